@@ -2,7 +2,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/tools/longest-first.ts'
 
-/** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`, like what runs on Postgres. All other tests are `npm test`. */
+/**
+ * Tests of kills, restarts, long outages and long stories: `npm run test:proofs`, like the tests on Postgres. All others are `npm test`.
+ */
 const proofs = [
   ...['console', 'crash', 'chaos', 'failover', 'outage', 'paused', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   ...[
@@ -27,8 +29,8 @@ const proofs = [
     'work/store-away',
   ].map((file) => `test/${file}.test.ts`),
   ...['alarms/runbook', 'cli/push-commands', 'cli/sync'].map((file) => `test/ops/${file}.test.ts`),
-  // What `damage.test.ts` proves of a run stays with the other tests; these try every kind of damage.
-  ...['check/corrections', 'run/killed', 'run/schedule', 'run/unproved', 'damage/!(damage)'].map(
+  // The short cases in `damage.test.ts` stay in `npm test`; these try every kind of damage.
+  ...['check/corrections', 'run/killed', 'run/schedule', 'run/unreconciled', 'damage/!(damage)'].map(
     (file) => `test/reconcile/${file}.test.ts`,
   ),
   'test/push/outbox.property.test.ts',
@@ -39,30 +41,30 @@ const proofs = [
 ]
 
 /**
- * What proves the same once more: every kill point before and after its commit on each database, more failovers and seeds; that the tests
- * find planted faults; that a release has the same bytes whenever it is made, and that the next one takes over and gives back.
+ * Longer forms of the proofs: every kill point before and after its commit on each database, more failovers and seeds, planted faults,
+ * reproducible releases, and upgrades with downgrades.
  */
 const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*', 'docker/release', 'e2e/upgrade', 'e2e/variants'].map(
   (file) => `test/${file}.test.ts`,
 )
-/** Of these, files that have no short form in the proofs. */
+/** Nightly files without a short form in the proofs. */
 const onlyNightly = ['crash/full-disk-operators', 'plants/found', 'docker/release', 'e2e/upgrade'].map((file) => `test/${file}.test.ts`)
 const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000', MIXES: '1-200' }
 
 const naming = (words: RegExp) => globSync('test/**/*.test.ts').filter((file) => words.test(readFileSync(file, 'utf8')))
-/** What runs on both databases: `npm test` runs it on SQLite. */
+/** Tests of both databases; `npm test` runs them on SQLite. */
 const onBoth = naming(/\btestDatabases\b/)
-/** What is about Postgres alone, or about both at once. */
+/** Tests of Postgres alone, or of both databases together. */
 const aboutPostgres = naming(/\bpostgresDatabase\b|inject\('postgresUrl'/).filter((file) => !onBoth.includes(file))
 
-/** Migrations, the store and the queries of the documents, as far as they speak to Postgres: `npm run test:proofs` tries them on the oldest, too. */
+/** Tests of migrations, store and documented queries that use Postgres; `npm run test:proofs` also runs them on the oldest version. */
 const onPostgres14 = [
   ...['changes', 'inbox', 'migrate', 'mirror', 'reads', 'upkeep'].map((room) => `store/${room}/*`),
   ...['backup/copy', 'engine/{db,rows}', 'lookup-plans', 'outbox/*', 'postgres/postgres'].map((file) => `store/${file}`),
   'rules/{queries,readme}',
 ].map((files) => `test/${files}.test.ts`)
 
-/** Tests that replace a module before anything has loaded it, and so each have a process to themselves. */
+/** Tests that replace a module before it is loaded, each in its own process. */
 const mocks = ['test/store/sqlite/threads.test.ts', 'test/entity/new-entity.test.ts']
 
 export default defineConfig({
@@ -70,18 +72,18 @@ export default defineConfig({
     globalSetup: ['test/tools/global-setup.ts'],
     setupFiles: ['test/tools/bundled-threads.ts'],
     pool: 'forks',
-    // Two cores, and tests that wait for a process or a pause as often as they compute. `npm test`, which waits more, has six.
+    // Two cores, and tests that wait as often as they compute. `npm test` waits more and has six workers.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    // Several times what the slowest takes on a machine that has much else to do, and twice what anything is awaited for.
+    // Several times the slowest test on a busy machine, and twice the longest wait.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // What is awaited by looking comes within a moment, but not on a machine that is busy.
+    // Polled conditions hold within a moment, except on a busy machine.
     expect: { poll: { timeout: 150_000 } },
     // A filter that matches nothing, or a stray `.only`, must not look like success.
     passWithNoTests: false,
     allowOnly: false,
-    // Files share their process: loading the modules anew for each took a third of the time.
+    // Files share their process: loading the modules for each file took a third of the time.
     isolate: false,
     projects: [
       {

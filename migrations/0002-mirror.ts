@@ -1,5 +1,6 @@
 import { chipRank, marketKey, orderKeys } from '../src/store/schema/list-keys.ts'
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
+import { checkedColumns } from './checked.ts'
 
 /** Service data, one table for each entity of `src/model/entities`, and the indexes by which readers find it. */
 export const mirror: Migration = {
@@ -19,17 +20,19 @@ export const mirror: Migration = {
 }
 
 function submissions(t: ColumnTypes): string[] {
+  const c = checkedColumns(t)
   return [
     `create table submissions (
-      account ${t.id} not null, submission_id ${t.id} not null,
-      insured_name text, lines ${t.json}, effective_date ${t.date}, state text, forms ${t.json},
-      marketing_status text, marketing_hint text, form_fill_active ${t.bool},
-      outstanding_form_fill_active ${t.bool}, outstanding_answerable_count ${t.int}, outstanding_markets_total ${t.int}, insured_id ${t.id},
-      tracked_at ${t.time} not null, tracked_via text not null,
-      last_event_at ${t.time}, last_message_at ${t.time}, last_activity_at ${t.time}, unreachable_since ${t.time},
-      state_read_at ${t.time}, rail_read_at ${t.time}, quote_history_read_at ${t.time}, assessment_read_at ${t.time},
-      rail_generated_at ${t.time}, assessment_generated_at ${t.time},
-      raw ${t.raw}, outstanding_raw ${t.raw}, sessions_raw ${t.raw},
+      ${c.id('account')} not null, ${c.id('submission_id')} not null,
+      ${c.text('insured_name')}, ${c.json('lines')}, ${c.date('effective_date')}, ${c.text('state')}, ${c.json('forms')},
+      ${c.text('marketing_status')}, ${c.text('marketing_hint')}, ${c.bool('form_fill_active')},
+      ${c.bool('outstanding_form_fill_active')}, ${c.int('outstanding_answerable_count')}, ${c.int('outstanding_markets_total')},
+      ${c.id('insured_id')},
+      ${c.time('tracked_at')} not null, ${c.text('tracked_via')} not null,
+      ${c.time('last_event_at')}, ${c.time('last_message_at')}, ${c.time('last_activity_at')}, ${c.time('unreachable_since')},
+      ${c.time('state_read_at')}, ${c.time('rail_read_at')}, ${c.time('quote_history_read_at')}, ${c.time('assessment_read_at')},
+      ${c.time('rail_generated_at')}, ${c.time('assessment_generated_at')},
+      ${c.raw('raw')}, ${c.raw('outstanding_raw')}, ${c.raw('sessions_raw')},
       primary key (account, submission_id))`,
     ...Object.entries(orderKeys(t)).map(
       ([name, key]) => `create index submissions_by_${name} on submissions (account, (${key}), submission_id)`,
@@ -39,13 +42,13 @@ function submissions(t: ColumnTypes): string[] {
     'create index submissions_activity_of_account on submissions (account, last_activity_at)',
     'create index submissions_last_event on submissions (last_event_at)',
     'create index submissions_last_event_of_account on submissions (account, last_event_at)',
-    // The last of those that begin with the account: of indexes that serve it equally SQLite takes that one.
+    // Created last: among equal indexes SQLite uses the last one that begins with the account.
     'create index submissions_unreachable on submissions (account, submission_id) where unreachable_since is not null',
     ...(t.kind === 'postgres' ? POSTGRES_ONLY : []),
   ]
 }
 
-/** To Postgres nulls are the greatest: `desc nulls last` is no order of the indexes above, whose order backwards is `desc`. */
+/** Postgres sorts nulls last in ascending order, so `desc nulls last` doesn't match a backward scan of the indexes above. */
 const POSTGRES_ONLY = [
   'create index submissions_activity_nulls_last on submissions (last_activity_at desc nulls last)',
   'create index submissions_activity_of_account_nulls_last on submissions (account, last_activity_at desc nulls last)',
@@ -53,197 +56,228 @@ const POSTGRES_ONLY = [
 ]
 
 function feeds(t: ColumnTypes): string[] {
+  const c = checkedColumns(t)
   return [
     `create table market_events (
-      account ${t.id} not null, submission_id ${t.id} not null, event_id ${t.id} not null,
-      type text not null, occurred_at ${t.time} not null,
-      market_name text, market_lines ${t.json}, lane_id ${t.id}, category text, status text, status_label text, detail text,
-      first_seen_at ${t.time} not null, first_seen_via text not null, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('event_id')} not null,
+      ${c.text('type')} not null, ${c.time('occurred_at')} not null,
+      ${c.text('market_name')}, ${c.json('market_lines')}, ${c.id('lane_id')}, ${c.text('category')}, ${c.text('status')},
+      ${c.text('status_label')}, ${c.text('detail')},
+      ${c.time('first_seen_at')} not null, ${c.text('first_seen_via')} not null, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, event_id))`,
-    // With what `lane_board` asks of them, so that it reads no event.
+    // Includes the columns that `lane_board` reads, so that it reads no event.
     t.kind === 'sqlite'
       ? 'create index market_events_timeline on market_events (account, submission_id, occurred_at, event_id, lane_id, type, gone_at)'
       : 'create index market_events_timeline on market_events (account, submission_id, occurred_at, event_id) include (lane_id, type, gone_at)',
     'create index market_events_newest on market_events (account, occurred_at)',
     `create table thread_messages (
-      account ${t.id} not null, submission_id ${t.id} not null, message_id ${t.id} not null,
-      channel text not null, direction text not null, kind text not null, occurred_at ${t.time} not null,
-      subject text, body_text text not null, from_address text, to_addresses ${t.json}, in_reply_to ${t.id},
-      first_seen_at ${t.time} not null, first_seen_via text not null, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('message_id')} not null,
+      ${c.text('channel')} not null, ${c.text('direction')} not null, ${c.text('kind')} not null, ${c.time('occurred_at')} not null,
+      ${c.text('subject')}, ${c.text('body_text')} not null, ${c.text('from_address')}, ${c.json('to_addresses')}, ${c.id('in_reply_to')},
+      ${c.time('first_seen_at')} not null, ${c.text('first_seen_via')} not null, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, message_id))`,
     'create index thread_messages_timeline on thread_messages (account, submission_id, occurred_at, message_id)',
     'create index thread_messages_newest on thread_messages (account, occurred_at)',
     `create table thread_attachments (
-      account ${t.id} not null, submission_id ${t.id} not null, message_id ${t.id} not null, position ${t.int} not null,
-      name text, download_path text, document_key ${t.id}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('message_id')} not null, ${c.int('position')} not null,
+      ${c.text('name')}, ${c.text('download_path')}, ${c.id('document_key')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, message_id, position))`,
     'create index thread_attachments_document on thread_attachments (account, document_key)',
   ]
 }
 
 function rail(t: ColumnTypes): string[] {
+  const c = checkedColumns(t)
   const lanes = { market: `(${marketKey(t)})`, status: 'status', chip: `(${chipRank(t)})` }
   return [
     `create table lanes (
-      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null,
-      market_id ${t.id}, market_name text, program text, program_id ${t.id}, program_category text, lines ${t.json},
-      status text, status_label text, submit_ready ${t.bool}, gapped ${t.bool}, unmet_labels ${t.json}, bound ${t.bool}, chip text,
-      carrier_api_session_ids ${t.json}, next_step text,
-      state_source text not null, state_event_id ${t.id}, state_occurred_at ${t.time}, gone_at ${t.time},
-      raw ${t.raw},
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('lane_id')} not null,
+      ${c.id('market_id')}, ${c.text('market_name')}, ${c.text('program')}, ${c.id('program_id')}, ${c.text('program_category')},
+      ${c.json('lines')},
+      ${c.text('status')}, ${c.text('status_label')}, ${c.bool('submit_ready')}, ${c.bool('gapped')}, ${c.json('unmet_labels')},
+      ${c.bool('bound')}, ${c.text('chip')},
+      ${c.json('carrier_api_session_ids')}, ${c.text('next_step')},
+      ${c.text('state_source')} not null, ${c.id('state_event_id')}, ${c.time('state_occurred_at')}, ${c.time('gone_at')},
+      ${c.raw('raw')},
       primary key (account, submission_id, lane_id))`,
     ...Object.entries(lanes).map(
       ([name, key]) => `create index lanes_by_${name} on lanes (account, ${key}, submission_id) where gone_at is null`,
     ),
     `create table quotes (
-      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null, quote_id ${t.id} not null,
-      premium_display text, total_cents ${t.int}, lines ${t.json}, is_revision ${t.bool}, first_seen_at ${t.time} not null, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('lane_id')} not null, ${c.id('quote_id')} not null,
+      ${c.text('premium_display')}, ${c.int('total_cents')}, ${c.json('lines')}, ${c.bool('is_revision')},
+      ${c.time('first_seen_at')} not null, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, lane_id, quote_id))`,
     `create table source_offers (
-      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null, presentation_id ${t.id} not null,
-      kind text, label text, document_url text, filename text, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('lane_id')} not null, ${c.id('presentation_id')} not null,
+      ${c.text('kind')}, ${c.text('label')}, ${c.text('document_url')}, ${c.text('filename')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, lane_id, presentation_id))`,
     `create table quote_history (
-      account ${t.id} not null, submission_id ${t.id} not null, history_key ${t.id} not null,
-      market_name text, program text, outcome text, observed_at ${t.time}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('history_key')} not null,
+      ${c.text('market_name')}, ${c.text('program')}, ${c.text('outcome')}, ${c.time('observed_at')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, history_key))`,
   ]
 }
 
 function readiness(t: ColumnTypes): string[] {
+  const c = checkedColumns(t)
   return [
     `create table market_readiness (
-      account ${t.id} not null, submission_id ${t.id} not null, readiness_key ${t.id} not null,
-      lane_id ${t.id}, market_name text, program text, program_category text, category_label text, ready ${t.bool},
-      needs_from_you ${t.json}, hedge_obtains ${t.json}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('readiness_key')} not null,
+      ${c.id('lane_id')}, ${c.text('market_name')}, ${c.text('program')}, ${c.text('program_category')}, ${c.text('category_label')},
+      ${c.bool('ready')},
+      ${c.json('needs_from_you')}, ${c.json('hedge_obtains')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, readiness_key))`,
     `create table carrier_api_sessions (
-      account ${t.id} not null, submission_id ${t.id} not null, session_id ${t.id} not null,
-      carrier_slug text, program text, status text, outcome text, completion_pct ${t.real}, missing_questions ${t.json}, has_quote ${t.bool},
-      missing_required_questions ${t.json}, gone_at ${t.time},
-      raw ${t.raw}, sessions_raw ${t.raw},
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('session_id')} not null,
+      ${c.text('carrier_slug')}, ${c.text('program')}, ${c.text('status')}, ${c.text('outcome')}, ${c.real('completion_pct')},
+      ${c.json('missing_questions')}, ${c.bool('has_quote')},
+      ${c.json('missing_required_questions')}, ${c.time('gone_at')},
+      ${c.raw('raw')}, ${c.raw('sessions_raw')},
       primary key (account, submission_id, session_id))`,
     `create table documents_on_file (
-      account ${t.id} not null, submission_id ${t.id} not null, item_key ${t.id} not null,
-      kind text, kind_label text, display_name text, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('item_key')} not null,
+      ${c.text('kind')}, ${c.text('kind_label')}, ${c.text('display_name')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, item_key))`,
     `create table program_assessments (
-      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null, program_key ${t.id} not null,
-      market_name text, program_id ${t.id}, program_display_name text, channel text, program_category text, enforcement text,
-      submit_ready ${t.bool}, evaluated_at ${t.time}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('lane_id')} not null, ${c.id('program_key')} not null,
+      ${c.text('market_name')}, ${c.id('program_id')}, ${c.text('program_display_name')}, ${c.text('channel')},
+      ${c.text('program_category')}, ${c.text('enforcement')},
+      ${c.bool('submit_ready')}, ${c.time('evaluated_at')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, lane_id, program_key))`,
     `create table requirement_items (
-      account ${t.id} not null, submission_id ${t.id} not null, lane_id ${t.id} not null, program_key ${t.id} not null, item_key ${t.id} not null,
-      result text, key ${t.id}, label text, severity text, resolution text, repr text, form_key ${t.id}, due_stage text,
-      satisfied ${t.bool}, blocks_submission ${t.bool}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('lane_id')} not null, ${c.id('program_key')} not null,
+      ${c.id('item_key')} not null,
+      ${c.text('result')}, ${c.id('key')}, ${c.text('label')}, ${c.text('severity')}, ${c.text('resolution')}, ${c.text('repr')},
+      ${c.id('form_key')}, ${c.text('due_stage')},
+      ${c.bool('satisfied')}, ${c.bool('blocks_submission')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, lane_id, program_key, item_key))`,
     `create table outstanding_items (
-      account ${t.id} not null, submission_id ${t.id} not null, item_key ${t.id} not null,
-      key ${t.id}, label text, source text, input text, options ${t.json}, markets ${t.json}, how_to_provide text, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('item_key')} not null,
+      ${c.id('key')}, ${c.text('label')}, ${c.text('source')}, ${c.text('input')}, ${c.json('options')}, ${c.json('markets')},
+      ${c.text('how_to_provide')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, item_key))`,
   ]
 }
 
 function workspace(t: ColumnTypes): string[] {
+  const c = checkedColumns(t)
   return [
     `create table application_workspaces (
-      account ${t.id} not null, submission_id ${t.id} not null,
-      workspace_id ${t.id}, contract_version text, workflow_version text, fact_set_id ${t.id}, facts_revision ${t.int},
-      residual_status text, residual_form_keys ${t.json}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null,
+      ${c.id('workspace_id')}, ${c.text('contract_version')}, ${c.text('workflow_version')}, ${c.id('fact_set_id')},
+      ${c.int('facts_revision')},
+      ${c.text('residual_status')}, ${c.json('residual_form_keys')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id))`,
     `create table applications (
-      account ${t.id} not null, submission_id ${t.id} not null, application_id ${t.id} not null,
-      workspace_id ${t.id}, connection_id ${t.id}, provider_key ${t.id}, program_identifier text, owner_host text, owner_session_id ${t.id},
-      route text, market_program_id ${t.id}, line_of_business text, schema_fingerprint text,
-      answer_revision ${t.int}, fact_revision ${t.int}, selection_revision ${t.int},
-      selected_products ${t.json}, available_products ${t.json}, mapping_state text, unresolved_dependencies ${t.json},
-      missing ${t.json}, errors ${t.json}, visible_fields ${t.json}, readiness text, request_state text, request_id ${t.id},
-      result ${t.json}, allowed_actions ${t.json}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('application_id')} not null,
+      ${c.id('workspace_id')}, ${c.id('connection_id')}, ${c.id('provider_key')}, ${c.text('program_identifier')},
+      ${c.text('owner_host')}, ${c.id('owner_session_id')},
+      ${c.text('route')}, ${c.id('market_program_id')}, ${c.text('line_of_business')}, ${c.text('schema_fingerprint')},
+      ${c.int('answer_revision')}, ${c.int('fact_revision')}, ${c.int('selection_revision')},
+      ${c.json('selected_products')}, ${c.json('available_products')}, ${c.text('mapping_state')}, ${c.json('unresolved_dependencies')},
+      ${c.json('missing')}, ${c.json('errors')}, ${c.json('visible_fields')}, ${c.text('readiness')}, ${c.text('request_state')},
+      ${c.id('request_id')},
+      ${c.json('result')}, ${c.json('allowed_actions')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, application_id))`,
     `create table application_answers (
-      account ${t.id} not null, submission_id ${t.id} not null, application_id ${t.id} not null, question_key ${t.id} not null,
-      value ${t.json}, ownership_kind text, ownership_revision ${t.int}, source_id ${t.id}, source_channel text, source_evidence text,
-      gone_at ${t.time},
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('application_id')} not null, ${c.id('question_key')} not null,
+      ${c.json('value')}, ${c.text('ownership_kind')}, ${c.int('ownership_revision')}, ${c.id('source_id')}, ${c.text('source_channel')},
+      ${c.text('source_evidence')},
+      ${c.time('gone_at')},
       primary key (account, submission_id, application_id, question_key))`,
     `create table facts (
-      account ${t.id} not null, submission_id ${t.id} not null, fact_key ${t.id} not null,
-      fact_set_id ${t.id}, key ${t.id}, scope text, period text,
-      value ${t.json}, confirmed ${t.bool}, source_id ${t.id}, content_hash text, channel text, evidence text, snippet text,
-      extractor_version text, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('fact_key')} not null,
+      ${c.id('fact_set_id')}, ${c.id('key')}, ${c.text('scope')}, ${c.text('period')},
+      ${c.json('value')}, ${c.bool('confirmed')}, ${c.id('source_id')}, ${c.text('content_hash')}, ${c.text('channel')},
+      ${c.text('evidence')}, ${c.text('snippet')},
+      ${c.text('extractor_version')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, fact_key))`,
   ]
 }
 
 function binding(t: ColumnTypes): string[] {
+  const c = checkedColumns(t)
   return [
     `create table bind_requests (
-      account ${t.id} not null, submission_id ${t.id} not null, bind_request_id ${t.id} not null,
-      status text, status_label text, quote_id ${t.id}, payment_option text, requested_at ${t.time}, requested_by text,
-      effective_date ${t.date}, policy_id ${t.id}, next_steps ${t.json}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('bind_request_id')} not null,
+      ${c.text('status')}, ${c.text('status_label')}, ${c.id('quote_id')}, ${c.text('payment_option')}, ${c.time('requested_at')},
+      ${c.text('requested_by')},
+      ${c.date('effective_date')}, ${c.id('policy_id')}, ${c.json('next_steps')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, bind_request_id))`,
     'create index bind_requests_policy on bind_requests (account, policy_id) where policy_id is not null',
     'create index bind_requests_newest on bind_requests (requested_at desc, bind_request_id)',
     `create table bind_assumptions (
-      account ${t.id} not null, submission_id ${t.id} not null, bind_request_id ${t.id} not null, key ${t.id} not null,
-      label text, value ${t.json}, position ${t.int}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('bind_request_id')} not null, ${c.id('key')} not null,
+      ${c.text('label')}, ${c.json('value')}, ${c.int('position')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, bind_request_id, key))`,
     `create table bind_contingencies (
-      account ${t.id} not null, submission_id ${t.id} not null, bind_request_id ${t.id} not null, contingency_id ${t.id} not null,
-      kind text, label text, status text, required ${t.bool}, upload_path text, esign_status text, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('bind_request_id')} not null,
+      ${c.id('contingency_id')} not null,
+      ${c.text('kind')}, ${c.text('label')}, ${c.text('status')}, ${c.bool('required')}, ${c.text('upload_path')},
+      ${c.text('esign_status')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, bind_request_id, contingency_id))`,
     `create table policies (
-      account ${t.id} not null, policy_id ${t.id} not null, submission_id ${t.id},
-      policy_number text, lines ${t.json}, carrier_name text, naic_code text, admitted ${t.bool}, effective_date ${t.date}, expiration_date ${t.date},
-      net_premium_cents ${t.int}, fees_cents ${t.int}, taxes_cents ${t.int}, total_billed_cents ${t.int}, commission_rate ${t.real},
-      commission_cents ${t.int}, payment_terms ${t.json}, gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('policy_id')} not null, ${c.id('submission_id')},
+      ${c.text('policy_number')}, ${c.json('lines')}, ${c.text('carrier_name')}, ${c.text('naic_code')}, ${c.bool('admitted')},
+      ${c.date('effective_date')}, ${c.date('expiration_date')},
+      ${c.int('net_premium_cents')}, ${c.int('fees_cents')}, ${c.int('taxes_cents')}, ${c.int('total_billed_cents')},
+      ${c.real('commission_rate')},
+      ${c.int('commission_cents')}, ${c.json('payment_terms')}, ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, policy_id))`,
     'create index policies_submission on policies (account, submission_id, policy_id)',
     `create table insureds (
-      account ${t.id} not null, insured_id ${t.id} not null, submission_id ${t.id},
-      legal_name text, dba_name text, entity_type text, naics text, sic text, mailing_address ${t.json}, contacts ${t.json},
-      gone_at ${t.time},
-      raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('insured_id')} not null, ${c.id('submission_id')},
+      ${c.text('legal_name')}, ${c.text('dba_name')}, ${c.text('entity_type')}, ${c.text('naics')}, ${c.text('sic')},
+      ${c.json('mailing_address')}, ${c.json('contacts')},
+      ${c.time('gone_at')},
+      ${c.raw('raw')} not null,
       primary key (account, insured_id))`,
     'create index insureds_submission on insureds (account, submission_id, insured_id)',
   ]
 }
 
 function documents(t: ColumnTypes): string[] {
+  const c = checkedColumns(t)
   return [
     `create table documents (
-      account ${t.id} not null, document_key ${t.id} not null, submission_id ${t.id}, document_id ${t.id}, origin text, name text,
-      source text, source_label text, content_type text, created_at ${t.time}, download_path text, document_url text, size_bytes ${t.int},
-      sha256 ${t.id}, stored_bytes ${t.int}, stored_path ${t.id}, stored_at ${t.time}, error text, tried_at ${t.time}, gone_at ${t.time},
+      ${c.id('account')} not null, ${c.id('document_key')} not null, ${c.id('submission_id')}, ${c.id('document_id')},
+      ${c.text('origin')}, ${c.text('name')},
+      ${c.text('source')}, ${c.text('source_label')}, ${c.text('content_type')}, ${c.time('created_at')}, ${c.text('download_path')},
+      ${c.text('document_url')}, ${c.int('size_bytes')},
+      ${c.id('sha256')}, ${c.int('stored_bytes')}, ${c.id('stored_path')}, ${c.time('stored_at')}, ${c.text('error')},
+      ${c.time('tried_at')}, ${c.time('gone_at')},
       primary key (account, document_key))`,
     'create index documents_submission on documents (account, submission_id, document_key)',
     'create index documents_stored on documents (stored_at desc, document_key)',
     'create index documents_path on documents (stored_path)',
     'create index documents_failed on documents (error) where error is not null',
     `create table extra_reads (
-      account ${t.id} not null, submission_id ${t.id} not null, name ${t.id} not null, read_at ${t.time} not null, raw ${t.raw} not null,
+      ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('name')} not null, ${c.time('read_at')} not null,
+      ${c.raw('raw')} not null,
       primary key (account, submission_id, name))`,
   ]
 }
 
-/** What follows from the tables above and is written with them: the list of submissions is searched by words and tells counts. */
+/** Derived data, written together with the tables above: search words and counts of submissions. */
 function searchAndCounts(t: ColumnTypes): string[] {
   return [
     `create table sync_search_words (

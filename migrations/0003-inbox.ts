@@ -1,7 +1,7 @@
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 import { updatedOften } from './storage.ts'
 
-/** Deliveries as they were received, refused ones, and what is known of senders. */
+/** Received deliveries, rejected deliveries, and data about senders. */
 export const inbox: Migration = {
   version: 3,
   name: 'inbox',
@@ -10,7 +10,7 @@ export const inbox: Migration = {
 }
 
 function deliveries(t: ColumnTypes): string[] {
-  // SQLite ends each index with the number of the row, which here is `inbox_id`.
+  // SQLite ends each index with the row's number, which is `inbox_id` here.
   const id = t.kind === 'postgres' ? ', inbox_id' : ''
   return [
     `create table sync_inbox (
@@ -22,9 +22,9 @@ function deliveries(t: ColumnTypes): string[] {
       unique (account, delivery_id))`,
     "create index sync_inbox_ready on sync_inbox (available_at, inbox_id) where state = 'ready'",
     "create index sync_inbox_stopped on sync_inbox (account, state, inbox_id) where state in ('aside', 'dead')",
-    // A delivery enters these two only when it is worked on: storing one, which is part of each acknowledgement, writes to neither.
+    // A delivery enters these two only when it is processed, so that an acknowledgement writes to neither.
     `create index sync_inbox_submission on sync_inbox (account, submission_id${id}) where submission_id is not null`,
-    "create index sync_inbox_worked on sync_inbox (account, inbox_id, state) where state <> 'ready'",
+    "create index sync_inbox_processed on sync_inbox (account, inbox_id, state) where state <> 'ready'",
     `create table sync_inbox_left (
       inbox_id ${t.int} not null primary key)`,
     `create table sync_rejected (
@@ -36,7 +36,7 @@ function deliveries(t: ColumnTypes): string[] {
 
 function senders(t: ColumnTypes): string[] {
   return [
-    `create table sync_refused_connections (
+    `create table sync_rejected_connections (
       noted_at ${t.time} not null, process_id ${t.id} not null, reason ${t.id} not null,
       connections ${t.int} not null, worst_address text not null,
       primary key (noted_at, process_id, reason))`,
@@ -48,5 +48,5 @@ function senders(t: ColumnTypes): string[] {
   ]
 }
 
-/** Bodies of a few kilobytes stay in the row: compressing them and putting them into a table beside took twice the rest of an acknowledgement. */
+/** Bodies of a few kilobytes stay in the row. Compression in a separate table doubled the time of an acknowledgement. */
 const STORAGE = [updatedOften('sync_inbox'), 'alter table sync_inbox set (toast_tuple_target = 8160)']

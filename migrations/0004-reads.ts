@@ -1,7 +1,7 @@
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 import { updatedOften } from './storage.ts'
 
-/** What is read from the service when: feeds, states, ids, documents and paths that an operator named; and what reading found. */
+/** When what is read from the service: feeds, state, ids, documents and probed paths; and their results. */
 export const reads: Migration = {
   version: 4,
   name: 'reads',
@@ -32,26 +32,18 @@ function accounts(t: ColumnTypes): string[] {
 function scheduled(t: ColumnTypes): string[] {
   return [
     `create table sync_reads (
-      account ${t.id} not null, submission_id ${t.id} not null, read ${t.id} not null,
-      rank ${t.int} not null, due_at ${t.time} not null, due_since ${t.time}, lease_token ${t.id}, wake_no ${t.int} not null,
+      account ${t.id} not null, submission_id ${t.id} not null, read ${t.id} not null, id ${t.id} not null,
+      named_for ${t.id}, via text, first_seen_at ${t.time}, is_final ${t.int},
+      rank ${t.int} not null, due_at ${t.time}, due_since ${t.time}, lease_token ${t.id}, request_no ${t.int} not null,
       cursor text, cursor_no ${t.int} not null, issued_no ${t.int} not null, applied_no ${t.int} not null,
-      active_at ${t.time}, refused_cursor text, failures ${t.int} not null, not_found ${t.int} not null, stalled_walks ${t.int} not null, error text,
-      last_read_at ${t.time}, last_changed_at ${t.time}, last_replay_at ${t.time}, replay_due_at ${t.time},
+      active_at ${t.time}, refused_cursor text, failures ${t.int} not null, not_found ${t.int} not null, stalled_feed_reads ${t.int} not null, error text,
+      last_read_at ${t.time}, last_changed_at ${t.time}, last_full_read_at ${t.time}, full_read_due_at ${t.time},
       content_hash text, hash_no ${t.int},
-      primary key (account, submission_id, read))`,
+      primary key (account, submission_id, read, id))`,
     'create index sync_reads_due on sync_reads (account, rank, due_at)',
     'create index sync_reads_due_since on sync_reads (account, rank, due_since) where due_since is not null',
     'create index sync_reads_freshness on sync_reads (account, read, last_read_at)',
-    `create table sync_known_ids (
-      account ${t.id} not null, kind ${t.id} not null, id ${t.id} not null, submission_id ${t.id}, via text not null,
-      first_seen_at ${t.time} not null, last_read_at ${t.time}, last_changed_at ${t.time}, error text, due_at ${t.time},
-      wake_no ${t.int} not null, issued_no ${t.int} not null, applied_no ${t.int} not null, failures ${t.int} not null,
-      not_found ${t.int} not null, is_final ${t.int} not null, lease_token ${t.id}, content_hash text, hash_no ${t.int},
-      primary key (account, kind, id))`,
-    'create index sync_known_ids_due on sync_known_ids (account, due_at)',
-    'create index sync_known_ids_submission on sync_known_ids (account, submission_id, kind)',
-    'create index sync_known_ids_fresh on sync_known_ids (account, kind, last_read_at)',
-    'create index sync_known_ids_leased on sync_known_ids (lease_token) where lease_token is not null',
+    'create index sync_reads_named on sync_reads (account, named_for, read) where named_for is not null',
     `create table sync_documents (
       account ${t.id} not null, document_key ${t.id} not null, due_at ${t.time}, lease_token ${t.id}, failures ${t.int} not null,
       failing_since ${t.time}, refused_over_bytes ${t.int},
@@ -87,21 +79,21 @@ function evidence(t: ColumnTypes): string[] {
       webhook ${t.int} not null, poll ${t.int} not null, backfill ${t.int} not null, reconcile ${t.int} not null, lost ${t.int} not null,
       primary key (account, hour, entity))`,
     `create table sync_conflicts (
-      account ${t.id} not null, entity ${t.id} not null, submission_id ${t.id} not null, record_id ${t.id} not null, evidence_key ${t.id} not null,
+      account ${t.id} not null, entity ${t.id} not null, submission_id ${t.id} not null, record_id ${t.id} not null, conflict_key ${t.id} not null,
       fields text not null, kept text not null, refused text not null, via text not null, seen_at ${t.time} not null,
-      primary key (account, entity, submission_id, record_id, evidence_key))`,
+      primary key (account, entity, submission_id, record_id, conflict_key))`,
     `create table sync_unreadable (
-      account ${t.id} not null, submission_id ${t.id} not null, read ${t.id} not null, evidence_key ${t.id} not null,
+      account ${t.id} not null, submission_id ${t.id} not null, read ${t.id} not null, conflict_key ${t.id} not null,
       raw text not null, seen_at ${t.time} not null,
-      primary key (account, submission_id, read, evidence_key))`,
-    // Evidence is kept for ever; what is new of it is looked for again and again.
+      primary key (account, submission_id, read, conflict_key))`,
+    // Conflicts are kept forever; new ones are looked up often.
     'create index sync_conflicts_seen on sync_conflicts (account, seen_at)',
     'create index sync_unreadable_seen on sync_unreadable (account, seen_at)',
-    `create table sync_interface_drift (
+    `create table sync_api_changes (
       account ${t.id} not null, resource ${t.id} not null, path ${t.id} not null, kind ${t.id} not null, type ${t.id} not null,
       first_seen_at ${t.time} not null, last_seen_at ${t.time} not null, answers ${t.int} not null,
       primary key (account, resource, path, kind, type))`,
   ]
 }
 
-const STORAGE = ['sync_reads', 'sync_known_ids', 'sync_documents'].map(updatedOften)
+const STORAGE = ['sync_reads', 'sync_documents'].map(updatedOften)

@@ -1,7 +1,7 @@
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 import { updatedOften } from './storage.ts'
 
-/** What has to reach each destination: the outbox with its lanes, and the map to the AMS. */
+/** What each destination must get: the outbox with its streams, and the map to AMS clients. */
 export const push: Migration = {
   version: 5,
   name: 'push',
@@ -11,7 +11,7 @@ export const push: Migration = {
 
 function destinations(t: ColumnTypes): string[] {
   const isSqlite = t.kind === 'sqlite'
-  // Written by hand too, with no more than says whose client it is.
+  // People also insert rows by hand, with the client only.
   const now = isSqlite ? "(strftime('%Y-%m-%dT%H:%M:%f000Z', 'now'))" : 'clock_timestamp()'
   const isObject = isSqlite
     ? "fields is null or case when json_valid(fields) then json_type(fields) = 'object' else 0 end"
@@ -55,29 +55,29 @@ function outbox(t: ColumnTypes): string[] {
       snapshot ${t.raw}, message_id ${t.id} not null, state text not null, attempts ${t.int} not null, uncertain ${t.int} not null,
       queued_at ${t.time} not null, tried_at ${t.time}, status ${t.int}, detail text, error text, progress text, settled_at ${t.time},
       resent text, left_filter ${t.int})`,
-    // One lane's rows in their order: for claiming them, and for knowing whether any are left.
-    "create index sync_outbox_lane on sync_outbox (destination, account, lane, outbox_id) where state = 'ready'",
+    // The rows of one stream in order, for claims and for detecting an empty stream.
+    "create index sync_outbox_stream on sync_outbox (destination, account, lane, outbox_id) where state = 'ready'",
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
     "create index sync_outbox_stopped on sync_outbox (destination, state, outbox_id) where state in ('dead', 'unknown', 'skipped')",
     'create index sync_outbox_message on sync_outbox (message_id)',
     'create index sync_outbox_progress on sync_outbox (destination) where progress is not null',
-    // With what a receiver that keeps records has dropped one: such a record is not asked for.
+    // Records that a receiver dropped, which aren't looked up.
     `create index sync_outbox_dropped on sync_outbox (destination, account, entity, entity_id)
       where operation in ('gone', 'purged') or left_filter = 1`,
-    // Resent changes stand behind younger ones, so what they need of the change log is looked up by an index of their own.
+    // Resent changes follow newer ones, so this index finds their rows in the change log.
     "create index sync_outbox_resent on sync_outbox (destination, seq) where resent is not null and state <> 'delivered'",
     ...(t.kind === 'sqlite' ? SQLITE_LOOKUPS : POSTGRES_LOOKUPS),
-    `create table sync_push_lanes (
+    `create table sync_push_streams (
       destination ${t.id} not null, account ${t.id} not null, lane ${t.id} not null,
       due_at ${t.time} not null, lease_token ${t.id}, blocked text, held_by ${t.int},
       primary key (destination, account, lane))`,
-    'create index sync_push_lanes_due on sync_push_lanes (destination, due_at) where blocked is null',
-    'create index sync_push_lanes_blocked on sync_push_lanes (destination, blocked, due_at) where blocked is not null',
-    "create index sync_push_lanes_unmapped on sync_push_lanes (destination, account, lane) where blocked = 'unmapped'",
+    'create index sync_push_streams_due on sync_push_streams (destination, due_at) where blocked is null',
+    'create index sync_push_streams_blocked on sync_push_streams (destination, blocked, due_at) where blocked is not null',
+    "create index sync_push_streams_unmapped on sync_push_streams (destination, account, lane) where blocked = 'unmapped'",
   ]
 }
 
-/** What the targets answered when they were asked for what they were sent. */
+/** Results of looking up sent changes in the targets. */
 function verifications(t: ColumnTypes): string[] {
   return [
     `create table sync_push_verifications (
@@ -87,7 +87,7 @@ function verifications(t: ColumnTypes): string[] {
     'create index sync_push_verifications_submission on sync_push_verifications (account, submission_id)',
     // For retention.
     'create index sync_push_verifications_time on sync_push_verifications (verified_at)',
-    // What a target lacks, and was not sent again.
+    // Changes that a target lacks and that were not sent again.
     "create index sync_push_verifications_lacking on sync_push_verifications (destination) where result = 'lacks' and repaired_at is null",
   ]
 }
@@ -96,15 +96,15 @@ const POSTGRES_LOOKUPS = [
   'create index sync_outbox_submission on sync_outbox (account, submission_id, outbox_id)',
   'create index sync_outbox_account on sync_outbox (account, outbox_id)',
   'create index sync_outbox_changes on sync_outbox (account, seq)',
-  // What is stuck or waits of a submission, of which most was delivered.
+  // Stuck or waiting changes of a submission; most others are delivered.
   "create index sync_outbox_undelivered on sync_outbox (account, submission_id) where state in ('ready', 'dead', 'unknown')",
-  // What `push_status` shows as open.
+  // Rows that `push_status` shows as open.
   "create index sync_outbox_open on sync_outbox (account, seq) where state not in ('delivered', 'skipped')",
 ]
 
 /**
- * SQLite ends each index with the number of the row, which here is `outbox_id`. It reads `push_status` state by state, so the state stands in
- * both indexes: of two that fit it takes the one that names more columns, and that must be the one of the submission.
+ * SQLite ends each index with the row's number, which is `outbox_id` here. `push_status` is read state by state, so the state is part of
+ * both indexes: of two matching indexes SQLite prefers the one with more columns.
  */
 const SQLITE_LOOKUPS = [
   'create index sync_outbox_account on sync_outbox (account)',
@@ -112,4 +112,4 @@ const SQLITE_LOOKUPS = [
   'create index sync_outbox_submission on sync_outbox (account, submission_id, state, seq)',
 ]
 
-const STORAGE = ['sync_outbox', 'sync_push_lanes', 'sync_destinations'].map(updatedOften)
+const STORAGE = ['sync_outbox', 'sync_push_streams', 'sync_destinations'].map(updatedOften)

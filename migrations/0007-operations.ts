@@ -1,6 +1,6 @@
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
-/** What the program does for its operators: alarms, actions, sessions, upkeep, figures. */
+/** Alarms, audited actions, console sessions, upkeep and figures. */
 export const operations: Migration = {
   version: 7,
   name: 'operations',
@@ -22,13 +22,13 @@ function alarms(t: ColumnTypes): string[] {
       since ${t.time} not null, fired_at ${t.time} not null, resolved_at ${t.time}, text text not null,
       acknowledged_by text, acknowledged_at ${t.time})`,
     'create index alarm_history_open on alarm_history (name, account, destination) where resolved_at is null',
-    `create table sync_operator_notices (
+    `create table sync_alert_messages (
       operator ${t.id} not null, name ${t.id} not null, account ${t.id} not null, destination ${t.id} not null,
       notice_id ${t.id} not null, kind text not null, body text not null,
       queued_at ${t.time} not null, due_at ${t.time} not null, lease_token ${t.id},
       attempts ${t.int} not null, error text, outcome text, settled_at ${t.time},
       primary key (operator, name, account, destination))`,
-    'create index sync_operator_notices_due on sync_operator_notices (due_at) where settled_at is null',
+    'create index sync_alert_messages_due on sync_alert_messages (due_at) where settled_at is null',
     `create table sync_alarm_watch (
       id ${t.int} not null primary key check (id = 1),
       lease_token ${t.id} not null, lease_until ${t.time} not null, evaluated_at ${t.time})`,

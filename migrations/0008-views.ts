@@ -2,7 +2,7 @@ import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 import { each, leftJoinEach, seconds } from './expressions.ts'
 import { isBoundByRequest, isBoundQuote, isCurrent, maybeSuperseded, ofNamedQuote } from './quote-terms.ts'
 
-/** Views of service data that answer what a brokerage asks. */
+/** Views of service data for a brokerage's questions. */
 export const views: Migration = {
   version: 8,
   name: 'views',
@@ -65,7 +65,7 @@ function quotesOfSubmission(t: ColumnTypes): string {
         ${ofIt} and x.gone_at is null and (${isBoundQuote(t, 'x', 'l')}) is not false) as bound_premium_cents`
 }
 
-/** The policy that the submission's bind requests and policies name; null when they name several. */
+/** The policy named by the submission's bind requests and policies; null if they name several. */
 const POLICY_OF_SUBMISSION = `(select case when min(named.policy_id) = max(named.policy_id) then min(named.policy_id) end from (${[
   'bind_requests',
   'policies',
@@ -84,7 +84,7 @@ const TIMELINE = `create view activity_timeline as
     gone_at
   from thread_messages`
 
-/** What a lane's events tell, as aggregates of them. */
+/** Aggregates of a lane's events. */
 function eventColumns(t: ColumnTypes): readonly (readonly [column: string, aggregate: string])[] {
   const first = (type: string) => `min(case when e.type = '${type}' then e.occurred_at end)`
   const end = "max(case when e.type in ('declined', 'withdrawn', 'blocked', 'bound') then e.occurred_at end)"
@@ -92,7 +92,7 @@ function eventColumns(t: ColumnTypes): readonly (readonly [column: string, aggre
     ['first_event_at', 'min(e.occurred_at)'],
     ['attached_at', first('market_attached')],
     ['first_quote_at', first('quote_received')],
-    // Null when the newest event is of another type.
+    // Null if the newest event has another type.
     ['ended_at', `case when ${end} = max(e.occurred_at) then max(e.occurred_at) end`],
     ['last_event_at', 'max(e.occurred_at)'],
     ['hours_to_quote', `cast(${seconds(t, first('market_attached'), first('quote_received'))} as double precision) / 3600`],
@@ -106,9 +106,9 @@ function laneBoard(t: ColumnTypes): string {
   const quotesOf = (what: string) =>
     `(select ${what} from quotes x where x.account = l.account and x.submission_id = l.submission_id and x.lane_id = l.lane_id`
   const isSqlite = t.kind === 'sqlite'
-  // Postgres reads the events once; SQLite, which has nothing lateral, for each column.
-  const selected = columns.map(([column, aggregate]) => (isSqlite ? `(select ${aggregate} ${events}) as ${column}` : `told.${column}`))
-  const told = `left join lateral (select ${columns.map(([column, aggregate]) => `${aggregate} as ${column}`).join(', ')} ${events}) told on true`
+  // Postgres reads the events once. SQLite, without lateral joins, reads them for each column.
+  const selected = columns.map(([column, aggregate]) => (isSqlite ? `(select ${aggregate} ${events}) as ${column}` : `seen.${column}`))
+  const seen = `left join lateral (select ${columns.map(([column, aggregate]) => `${aggregate} as ${column}`).join(', ')} ${events}) seen on true`
   return `create view lane_board as
     select l.account, l.submission_id, s.insured_name, l.lane_id, l.market_name, l.program, l.program_category, l.lines, l.status,
       l.status_label, l.chip, l.bound, l.next_step, l.unmet_labels,
@@ -117,7 +117,7 @@ function laneBoard(t: ColumnTypes): string {
       ${selected.join(', ')}
     from lanes l
     left join submissions s on s.account = l.account and s.submission_id = l.submission_id
-    ${isSqlite ? '' : told}
+    ${isSqlite ? '' : seen}
     where l.gone_at is null`
 }
 
@@ -153,20 +153,20 @@ const BIND_BOARD = `create view bind_board as
   left join submissions s on s.account = b.account and s.submission_id = b.submission_id
   where b.gone_at is null`
 
-/** The items of `open_items`, from each source. @param of the end of a condition on a row `x`: of which submission. */
+/** The items of `open_items` by source. @param of the end of a condition on a row `x` that selects its submission. */
 function openItemsFrom(t: ColumnTypes, of: string): string {
   const text = (value: string) => `cast(${value} as text)`
   const none = text('null')
   const needs =
     t.kind === 'sqlite' ? `join ${each(t, 'x.needs_from_you')} n on 1 = 1` : `cross join lateral ${each(t, 'x.needs_from_you')} as n(value)`
-  // Nothing is open of a bind request that is over.
+  // A finished bind request has no open items.
   const ofOpenBind = (table: string) => `from ${table} x join bind_requests b on b.account = x.account and b.submission_id = x.submission_id
       and b.bind_request_id = x.bind_request_id and b.gone_at is null
       and (b.status is null or b.status not in ('bound', 'cancelled', 'declined', 'expired')) where x.gone_at is null${of}`
   const ofBind = (source: string, key: string, how: string) => `select x.account, x.submission_id, ${text(`'${source}'`)} as source,
       ${key} as item_key, ${text(ofNamedQuote('l.market_name'))} as market_name, ${text(ofNamedQuote('q.lane_id'))} as lane_id, x.label,
       ${text(how)} as how_to_provide, x.bind_request_id, b.status as bind_status`
-  // An outstanding item without markets is of the submission as a whole.
+  // An outstanding item without markets belongs to the whole submission.
   return `select x.account, x.submission_id, ${text("'outstanding'")} as source, x.item_key, ${text('m.value')} as market_name, ${none} as lane_id,
       x.label, x.how_to_provide, ${none} as bind_request_id, ${none} as bind_status
     from outstanding_items x ${leftJoinEach(t, 'x.markets', 'm')} where x.gone_at is null${of}
@@ -179,7 +179,7 @@ function openItemsFrom(t: ColumnTypes, of: string): string {
     ${ofBind('bind contingency', 'x.contingency_id', 'x.kind')} ${ofOpenBind('bind_contingencies')} and x.status = 'pending'`
 }
 
-/** Postgres, which pushes no join into a union of joins, goes from submission to submission: those of the latest 50 are found by their keys. */
+/** Postgres pushes no join into a union, so the items of the latest 50 submissions are found by key. */
 function openItems(t: ColumnTypes): string {
   if (t.kind === 'sqlite') return `create view open_items as ${openItemsFrom(t, '')}`
   return `create view open_items as
@@ -201,12 +201,12 @@ const DOCUMENT_INDEX = `create view document_index as
   left join submissions s on s.account = d.account and s.submission_id = d.submission_id
   left join sync_documents f on f.account = d.account and f.document_key = d.document_key`
 
-/** Of the bind requests that name a policy the one that was requested last. */
+/** The latest of the bind requests that name a policy. */
 const bindOf = (column: string) =>
   `(select x.${column} from bind_requests x where x.account = p.account and x.policy_id = p.policy_id and x.gone_at is null
       order by x.requested_at is null, x.requested_at desc, x.bind_request_id, x.submission_id limit 1)`
 
-/** The lane of that request's quote; of a quote that several lanes have it cannot be told. */
+/** The lane of that request's quote; null if several lanes have the quote. */
 const LANE_OF_QUOTE = `(select case when count(*) = 1 then min(x.lane_id) end from quotes x
       where x.account = b.account and x.submission_id = b.submission_id and x.quote_id = b.quote_id)`
 

@@ -2,7 +2,7 @@ import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 import { itsLane, itsRemoteId, ofPush, ofReady } from '../src/store/schema/push-states.ts'
 import { seconds } from './expressions.ts'
 
-/** Views of how fresh and how complete the mirror is, and of what reached which destination. */
+/** Views of freshness, completeness and pushed changes. */
 export const statusViews: Migration = {
   version: 9,
   name: 'status-views',
@@ -22,21 +22,24 @@ export const statusViews: Migration = {
 function freshness(t: ColumnTypes): string {
   const none = `cast(null as ${t.time})`
   const ofPart = (part: string) => `
-    select account, submission_id, '${part}' as read, ${part}_read_at as last_read_at, ${none} as last_changed_at, ${none} as last_replay_at
+    select account, submission_id, '${part}' as read, ${part}_read_at as last_read_at, ${none} as last_changed_at, ${none} as last_full_read_at
     from submissions where ${part}_read_at is not null`
   return `create view freshness as
-    select account, submission_id, read, last_read_at, last_changed_at, last_replay_at from sync_reads
+    select account, submission_id, read, last_read_at, last_changed_at, last_full_read_at from sync_reads where id = ''
     union all
     ${['rail', 'quote_history', 'assessment'].map(ofPart).join(' union all ')}
     union all
-    select account, submission_id, kind as read,
+    select account, named_for as submission_id, read,
       cast(case when count(*) = count(last_read_at) then min(last_read_at) end as ${t.time}) as last_read_at,
-      cast(max(last_changed_at) as ${t.time}) as last_changed_at, cast(null as ${t.time}) as last_replay_at
-    from sync_known_ids where submission_id is not null and due_at is not null group by account, submission_id, kind`
+      cast(max(last_changed_at) as ${t.time}) as last_changed_at, cast(null as ${t.time}) as last_full_read_at
+    from sync_reads where named_for <> '' and due_at is not null group by account, named_for, read`
 }
 
+/** Two parts, so that an index finds the ids of a submission. */
 const KNOWN_IDS = `create view known_ids as
-  select account, kind, id, submission_id, via, first_seen_at, last_read_at, error from sync_known_ids`
+  select account, read as kind, id, named_for as submission_id, via, first_seen_at, last_read_at, error from sync_reads where named_for > ''
+  union all
+  select account, read, id, cast(nullif(named_for, '') as text), via, first_seen_at, last_read_at, error from sync_reads where named_for = ''`
 
 const LOG_EPOCHS = `create view log_epochs as
   select log_epoch, epoch_no, began_at, after_seq, known_seq, reason, replayed_at from sync_log_epochs`
@@ -44,7 +47,7 @@ const LOG_EPOCHS = `create view log_epochs as
 const PUSH_VERIFICATIONS = `create view push_verifications as
   select account, destination, submission_id, entity, entity_id, message_id, verified_at, result, repaired_at from sync_push_verifications`
 
-/** What differs between the parts of `push_status` on SQLite. */
+/** Differences between the parts of `push_status` on SQLite. */
 interface Part {
   readonly states: string
   readonly state: string
@@ -53,7 +56,7 @@ interface Part {
   readonly deliveredAt?: string
 }
 
-const LANE = `left join sync_push_lanes l on ${itsLane}`
+const LANE = `left join sync_push_streams l on ${itsLane}`
 
 const READY: Part = {
   states: "o.state = 'ready'",
@@ -85,7 +88,7 @@ function pushStatus(t: ColumnTypes): string {
   return `create view push_status as ${parts.map((part) => partOf(t, part)).join(' union all ')}`
 }
 
-/** The same types in each part: else SQLite would read all of them before it orders or joins. */
+/** The parts have equal types; otherwise SQLite would read all of them before it sorts or joins. */
 function partOf(t: ColumnTypes, { states, state, isOpen, nextTryAt, deliveredAt }: Part): string {
   return `
     select o.destination, d.state as destination_state, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.message_id,
@@ -99,7 +102,7 @@ function partOf(t: ColumnTypes, { states, state, isOpen, nextTryAt, deliveredAt 
     where ${states}`
 }
 
-/** `now()` stands for a whole transaction: a volatile clock would keep Postgres from reading one row of a view by its key. */
+/** `now()` is constant in a transaction; a volatile clock would keep Postgres from reading one row of a view by its key. */
 function now(t: ColumnTypes): string {
   return t.kind === 'sqlite' ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')" : 'now()'
 }
@@ -128,7 +131,7 @@ function arrivals(t: ColumnTypes): string {
   return `create view arrivals as ${of('market_events', 'event_id')} union all ${of('thread_messages', 'message_id')}`
 }
 
-/** A record that became known before this time counts as lost: the setting WEBHOOK_LOST_AFTER ago, as the process that last ran had it. */
+/** A record learned before this time counts as lost: now minus WEBHOOK_LOST_AFTER of the process that ran last. */
 function lostBefore(t: ColumnTypes): string {
   const ms = `(select c.value from sync_counters c where c.account = '' and c.name = 'webhook_lost_after_ms' and c.label = '')`
   const seconds = `(coalesce(${ms}, 900000) / 1000)`
@@ -137,9 +140,9 @@ function lostBefore(t: ColumnTypes): string {
     : `now() - make_interval(secs => ${seconds})`
 }
 
-/** Of which no webhook has told since, and of which one should have told by now. */
+/** Records without a webhook that should have had one by now. */
 function isLost(t: ColumnTypes, arrival: string): string {
-  // `+` keeps SQLite from taking the index of what feeds showed for better than the key, which names the submission.
+  // `+` keeps SQLite from preferring the index of feed arrivals to the key, which names the submission.
   return `${t.kind === 'sqlite' ? '+' : ''}${arrival}.way = 'feed' and ${arrival}.first_at < ${lostBefore(t)}
     and not exists (select 1 from sync_arrivals told where told.account = ${arrival}.account and told.entity = ${arrival}.entity
       and told.submission_id = ${arrival}.submission_id and told.record_id = ${arrival}.record_id and told.way = 'webhook')`
@@ -147,17 +150,17 @@ function isLost(t: ColumnTypes, arrival: string): string {
 
 function completeness(t: ColumnTypes): string {
   const overdue = (read: string) => `coalesce(${seconds(t, `${read}.due_at`, now(t))}, 0)`
-  const failing = (read: string) => `case when ${read}.failures + ${read}.not_found + ${read}.stalled_walks > 0 then 1 else 0 end`
+  const failing = (read: string) => `case when ${read}.failures + ${read}.not_found + ${read}.stalled_feed_reads > 0 then 1 else 0 end`
   const join = (read: string, alias: string) =>
     `left join sync_reads ${alias} on ${alias}.account = s.account and ${alias}.submission_id = s.submission_id and ${alias}.read = '${read}'`
   return `create view completeness as
     select s.account, s.submission_id, s.tracked_at, s.tracked_via, s.unreachable_since,
       e.last_read_at as events_read_at, m.last_read_at as thread_read_at, r.last_read_at as state_read_at,
-      e.last_replay_at as events_replayed_at, m.last_replay_at as thread_replayed_at,
+      e.last_full_read_at as events_fully_read_at, m.last_full_read_at as thread_fully_read_at,
       ${greatest(t, ['0', overdue('e'), overdue('m'), overdue('r')])} as lag_seconds,
       cast(${failing('e')} + ${failing('m')} + ${failing('r')} as ${t.int}) as failing_reads,
-      p.proved_at, case when p.proved_at is not null then p.run_id end as proved_by,
-      case when p.proved_at is not null then p.unconfirmed end as unconfirmed,
+      p.reconciled_at, case when p.reconciled_at is not null then p.run_id end as reconciled_by,
+      case when p.reconciled_at is not null then p.unconfirmed end as unconfirmed,
       coalesce(n.events, 0) as event_count, coalesce(n.messages, 0) as message_count,
       (select count(*) from sync_arrivals a where a.account = s.account and a.entity in ('market_events', 'thread_messages')
         and a.submission_id = s.submission_id and ${isLost(t, 'a')}
@@ -167,16 +170,16 @@ function completeness(t: ColumnTypes): string {
     ${join('events', 'e')}
     ${join('thread', 'm')}
     ${join('requirements', 'r')}
-    left join sync_proofs p on p.account = s.account and p.submission_id = s.submission_id
+    left join sync_reconciled p on p.account = s.account and p.submission_id = s.submission_id
     left join sync_record_counts n on n.account = s.account and n.submission_id = s.submission_id`
 }
 
-/** Sums over an account, from indexes and from `arrival_counts`: records themselves are not counted, of which there are millions. */
+/** Totals of an account from indexes and `arrival_counts`, because counting millions of records would be slow. */
 function accountCompleteness(t: ColumnTypes): string {
   const of = (what: string, from: string) => `(select ${what} from ${from} x where x.account = a.account`
   const oldest = (read: string) => `${of('min(x.last_read_at)', 'sync_reads')} and x.read = '${read}')`
   const dueOfRank = (rank: number) => `${of('min(x.due_at)', 'sync_reads')} and x.rank = ${rank})`
-  // A read at a time, so that each goes by the index of freshness.
+  // One read at a time, so that each uses the index of freshness.
   const neverRead = ['events', 'thread', 'requirements']
     .map((read) => `select x.submission_id from sync_reads x where x.account = a.account and x.read = '${read}' and x.last_read_at is null`)
     .join(' union all ')
@@ -187,7 +190,7 @@ function accountCompleteness(t: ColumnTypes): string {
       (select count(distinct never.submission_id) from (${neverRead}) never) as never_read,
       ${oldest('events')} as oldest_events_read_at, ${oldest('thread')} as oldest_thread_read_at, ${oldest('requirements')} as oldest_state_read_at,
       ${greatest(t, ['0', lag(0), lag(1), lag(2)])} as lag_seconds,
-      ${of('count(*)', 'sync_proofs')} and x.proved_at is not null) as proven, ${of('min(x.proved_at)', 'sync_proofs')}) as oldest_proof_at,
+      ${of('count(*)', 'sync_reconciled')} and x.reconciled_at is not null) as reconciled, ${of('min(x.reconciled_at)', 'sync_reconciled')}) as oldest_reconciled_at,
       ${knownBy('c')}
       ${ratio('c')} as webhook_loss_ratio, ${ratio('d')} as webhook_loss_ratio_day,
       a.events_unreadable_at
@@ -196,19 +199,19 @@ function accountCompleteness(t: ColumnTypes): string {
     left join (${sums(t, `where n.hour > ${ago(t, '1 day')}`)}) d on d.account = a.account`
 }
 
-/** What came in all, by the way in which it came first. */
+/** All records, by the way they first arrived. */
 function knownBy(alias: string): string {
   return ['webhook', 'poll', 'backfill', 'reconcile', 'lost']
     .map((way) => `coalesce(${alias}.${way}, 0) as ${way === 'lost' ? 'lost_webhooks' : `known_by_${way}`},`)
     .join(' ')
 }
 
-/** Null when nothing came of which a webhook had to tell. */
+/** Null if no webhook was expected. */
 function ratio(alias: string): string {
   return `case when ${alias}.expected > 0 then cast(${alias}.lost as double precision) / ${alias}.expected end`
 }
 
-/** Of events no webhook is expected as long as the account's event deliveries cannot be read: a missing one cannot be told from those. */
+/** While an account's event deliveries can't be read, a missing webhook can't be detected, so none is expected. */
 function sums(t: ColumnTypes, where: string): string {
   const sum = (what: string, as: string) => `cast(sum(${what}) as ${t.int}) as ${as}`
   const expected =

@@ -20,25 +20,25 @@ export function maybeSuperseded(t: ColumnTypes, quote: string): string {
     from quotes r where ${sameLane('r', quote)} and r.is_revision is true and r.gone_at is null and ${same(t, 'r.lines', `${quote}.lines`)}) end`
 }
 
-/** Whether a quote is shown, and no later revision is known to stand in its place. */
+/** Whether a quote is shown and no later revision is known to replace it. */
 export function isCurrent(t: ColumnTypes, quote: string): string {
   return `${quote}.gone_at is null and (${maybeSuperseded(t, quote)}) is not true`
 }
 
-/** A bind request that is bound and names a quote of this submission. */
+/** A bound bind request that names a quote of this submission. */
 function boundRequest(quote: string): string {
   return `b.account = ${quote}.account and b.submission_id = ${quote}.submission_id and b.quote_id = ${quote}.quote_id and b.status = 'bound'
       and b.gone_at is null`
 }
 
-/** Whether a bind request that is bound names a quote of the lane. */
+/** Whether a bound bind request names a quote of the lane. */
 export function isBoundByRequest(lane: string): string {
   return `exists (select 1 from quotes q join bind_requests b on ${boundRequest('q')} where ${sameLane('q', lane)})`
 }
 
 /**
  * Whether the quote is what its lane is bound at: a bound bind request names it, or it is the only current one of a bound lane. Null when the
- * lane is bound and has several current quotes, none of which such a request names.
+ * lane is bound and no such request names one of its several current quotes.
  * @param lane its row of `lanes`.
  */
 export function isBoundQuote(t: ColumnTypes, quote: string, lane: string): string {
@@ -49,7 +49,7 @@ export function isBoundQuote(t: ColumnTypes, quote: string, lane: string): strin
       from quotes o where ${sameLane('o', quote)} and ${isCurrent(t, 'o')}) end`
 }
 
-/** A value of the quote that a bind request `b` names and of its lane `l`; null unless exactly one lane has that quote. */
+/** A value of the quote named by bind request `b` and of its lane `l`; null unless exactly one lane has that quote. */
 export function ofNamedQuote(column: string): string {
   return `(select case when count(*) = 1 then max(${column}) end
       from quotes q left join lanes l on ${sameLane('l', 'q')}

@@ -1,11 +1,11 @@
 import packageJson from '../package.json' with { type: 'json' }
 import type { ServeRole } from './app/running.ts'
 import type { Serving } from './app/serving.ts'
+import { whenAborted } from './base/abortable.ts'
 import { type Clock, systemClock } from './base/clock.ts'
 import { messageOf, UsageError } from './base/errors.ts'
 import type { Host } from './base/host.ts'
 import { createLog } from './base/log.ts'
-import { whenAborted } from './base/when-aborted.ts'
 import type { Config } from './config/config.ts'
 import { timeFromMs } from './model/time.ts'
 import type { DemoCommandOptions } from './ops/cli/commands/context.ts'

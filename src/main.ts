@@ -37,7 +37,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exitCode ||= 1
   process.stderr.write(`the output cannot be written (${error.message}): make room where it goes; the command itself goes on\n`)
 })
-// Nothing more can be said; the exit code tells.
+// Output failed; the exit code is all that is left.
 process.stderr.on('error', () => {})
 
 // Mirrored data is personal: files that are written here are not readable by other users.
@@ -75,8 +75,8 @@ const outputOf = (stream: NodeJS.WriteStream): Output => ({
 
 /** What a person types to start this program again; the image and docker/compose.yaml say it in a variable. */
 function ownCommand(): string {
-  const { SUBMISSION_MIRROR_COMMAND: told, PATH = '' } = process.env
-  if (told) return told
+  const { SUBMISSION_MIRROR_COMMAND: command, PATH = '' } = process.env
+  if (command) return command
   const script = resolve(process.argv[1] ?? import.meta.filename)
   const inside = relative('', script)
   const isInside = !inside.startsWith('..')

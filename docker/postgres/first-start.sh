@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs once, while a new primary makes its data: lets the other server follow it. Commits wait for that server from the next start on, and
-# so they do on the copy, once it is promoted.
+# Runs once on a new primary: allows replication, and makes commits wait for the other server from the next start on. The copy has the same
+# settings after its promotion.
 set -euo pipefail
 
 echo 'host replication all all scram-sha-256' >>"$PGDATA/pg_hba.conf"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Starts one of the two servers of the profile "failover". With data it goes on with them. Without, it becomes a standby of the server
-# that FOLLOWS names, from a copy of it; and when that is empty, a new primary.
+# Starts a server of the profile "failover". Without data, it becomes a standby of the server in FOLLOWS, or a new primary if FOLLOWS is
+# empty.
 set -euo pipefail
 
 if [[ -n ${FOLLOWS:-} && ! -s $PGDATA/PG_VERSION ]]; then

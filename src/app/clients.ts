@@ -3,7 +3,7 @@ import { sameSettings } from '../config/same-settings.ts'
 import { createAccountClient, type UpstreamParts } from '../upstream/account-client.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
-/** The settings that an account's client and its users depend on: all but the webhook secrets, which only the receiver uses. */
+/** Settings that an account's client depends on: all but the webhook secrets, which only the receiver uses. */
 export function upstreamSettings({ webhookSecrets: _, ...ours }: AccountConfig, { upstream }: Config): readonly unknown[] {
   return [ours, upstream]
 }
@@ -13,17 +13,17 @@ interface Used {
   readonly client: UpstreamClient
 }
 
-/** Clients for new settings, before these are in force. */
+/** Clients for new settings that aren't in force yet. */
 export interface ClientChange {
-  /** By the account's name. */
+  /** By account name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
-  /** Call when the new settings are in force: closes clients that only the old ones used. */
+  /** Call when the new settings are in force. Closes clients that only the old settings used. */
   keep(): Promise<void>
-  /** Call when the old settings stay in force: closes clients that only the new ones would use. */
+  /** Call when the old settings stay in force. Closes clients that only the new settings use. */
   discard(): Promise<void>
 }
 
-/** One client for each account, kept as long as the account's settings stay the same. */
+/** One client per account, kept while the account's settings stay the same. */
 export class UpstreamClients {
   readonly #parts: UpstreamParts
   #used: ReadonlyMap<string, Used> = new Map()
@@ -32,7 +32,7 @@ export class UpstreamClients {
     this.#parts = parts
   }
 
-  /** Creates the missing clients. A client connects when it is first used. */
+  /** Creates missing clients. A client connects on first use. */
   prepare(config: Config): ClientChange {
     const before = this.#used
     const wanted = new Map(config.accounts.map((account) => [account.name, this.#usedFor(account, config)]))
@@ -46,12 +46,10 @@ export class UpstreamClients {
     }
   }
 
-  /** Those in use, by account. */
   current(): ReadonlyMap<string, UpstreamClient> {
     return new Map([...this.#used].map(([name, { client }]) => [name, client]))
   }
 
-  /** Aborts requests in flight. */
   async close(): Promise<void> {
     await closeAll([...this.#used.values()])
   }

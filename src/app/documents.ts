@@ -7,11 +7,10 @@ import { Elsewhere } from '../upstream/http/elsewhere.ts'
 import type { BackgroundParts } from './operating.ts'
 import type { GroupServices } from './service-groups.ts'
 
-/** Fetches the documents of all accounts. */
 export function makeDocuments({ config, clients, ...common }: BackgroundParts): GroupServices {
   const { maxBytes, totalBytes, hosts } = config.documents
   const storage = createDocumentStorage(config)
-  const space = new Space(common.db, common.clock, common.log, totalBytes)
+  const space = new Space(common, totalBytes)
   const elsewhere = new Elsewhere({ hosts, proxy: proxySettings(config) })
   const fetchers = config.accounts.flatMap(({ name, baseUrl }: Config['accounts'][number]) => {
     const client = clients.get(name)

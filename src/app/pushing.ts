@@ -5,28 +5,27 @@ import { documentOpener } from '../documents/storage/opener.ts'
 import type { ClockJudge } from '../ops/clocks/clock-watch.ts'
 import { createKind } from '../push/kinds/create.ts'
 import { redacting } from '../push/kinds/redacting.ts'
-import { createFanOuts } from '../push/queue/create.ts'
+import { createFanOuts } from '../push/queue/filtered-fan-out.ts'
 import { OutboxSignal, Sender } from '../push/send/sender.ts'
 import { tlsWarning } from '../push/transport/client-tls.ts'
 import type { ServiceParts } from '../store/engine/db.ts'
-import { documentMetadata } from '../store/mirror/document-metadata.ts'
+import { documentMetadata } from '../store/mirror/documents.ts'
 import type { GroupServices } from './service-groups.ts'
 
 export interface PushingParts extends ServiceParts {
   readonly config: Config
-  /** The senders of all destinations that run now. */
+  /** Running senders of all destinations. */
   readonly senders: Set<Sender>
   readonly clocks: ClockJudge
 }
 
-/** What all destinations share: change log -> outbox, and the signal that wakes their senders. */
+/** Services shared by all destinations: change log -> outbox, and the signal that wakes their senders. */
 export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): GroupServices {
   const isClockTrusted = async () => (await clocks.judge()).isTrusted
   const { services, close } = createFanOuts({ db, log, destinations: config.destinations, isClockTrusted })
   return { services: [...services, new OutboxSignal(db, senders)], close }
 }
 
-/** The sender of one destination. */
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): GroupServices {
   const { clock, log } = common
   const openDocument = documentOpener(createDocumentStorage(config), (document) => documentMetadata(common.db.read, document))
@@ -34,7 +33,7 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
     createKind(destination, { clock, log, proxy: proxySettings(config), openDocument, db: common.db }),
     secretValues(config),
   )
-  warnOfCertificate(destination, common)
+  warnAboutCertificate(destination, common)
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],
@@ -47,8 +46,8 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
   }
 }
 
-/** A certificate that has ended is no reason not to start: what waits for its destination goes out when the file is replaced. */
-function warnOfCertificate(destination: DestinationConfig, { clock, log }: Pick<PushingParts, 'clock' | 'log'>): void {
+/** An expired certificate only warns: queued changes go out when the file is replaced. */
+function warnAboutCertificate(destination: DestinationConfig, { clock, log }: Pick<PushingParts, 'clock' | 'log'>): void {
   const files = 'tls' in destination ? destination.tls : null
   const warning = files === null ? null : tlsWarning(files, clock.now())
   if (warning !== null) log.warn({ destination: destination.name }, `destination ${destination.name}: ${warning}`)

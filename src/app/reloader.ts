@@ -7,22 +7,22 @@ import type { ReloadResult } from '../ops/actions/reload.ts'
 import { compareSettings, type SettingsChange } from './settings-changes.ts'
 
 export interface ReloaderOptions {
-  /** Reads and checks all settings anew. @throws UsageError with every problem. */
+  /** Reads and checks all settings again. @throws UsageError with every problem. */
   readonly load: () => Promise<Config>
   /** The settings in force. */
   readonly current: () => Config
-  /** Puts other settings into force. When it throws, the old ones stay in force. */
+  /** Applies new settings. If it throws, the old settings stay in force. */
   readonly apply: (config: Config) => Promise<void>
   readonly secrets: KnownSecrets
   readonly log: Log
   readonly observer: Observer
 }
 
-const STOPPING = ['the process is stopping, so the settings were not reloaded; the next start reads them']
+const STOPPING = ['the process is stopping, so the settings were not reloaded. The next start reads them.']
 
 /**
- * Reloads the settings of a running process (trap 37). All of them are read and checked as at the start; one problem and nothing changes.
- * Reloads run one after another. A request that comes while another waits for its turn shares that turn.
+ * Reloads the settings of a running process (trap 37): all are checked first, and one problem prevents any change.
+ * Reloads run one after another. Requests that arrive while one is queued share its result.
  */
 export class Reloader {
   readonly #o: ReloaderOptions
@@ -46,31 +46,31 @@ export class Reloader {
     return turn
   }
 
-  /** Refuses reloads from now on; one in progress makes no change that it has not begun. */
+  /** Rejects reloads from now on. A reload in progress makes no further change. */
   close(): void {
     this.#closed = true
   }
 
   async #reload(): Promise<ReloadResult> {
-    if (this.#closed) return this.#told({ problems: STOPPING })
+    if (this.#closed) return this.#report({ problems: STOPPING })
     let change: SettingsChange
     try {
       const wanted = await this.#o.load()
-      // Before any line could log them.
+      // Before a line could log them.
       this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
-      if (this.#closed) return this.#told({ problems: STOPPING })
+      if (this.#closed) return this.#report({ problems: STOPPING })
       const { warnings } = this.#o.current()
       for (const warning of wanted.warnings) if (!warnings.includes(warning)) this.#o.log.warn(warning)
       change = compareSettings(this.#o.current(), wanted)
       if (change.applied.length > 0) await this.#o.apply(change.config)
     } catch (error) {
-      return this.#told({ problems: error instanceof UsageError ? error.problems : [messageOf(error)] })
+      return this.#report({ problems: error instanceof UsageError ? error.problems : [messageOf(error)] })
     }
     const { applied, needsRestart } = change
-    return this.#told({ applied, needsRestart })
+    return this.#report({ applied, needsRestart })
   }
 
-  #told({ applied = [], needsRestart = [], problems = [] }: Partial<ReloadResult>): ReloadResult {
+  #report({ applied = [], needsRestart = [], problems = [] }: Partial<ReloadResult>): ReloadResult {
     const { log, observer } = this.#o
     const { fromEnvironment } = this.#o.current()
     observer.count('reloads_total', { outcome: problems.length > 0 ? 'refused' : applied.length > 0 ? 'applied' : 'unchanged' })

@@ -8,7 +8,7 @@ import { probeNow } from '../store/outbox/suspensions.ts'
 import { listAccounts, retryAccountNow } from '../store/reads/accounts.ts'
 import { accessOf } from '../upstream/account-client.ts'
 
-/** Tries accounts and destinations now whose settings have changed since they were refused. A failure is only logged: they have their own time. */
+/** Retries accounts and destinations whose settings changed since they were rejected. A failure is only logged. */
 export async function retryChanged(db: Db, { accounts, destinations }: Config, log: Log): Promise<void> {
   const changed = async (settings: unknown, refusedWith: string | null) =>
     settings !== undefined && refusedWith !== null && !(await hasFingerprint(settings, refusedWith))
@@ -24,7 +24,7 @@ export async function retryChanged(db: Db, { accounts, destinations }: Config, l
   } catch (error) {
     log.warn(
       { err: error },
-      `accounts and destinations with new settings could not be tried now (${messageOf(error)}); they are tried at their time`,
+      `accounts and destinations with new settings could not be retried now (${messageOf(error)}); their scheduled retries stay`,
     )
   }
 }

@@ -7,7 +7,7 @@ import { protectionSettings } from '../config/protect.ts'
 import { type ReloadResult, signalledReload } from '../ops/actions/reload.ts'
 import { endLapsedSessions } from '../ops/http/api/sessions.ts'
 import { type OpsHttp, startOpsHttp } from '../ops/http/server.ts'
-import { DriftRecorder } from '../ops/metrics/drift-recorder.ts'
+import { ApiChangeRecorder } from '../ops/metrics/api-change-recorder.ts'
 import { FigureRecorder } from '../ops/metrics/figure-recorder.ts'
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts'
 import { StoreGauges } from '../ops/metrics/store-gauges.ts'
@@ -20,7 +20,7 @@ import { type RunningReceiver, startReceiver } from '../receive/server.ts'
 import { MarkKeeper } from '../store/changes/mark-file.ts'
 import type { ServiceParts } from '../store/engine/db.ts'
 import { InboxAppender } from '../store/inbox/append.ts'
-import { keepRefusedConnections } from '../store/inbox/refused-connections.ts'
+import { keepRejectedConnections } from '../store/inbox/refused-connections.ts'
 import { RejectedStore } from '../store/inbox/rejected.ts'
 import type { DifferingDelivery } from '../store/inbox/repeats.ts'
 import { LastUses } from '../store/reads/last-uses.ts'
@@ -37,29 +37,26 @@ import { workingGroups } from './working.ts'
 export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>
 
 export interface RunningParts extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
-  /** The settings at the start. */
   readonly config: Config
-  /** Reads and checks all settings anew. @throws UsageError with every problem. */
+  /** Reads and checks all settings again. @throws UsageError with every problem. */
   readonly load: () => Promise<Config>
   readonly role: ServeRole
   readonly secrets: KnownSecrets
-  /** Told what the metrics are told, and traces; null: the environment names no collector. */
+  /** Receives metrics and traces; null if no collector is configured. */
   readonly telemetry: Telemetry | null
   /** Resources to close at the end, last opened first. */
   readonly closing: AsyncDisposableStack
 }
 
 /**
- * On SQLite the worker and the receiver share one thread. While deliveries arrive, the worker pauses after each batch for this many times
- * the time that the batch took, so that senders are answered quickly.
+ * On SQLite the worker and the receiver share one thread. While deliveries arrive, the worker pauses after each batch for
+ * `REST_SHARE` times the duration of the batch, so that senders get quick answers.
  */
 const REST_SHARE = 5
 const MOST_REST_MS = 120
 const MOMENT_MS = 50
-/** Time limit for closing after the grace period. */
 const CLOSE_MS = 2_000
 
-/** Everything that runs inside `serve`: servers, service groups, reloads, shutdown. */
 export class Running {
   readonly #p: RunningParts
   readonly #metrics: Metrics = createMetrics()
@@ -76,7 +73,7 @@ export class Running {
   readonly #clients: UpstreamClients
   readonly #pauses: AccountPauses
   readonly #figures: FigureRecorder
-  readonly #drift: DriftRecorder
+  readonly #drift: ApiChangeRecorder
   readonly #settings: ProcessSettingsKeeper
   readonly #senders = new Set<Sender>()
   #config: Config
@@ -92,7 +89,7 @@ export class Running {
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#lastUses = new LastUses(parts.db, parts.log)
     this.#figures = new FigureRecorder(parts.db, parts.log)
-    this.#drift = new DriftRecorder(parts.db, parts.log)
+    this.#drift = new ApiChangeRecorder(parts.db, parts.log)
     const settings = { config: () => this.#config, reload: () => this.#reload() }
     this.#settings = new ProcessSettingsKeeper({ db: parts.db, log: parts.log, ...settings })
     const observer = this.#figures.besides(parts.telemetry?.besides(this.#metrics.observer) ?? this.#metrics.observer)
@@ -104,10 +101,10 @@ export class Running {
       },
     }
     const { db, clock, log, load, secrets } = parts
-    const tell = (account: string, sentence: string, ms: number) => {
-      if (ms > LONG_PAUSE_MS) log.warn({ account, waitMs: ms }, `${sentence}; nothing is read for it until then, deliveries are applied`)
+    const report = (account: string, sentence: string, ms: number) => {
+      if (ms > LONG_PAUSE_MS) log.warn({ account, waitMs: ms }, `${sentence}; the account isn't read until then; deliveries are applied`)
     }
-    this.#pauses = new AccountPauses({ db, clock, log, clients: () => this.#clients.current(), tell })
+    this.#pauses = new AccountPauses({ db, clock, log, clients: () => this.#clients.current(), report })
     this.#clients = new UpstreamClients({
       clock,
       log,
@@ -120,7 +117,7 @@ export class Running {
     this.#groups = new ServiceGroups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
     const apply = (config: Config) => this.#apply(config)
     this.#reloader = new Reloader({ load, current: () => this.#config, apply, secrets, log, observer })
-    // A failure before `failed` is awaited, or after, must not count as an unhandled rejection.
+    // A failure while nothing awaits `failed` must not count as an unhandled rejection.
     this.#failure.promise.catch(() => undefined)
   }
 
@@ -147,7 +144,7 @@ export class Running {
         appender: this.#appender,
         rejectedStore: new RejectedStore(db, log),
         lastUses: this.#lastUses,
-        keepRefused: (refused) => keepRefusedConnections(db, refused),
+        keepRefused: (refused) => keepRejectedConnections(db, refused),
         clock,
         log,
         observer: this.#observer,
@@ -166,13 +163,12 @@ export class Running {
     this.#started.resolve()
   }
 
-  /** Reloads the settings after SIGHUP. Never rejects. */
   async reload(): Promise<ReloadResult> {
     const { db, log } = this.#p
     return await signalledReload(db, log, () => this.#reload())
   }
 
-  /** Never rejects. Waits for the start to finish, because the ops server listens earlier. */
+  /** Waits for the start to finish, because the ops server listens earlier. Never rejects. */
   async #reload(): Promise<ReloadResult> {
     await this.#started.promise
     return await this.#reloader.reload()
@@ -181,7 +177,7 @@ export class Running {
   async stop(): Promise<void> {
     const { clock, log, closing } = this.#p
     const { shutdownGraceMs: graceMs } = this.#config
-    log.info('stopping: new deliveries are refused, work in flight is finished')
+    log.info('stopping: rejecting new deliveries and finishing work in flight')
     this.#readiness.drain()
     this.#stopping.abort(new Error('the process is stopping'))
     this.#reloader.close()
@@ -192,7 +188,7 @@ export class Running {
     this.#groups.stop('all')
     const ended = this.#groups.ended().then(() => 'ended' as const)
     if ((await Promise.race([ended, grace])) === 'over' && !over.signal.aborted) {
-      log.warn(`not everything was finished within SHUTDOWN_GRACE (${graceMs / 1000} s); the next start continues it`)
+      log.warn(`some work did not finish within SHUTDOWN_GRACE (${graceMs / 1000} s); the next start continues it`)
     }
     over.abort()
     const closed = closing.disposeAsync()
@@ -200,7 +196,7 @@ export class Running {
     log.info('stopped')
   }
 
-  /** Whatever can fail comes first, while everything still goes by the settings before. */
+  /** Steps that can fail come first, while the old settings are still in force. */
   async #apply(config: Config): Promise<void> {
     const { db, log } = this.#p
     const clients = this.#clients.prepare(config)
@@ -208,7 +204,7 @@ export class Running {
     this.#config = config
     log.level = config.log.level
     db.protection.use(protectionSettings(config))
-    // A new client knows of no pause yet.
+    // A new client doesn't know the pauses yet.
     await this.#pauses.exchange(clients.clients)
     await this.#groups.change(change)
     await clients.keep()
@@ -216,13 +212,12 @@ export class Running {
     await retryChanged(db, config, log)
   }
 
-  /** @throws when the settings cannot be used; then nothing has changed. */
+  /** @throws when the settings can't be used. Nothing has changed then. */
   async #prepare(config: Config, clients: ClientChange): Promise<GroupChange> {
     let change: GroupChange | null = null
     try {
       change = await this.#groups.prepare(this.#groupsOf(config, clients))
       await registerNames(this.#p.db, config)
-      // The receiver keeps running and uses the new secrets from the next delivery on.
       this.#receiver?.setAccounts(config.accounts)
       return change
     } catch (error) {
@@ -234,10 +229,12 @@ export class Running {
 
   #noteDiffering({ account, deliveryId, bodySha256, isCompared }: DifferingDelivery): void {
     this.#observer.count('deliveries_differing_total', { account, first: isCompared ? 'kept' : 'removed' })
-    const what = isCompared ? 'came again with another body' : 'came again after its body was removed, so the two cannot be compared'
+    const what = isCompared
+      ? 'arrived again with a different body'
+      : 'arrived again after its body was removed, so the two cannot be compared'
     this.#p.log.warn(
       { account, delivery: deliveryId, sha256: bodySha256 },
-      `delivery ${deliveryId} ${what}. The first stays, the hash of the new one is kept, and the feeds of its submission are read`,
+      `delivery ${deliveryId} ${what}. The first body is kept, the new one is stored as a hash, and the feeds of its submission are read`,
     )
   }
 
@@ -274,12 +271,12 @@ export class Running {
     if (role === 'receive') return always
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
     const kept = [this.#drift, this.#pauses].map((service) => groupOf(service))
-    return [...always, ...kept, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
+    return [...always, ...kept, ...workingGroups({ ...parts, restMs: (processedMs) => this.#restMs(processedMs) })]
   }
 
-  #restMs(workedMs: number): number {
+  #restMs(processedMs: number): number {
     const { db, role } = this.#p
     const shared = db.kind === 'sqlite' && role === 'all' && performance.now() - this.#deliveredAt < MOMENT_MS
-    return shared ? Math.min(MOST_REST_MS, workedMs * REST_SHARE) : 0
+    return shared ? Math.min(MOST_REST_MS, processedMs * REST_SHARE) : 0
   }
 }

@@ -6,30 +6,27 @@ import { type Service, supervise } from '../base/service.ts'
 import { sameSettings } from '../config/same-settings.ts'
 import type { ProcessCounts } from '../store/upkeep/processes.ts'
 
-/** Services that start and stop together. */
 export interface ServiceGroup {
-  /** Unique among the groups. */
+  /** Unique. */
   readonly name: string
-  /** The settings that the group uses. A reload that changes none of them leaves the group running. */
+  /** Settings that the group uses. A reload restarts the group only if one of them changes. */
   readonly settings: readonly unknown[]
-  /** Stops before the receiver does, because its requests in flight may need the whole grace period. */
+  /** Stops before the receiver, because its requests in flight may need the whole grace period. */
   readonly endsFirst?: boolean
   /** Creates the services without starting them. */
   make(): Promise<GroupServices>
 }
 
-/** The services that a group created from the settings. */
 export interface GroupServices {
   readonly services: readonly Service[]
-  /** Called just before the services start. */
+  /** Runs just before the services start. */
   onStart?(): void
-  /** Receives the number of processes that share the rate limit, this one included. */
+  /** Receives the number of processes that share the rate limit, including this one. */
   shareAmong?(sharing: ProcessCounts): void
-  /** Aborts what is in flight and releases resources; called even when the services never started. */
+  /** Aborts work in flight and releases resources, even if the services never started. */
   close?(): Promise<void>
 }
 
-/** The services to start, and the names of running groups that must stop first. */
 export interface GroupChange {
   readonly added: ReadonlyMap<ServiceGroup, GroupServices>
   readonly leaving: readonly string[]
@@ -38,9 +35,9 @@ export interface GroupChange {
 export interface ServiceGroupsOptions {
   readonly clock: Clock
   readonly log: Log
-  /** How long a group may take to finish its work in flight, in milliseconds. */
+  /** Time for a group to finish work in flight, in ms. */
   readonly graceMs: () => number
-  /** Called when a service fails in a way that the process cannot survive. */
+  /** Runs when a service fails in a way that the process can't survive. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -51,7 +48,6 @@ interface RunningGroup {
   readonly ended: Promise<unknown>
 }
 
-/** Runs groups of services, and replaces those whose settings changed on a reload. */
 export class ServiceGroups {
   readonly #o: ServiceGroupsOptions
   readonly #running = new Map<string, RunningGroup>()
@@ -63,7 +59,7 @@ export class ServiceGroups {
   }
 
   /**
-   * Creates the groups that are new or whose settings changed. Nothing starts or stops yet.
+   * Creates the groups that are new or whose settings changed, without starting or stopping any.
    * @throws what `make` throws; groups created before it are closed.
    */
   async prepare(groups: readonly ServiceGroup[]): Promise<GroupChange> {
@@ -82,14 +78,14 @@ export class ServiceGroups {
     return { added: made, leaving }
   }
 
-  /** Stops the leaving groups together, then starts the new ones. Other groups keep running. */
+  /** Stops the leaving groups together, then starts the new ones. */
   async change({ added: made, leaving }: GroupChange): Promise<void> {
     await Promise.all(leaving.map((name) => this.#end(name)))
     if (this.#stopping) return await closeAll(made.values())
     for (const [group, each] of made) this.#begin(group, each)
   }
 
-  /** Closes what `prepare` created, when the change is not made after all. */
+  /** Closes the groups that `prepare` created. */
   async discard(change: GroupChange): Promise<void> {
     await closeAll(change.added.values())
   }
@@ -99,18 +95,16 @@ export class ServiceGroups {
     for (const { made } of this.#running.values()) made.shareAmong?.(sharing)
   }
 
-  /** Starts no further group, and asks those that end first, or all, to finish their work in flight. */
+  /** Starts no more groups, and asks those that end first, or all, to finish their work in flight. */
   stop(which: 'first' | 'all'): void {
     this.#stopping = true
     for (const { group, stopping } of this.#running.values()) if (which === 'all' || group.endsFirst) stopping.abort()
   }
 
-  /** Resolves when every group has stopped. */
   async ended(): Promise<void> {
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  /** Aborts what still runs. */
   async close(): Promise<void> {
     await closeAll([...this.#running.values()].map(({ made }) => made))
   }
@@ -138,15 +132,15 @@ export class ServiceGroups {
     if (!(await endsWithin(clock, graceMs(), running.ended)))
       log.warn(
         { group: name },
-        `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work is done again later`,
+        `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work will be repeated later`,
       )
-    // Aborted work may still touch these resources once; its replacement has its own.
+    // Aborted work may still use these resources briefly; the new group has its own.
     await running.made.close?.().catch((error: unknown) => log.warn({ group: name, err: error }, messageOf(error)))
     this.#running.delete(name)
   }
 }
 
-/** A group of one service. @param settings that it uses; none for one that no reload replaces. */
+/** A group of one service. @param settings used by the service; empty if no reload replaces it. */
 export function groupOf(service: Service, settings: readonly unknown[] = []): ServiceGroup {
   return { name: service.name, settings, make: async () => ({ services: [service] }) }
 }

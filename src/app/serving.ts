@@ -22,8 +22,7 @@ import { acquireServeLock } from '../store/open/serve-lock.ts'
 import { registerNames } from './registering.ts'
 import { Running, type ServeRole } from './running.ts'
 
-/** Replacements that tests pass in. */
-export interface ServeOverrides {
+interface ServeOverrides {
   readonly clock?: Clock
   readonly logDestination?: NonNullable<LogOptions['destination']>
   readonly failPoint?: FailPoint
@@ -31,55 +30,50 @@ export interface ServeOverrides {
 
 export interface ServeOptions {
   readonly role: ServeRole
-  /** Writes readable log lines, for a terminal, instead of JSON. */
+  /** Writes readable log lines instead of JSON. */
   readonly pretty?: boolean
-  /** The environment: the variables of OpenTelemetry are looked for in it. Default: empty. */
+  /** Environment with OpenTelemetry variables. Default: empty. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Aborts a start that still waits for something, when the process is asked to stop. */
+  /** Aborts the start when the process is asked to stop. */
   readonly signal?: AbortSignal
   readonly overrides?: ServeOverrides
 }
 
-/** A running `serve`. */
 export interface Serving {
-  /** `http://host:port` of the receiver; null when the role takes no deliveries. */
+  /** `http://host:port` of the receiver; null if the role takes no deliveries. */
   readonly receiver: string | null
   /** `http://host:port` of the ops server. */
   readonly ops: string
   readonly log: Log
-  /** Rejects when the process cannot continue. */
+  /** Rejects when the process can't continue. */
   readonly failed: Promise<never>
-  /**
-   * Reloads the settings after SIGHUP. Never rejects: problems are returned and logged, and the settings in force stay.
-   */
+  /** Reloads the settings after SIGHUP. Never rejects: problems are returned and logged, and the old settings stay. */
   reload(): Promise<ReloadResult>
-  /** Refuses new deliveries, finishes work in flight within `SHUTDOWN_GRACE`, and closes everything. */
+  /** Rejects new deliveries, finishes work in flight within `SHUTDOWN_GRACE`, and closes everything. */
   stop(): Promise<void>
 }
 
 const KEEPING =
-  'PROTECT=keep: tax ids (FEIN, SSN) are stored in plain text, in the database, in its backups and for every reader; set PROTECT to drop or encrypt'
+  'PROTECT=keep: tax ids (FEIN, SSN) are stored in plain text in the database and its backups, and every reader sees them; set PROTECT to drop or encrypt'
 
-/** @returns where the database is, without its password. */
-function placeOf(database: Config['database']): string {
+/** @returns the location of the database, without the password. */
+function locationOf(database: Config['database']): string {
   if (database.kind === 'sqlite') return resolve(database.path)
   const url = URL.parse(splitServers(database.url.reveal())?.[0]?.url ?? '')
   return `schema ${database.schema} of the database ${url?.pathname.slice(1)} on ${url?.host}`
 }
 
-/** @returns where the console is, in a sentence. */
 function consoleText({ ops: { tokens, oidc, publicUrl } }: Config, origin: string): string {
-  if (tokens.length === 0 && oidc === null) return 'the console is off: set OPS_TOKENS to sign in to it'
-  // An address of all interfaces is none to visit.
+  if (tokens.length === 0 && oidc === null) return 'the console is disabled; set OPS_TOKENS to enable it'
+  // Browsers can't open the address of all interfaces.
   return `the console is at ${publicUrl ?? origin.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//localhost')}/console/`
 }
 
 /**
- * Starts `serve`. The receiver listens as soon as the database is ready; the start never waits for the submission service.
- * @param load reads and checks the settings: once now, and once for each reload.
- * @throws UsageError when `load` does, BusyError when another serve uses the SQLite file, FatalError when the database or its schema cannot
- * be used, TransientError when the database is away, whatever listening throws when a port is taken, the reason of `options.signal` when it
- * aborts before it is ready.
+ * Starts `serve`. The receiver listens once the database is ready; the start never waits for the service.
+ * @param load reads and checks the settings, at the start and at each reload.
+ * @throws UsageError from `load`; BusyError if another serve uses the SQLite file; FatalError if the database or its schema can't be used;
+ * TransientError if the database is unavailable; Node's error if a port is taken; the reason of `options.signal` if it aborts the start.
  */
 export async function startServing(load: () => Promise<Config>, options: ServeOptions): Promise<Serving> {
   const startedAt = performance.now()
@@ -116,19 +110,19 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
       const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })
       for (const name of taken) log.info({ migration: name }, `migrated the database: ${name}`)
       if (taken.length === STEPS)
-        log.info(`a new, empty mirror begins in ${placeOf(database)}. If yours lies elsewhere, stop and correct DATABASE_URL`)
+        log.info(`created a new, empty mirror in ${locationOf(database)}. If your mirror is elsewhere, stop and correct DATABASE_URL`)
     } else await checkSchema(db)
     if (await isUnfinishedCopy(db.read)) throw new FatalError(UNFINISHED_COPY)
     if (config.protect.mode === 'keep') log.warn(KEEPING)
-    // Not fatal: deliveries can be stored while an operator repairs it.
+    // Not fatal: deliveries can be stored until an operator repairs the database.
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)
     for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))
     for (const end of await repairEnds(db)) log.warn({ ...end }, `${wrongEndText(end)}; corrected, and the numbering continues`)
-    // Before anything is applied: a restored backup would reuse numbers (`seq`) that other changes already had.
+    // Before anything is applied: a restored backup would reuse `seq` numbers of other changes.
     const epoch = await checkLogEpoch(db)
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
-    // Before anything is applied: a new destination misses no change from here on.
+    // Before anything is applied, so that a new destination misses no change.
     await registerNames(db, config)
     await endLapsedSessions(db, config, log)
     const running = new Running({ config, load, role, clock, log, secrets, db, telemetry, closing })

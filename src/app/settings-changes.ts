@@ -1,7 +1,7 @@
 import type { AccountConfig, Config, DestinationConfig } from '../config/config.ts'
 import { sameSettings } from '../config/same-settings.ts'
 
-/** Settings of resources that stay open for the life of the process; changing them needs a restart. */
+/** Settings of resources that stay open while the process runs; changing them needs a restart. */
 const FIXED: readonly { readonly name: string; readonly of: (config: Config) => unknown }[] = [
   { name: 'DATABASE_URL', of: ({ database }) => (database.kind === 'sqlite' ? database.path : database.url) },
   { name: 'DATABASE_SCHEMA', of: ({ database }) => (database.kind === 'sqlite' ? null : database.schema) },
@@ -18,22 +18,20 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'documents.s3', of: ({ documents }) => documents.s3 },
 ]
 
-/** @returns null when it equals DATABASE_URL, which is compared by itself. */
+/** @returns null if it equals DATABASE_URL, which is compared separately. */
 function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
   return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
 }
 
-/** The effect of new settings on a running process. */
 export interface SettingsChange {
-  /** The new settings, except for those that need a restart: these keep their old values. */
+  /** The new settings, with the old values of those that need a restart. */
   readonly config: Config
-  /** What changed, one sentence each. */
+  /** One sentence per change. */
   readonly applied: readonly string[]
-  /** Names of settings that changed but need a restart. */
+  /** Names of changed settings that need a restart. */
   readonly needsRestart: readonly string[]
 }
 
-/** Compares two valid settings. */
 export function compareSettings(before: Config, wanted: Config): SettingsChange {
   const needsRestart = FIXED.filter(({ of }) => !sameSettings(of(before), of(wanted))).map(({ name }) => name)
   const { database, migrateOnStart } = before
@@ -63,7 +61,6 @@ function otherOps({ ops: { tokens: _tokens, oidc: _oidc, ...others } }: Config) 
   return others
 }
 
-/** @returns the name of a config key in the settings file. */
 function nameOf(key: string): string {
   return key.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
@@ -77,7 +74,7 @@ function accountChanges(before: readonly AccountConfig[], now: readonly AccountC
         ? [`account ${account.name} is new: its deliveries are accepted and its submissions are read`]
         : differences(old, account)
     }),
-    ...gone.map(({ name }) => `account ${name} was removed: its deliveries are refused and nothing is read for it; its rows stay`),
+    ...gone.map(({ name }) => `account ${name} was removed: its deliveries are rejected and it is no longer read; its rows stay`),
   ]
 }
 
@@ -105,10 +102,10 @@ function destinationChanges(before: readonly DestinationConfig[], now: readonly 
       if (old === undefined) return [`destination ${name} is new`]
       return sameSettings(old, destination) ? [] : [`destination ${name}: settings changed`]
     }),
-    ...gone.map(({ name }) => `destination ${name} was removed: nothing is sent to it; its queued changes stay`),
+    ...gone.map(({ name }) => `destination ${name} was removed: sending to it stopped; its queued changes stay`),
   ]
 }
 
 function tokensText(tokens: Config['ops']['tokens']): string {
-  return tokens.length === 0 ? 'there are none left' : `those of ${tokens.map(({ name }) => name).join(', ')} are valid now`
+  return tokens.length === 0 ? 'no tokens are left' : `the tokens of ${tokens.map(({ name }) => name).join(', ')} are valid now`
 }

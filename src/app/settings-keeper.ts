@@ -12,12 +12,11 @@ const LOOK_MS = 1_000
 export interface ProcessSettingsOptions {
   readonly db: Db
   readonly log: Log
-  /** The settings in force. */
   readonly config: () => Config
   readonly reload: () => Promise<ReloadResult>
 }
 
-/** Tells commands by which settings this process goes, and reloads them when a command asks for it. */
+/** Publishes the settings of this process for commands, and reloads them on request. */
 export class ProcessSettingsKeeper implements Service {
   readonly name = 'process-settings'
   readonly #o: ProcessSettingsOptions
@@ -32,7 +31,7 @@ export class ProcessSettingsKeeper implements Service {
     while (!signal.aborted) {
       await this.#look().catch((error: unknown) => {
         if (!(error instanceof TransientError)) throw error
-        log.debug({ err: error }, `commands cannot ask for a reload now: ${messageOf(error)}`)
+        log.debug({ err: error }, `commands cannot request a reload now: ${messageOf(error)}`)
       })
       await db.clock.sleep(LOOK_MS, signal)
     }

@@ -1,10 +1,10 @@
 import { type AccountConfig, type DestinationConfig, proxySettings } from '../config/config.ts'
 import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
-import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
+import { SetBackWatch } from '../ops/clocks/set-back-watch.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
 import { IdReads } from '../poll/id-reads.ts'
 import { ReadSwitches } from '../poll/read-switches.ts'
-import { ReplayAll } from '../poll/replay-all.ts'
+import { ReadAllAgain } from '../poll/replay-all.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { accessOf } from '../upstream/account-client.ts'
 import { Worker } from '../work/worker.ts'
@@ -13,21 +13,20 @@ import { type BackgroundParts, operatingGroups } from './operating.ts'
 import { groupOf, type ServiceGroup } from './service-groups.ts'
 
 export interface WorkingParts extends BackgroundParts {
-  /** How long the worker pauses after a batch that took `workedMs`, in milliseconds. */
-  readonly restMs: (workedMs: number) => number
-  /** The senders of all destinations that run now. */
+  /** Pause of the worker after a batch that took `processedMs`, in ms. */
+  readonly restMs: (processedMs: number) => number
+  /** Running senders of all destinations. */
   readonly senders: Set<Sender>
 }
 
-/** The service groups of a process that applies, polls and pushes. */
 export function workingGroups(parts: WorkingParts): ServiceGroup[] {
   const clocks = new ClockWatch(parts)
   const { config, db, restMs } = parts
   return [
     groupOf({ name: 'listener', run: (signal) => db.listen(signal) }),
     groupOf(new Worker({ ...parts, restMs })),
-    replayAll(parts),
-    healer(parts),
+    readAllAgain(parts),
+    groupOf(new SetBackWatch(parts)),
     ...config.accounts.flatMap((account) => accountGroup(parts, account)),
     ...documentGroups(parts),
     ...pushGroups(parts, clocks),
@@ -35,7 +34,6 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
   ]
 }
 
-/** Polls one account. */
 function accountGroup({ config, clients, ...common }: WorkingParts, account: AccountConfig): ServiceGroup[] {
   const client = clients.get(account.name)
   if (client === undefined) return []
@@ -63,7 +61,7 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
   ]
 }
 
-/** Fetches documents, unless the settings say that they are only listed. */
+/** No group if `DOCUMENTS` isn't `fetch`. */
 function documentGroups(parts: WorkingParts): ServiceGroup[] {
   const { config } = parts
   if (config.documents.mode !== 'fetch') return []
@@ -76,7 +74,7 @@ function documentGroups(parts: WorkingParts): ServiceGroup[] {
   ]
 }
 
-/** The push code is loaded only when there is a destination. */
+/** Loads the push code only if a destination is configured. */
 function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
   const parts = { ...given, clocks }
   const { config } = parts
@@ -96,17 +94,7 @@ function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
   return [fanOut, ...config.destinations.map(sender)]
 }
 
-function replayAll({ config, db, log }: WorkingParts): ServiceGroup {
+function readAllAgain({ config, db, log }: WorkingParts): ServiceGroup {
   const accounts = config.accounts.map(({ name }) => name)
-  return groupOf(new ReplayAll(db, log, accounts), accounts)
-}
-
-/** Brings back due times that a wrong clock or other settings have left too far ahead. */
-function healer({ config, ...common }: WorkingParts): ServiceGroup {
-  return groupOf(new DueTimeHealer({ ...common, config }), [
-    config.accounts.map(({ name, discovery, extraReads }) => [name, discovery, extraReads]),
-    config.destinations.map(({ timeoutMs, scheduleMs }) => [timeoutMs, scheduleMs]),
-    config.poll,
-    config.replay,
-  ])
+  return groupOf(new ReadAllAgain(db, log, accounts), accounts)
 }

@@ -1,35 +1,34 @@
 import type { Observer } from '../base/observer.ts'
 import type { Change } from '../model/change.ts'
-import type { Fact, Place } from '../model/facts.ts'
+import type { Fact, SubmissionRef } from '../model/facts.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
-import { noteArrivals, noteConflicts } from '../store/mirror/evidence.ts'
+import { noteArrivals, noteConflicts } from '../store/mirror/conflicts.ts'
 import { noteSharedDocuments } from '../store/mirror/shared-documents.ts'
 import { type MirrorWriter, writeMirror } from '../store/mirror/writer.ts'
 import { forgetContent } from '../store/reads/content-hashes.ts'
 import { requestFetches } from '../store/reads/fetches.ts'
 import { learnIds, wakeIdsOf } from '../store/reads/known-ids.ts'
-import { requestReplay, wakeReads } from '../store/reads/reads.ts'
+import { addReadRequests, requestFullRead } from '../store/reads/reads.ts'
 import { applyTo } from './apply-to.ts'
 import { ApplySession } from './session.ts'
 
-/** The result of applying facts. */
 export interface Applied {
-  /** Events and messages that were not known before. */
+  /** New events and messages. */
   readonly inserted: number
   /** Number of rows added to the change log. */
   readonly changes: number
-  /** State facts that came too late: a read that was sent later has already been applied. */
+  /** State facts that were outdated: a read that was sent later had been applied. */
   readonly stale: number
   /** The rows added to the change log. */
   readonly changed: readonly Change[]
   /** Rows written because only their `raw` differed. They are not in the change log. */
   readonly rawOnly: readonly Change[]
-  /** Purged submissions, of which nothing was applied, each as `account submission_id`. */
+  /** Purged submissions without applied records, each as `account submission_id`. */
   readonly purged: ReadonlySet<string>
 }
 
-/** A transaction in which facts can be applied to the mirror; there is no other way in. */
+/** The only way to apply facts to the mirror. */
 export interface ApplyTransaction {
   readonly tx: Tx
   /** Applies facts of any kinds, in any order. May be called once per transaction. */
@@ -38,9 +37,8 @@ export interface ApplyTransaction {
 
 /**
  * Runs `work` in one transaction, in which it applies facts and settles the delivery or read that brought them (invariant 3). Rows, change
- * log and inbox state or cursor commit together, or not at all.
- * @param name the transaction's name, see `Db.write`.
- * @throws errors of `Db.write` and of `work`; then nothing was written.
+ * log, and inbox state or cursor commit together. @param name the transaction's name, see `Db.write`. @throws errors of `Db.write` and of
+ * `work`; then nothing was written.
  */
 export function inApplyTransaction<T>(
   db: Db,
@@ -72,19 +70,19 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   const stale = await applyTo(session, facts)
   await session.flush()
   await forgetContent(tx, changedPlaces([...writer.changes, ...session.rawOnly]))
-  await wakeReads(tx, session.wakes)
+  await addReadRequests(tx, session.wakes)
   await wakeIdsOf(tx, session.wakes)
   await requestFetches(tx, writer.changes, session.newLinks)
   await learnIds(tx, [...session.knownIds.values()])
   await noteSharedDocuments(tx, session.sharedDocuments)
-  await requestReplay(tx, [...session.replays.values()])
+  await requestFullRead(tx, [...session.replays.values()])
   await noteArrivals(tx, session.arrivals, session.now)
   await keepConflicts(session, tx, observer)
   const { changes } = writer
   return { inserted: session.inserted, changes: changes.length, stale, changed: changes, rawOnly: session.rawOnly, purged: session.purged }
 }
 
-function changedPlaces(changes: readonly Change[]): Place[] {
+function changedPlaces(changes: readonly Change[]): SubmissionRef[] {
   return changes.map(({ account, submission_id }) => ({ account, submissionId: submission_id ?? '' }))
 }
 
@@ -108,7 +106,7 @@ function countChanges(writer: MirrorWriter, observer: Observer): void {
   for (const { labels, n } of counts.values()) observer.count('applied_rows_total', labels, n)
 }
 
-/** Ids of the records in deliveries that an operator had replayed. */
+/** Ids of the records in deliveries that an operator replayed. */
 function replayedIn(facts: readonly Fact[]): unknown[] {
   return facts.flatMap((fact) => {
     if (fact.kind === 'event') return fact.isReplayed ? [fact.event.event_id] : []
@@ -116,7 +114,7 @@ function replayedIn(facts: readonly Fact[]): unknown[] {
   })
 }
 
-/** How long after it happened a record came into the mirror. History, and what an operator had replayed, tell nothing of that. */
+/** Measures the time from a record's occurrence to its row. Skips history and replays by an operator, which are old. */
 function observeLag({ entity, operation, cause, after }: Change, observer: Observer, replayed: ReadonlySet<unknown>): void {
   if (operation !== 'insert' || cause === 'backfill' || (entity !== 'market_events' && entity !== 'thread_messages')) return
   if (replayed.has(after['event_id'] ?? after['message_id'])) return

@@ -5,10 +5,8 @@ import type { EventFact, MessageFact } from '../model/facts.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Notes how a record arrived, as far as its row does not tell: that a feed (or its replay) showed it as news before any webhook, and that a
- * webhook followed later. A record with the first note and without the second is a lost webhook.
- * @param firstVia how the record was first seen.
- * @param isNew whether it is seen for the first time now.
+ * Notes how a record arrived: that a feed showed it before any webhook, and that a webhook followed later. A record with only the first
+ * note is a lost webhook. @param firstVia how the record was first seen. @param isNew whether it is seen for the first time now.
  */
 export function noteArrival(
   session: ApplySession,
@@ -24,11 +22,11 @@ export function noteArrival(
   if (!news && !late) return
   const note = { account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId }
   session.arrivals.push({ ...note, way: late ? 'webhook' : 'feed' })
-  // A first walk reads everything anyway, so it does not count as a replay.
-  if (news && fact.fromReplay && !fact.firstWalk && firstVia === 'poll') session.arrivals.push({ ...note, way: 'replay' })
+  // A first feed read reads everything anyway, so it is no full re-read.
+  if (news && fact.isFullRead && !fact.firstFeedRead && firstVia === 'poll') session.arrivals.push({ ...note, way: 'replay' })
 }
 
-/** Keeps both versions of a record that contradicts the stored one. */
+/** Keeps both versions of a record that conflicts with the stored one. */
 export function noteConflict(
   session: ApplySession,
   fact: EventFact | MessageFact,
@@ -51,7 +49,7 @@ export function noteConflict(
   })
 }
 
-/** The identity fields as text. Links and fields that the spec does not name may change without a conflict. */
+/** The identity fields as text. Links and fields that the spec doesn't name may change without a conflict. */
 function identityTextOf(fact: EventFact | MessageFact): string {
   if (fact.kind === 'event') return JSON.stringify(values(fact.event, identityOf(marketEvents)))
   const { message, attachments } = fact.message

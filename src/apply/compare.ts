@@ -3,8 +3,9 @@ import { type MarketEventRow, marketEvents } from '../model/entities/market-even
 import { submissions } from '../model/entities/submissions.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import type { Entity, Row } from '../model/entity.ts'
-import type { Fact, Place } from '../model/facts.ts'
+import type { Fact, SubmissionRef } from '../model/facts.ts'
 import type { Protection } from '../model/protection/protection.ts'
+import { keyText } from '../model/row-key.ts'
 import type { TimeText } from '../model/time.ts'
 import type { MirrorAccess, MirrorReading, Newest } from '../store/mirror/access.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
@@ -23,8 +24,8 @@ export function differs(differences: Differences): boolean {
 }
 
 /**
- * Finds what applying facts of one submission would change. It runs the same code as applying, so that findings and repairs cannot
- * disagree, but writes, locks and counts nothing.
+ * Finds what applying facts of one submission would change, by the same code as applying, so that findings and repairs can't disagree.
+ * Writes, locks and counts nothing.
  */
 export async function compareFacts(reader: MirrorReading, facts: readonly Fact[], now: TimeText): Promise<Differences> {
   const { changed, rawOnly } = await compared(reader, facts, now)
@@ -39,10 +40,7 @@ async function compared(reader: MirrorReading, facts: readonly Fact[], now: Time
   return { changed: access.changed, rawOnly: session.rawOnly, written: access.written }
 }
 
-/**
- * A copy of the mirror that is changed in memory only. Applying facts to it one after another gives the same result as in the mirror, which
- * stays as it is.
- */
+/** A copy of the mirror that is changed only in memory, with the same result as in the mirror. */
 export class DryRun {
   readonly #overlay: Overlay
 
@@ -50,12 +48,11 @@ export class DryRun {
     this.#overlay = new Overlay(reader)
   }
 
-  /** What applying facts would change now. Nothing is kept. */
+  /** What applying facts would change now. Keeps nothing. */
   compare(facts: readonly Fact[], now: TimeText): Promise<Differences> {
     return compareFacts(this.#overlay, facts, now)
   }
 
-  /** Applies facts in memory. */
   async apply(facts: readonly Fact[], now: TimeText): Promise<Differences> {
     const { changed, rawOnly, written } = await compared(this.#overlay, facts, now)
     for (const { entity, row } of written) this.#overlay.put(entity, row)
@@ -63,7 +60,6 @@ export class DryRun {
   }
 }
 
-/** The mirror as a reader gives it. */
 class Reading implements MirrorReading {
   readonly #reader: MirrorReading
 
@@ -134,13 +130,8 @@ class Overlay extends Reading {
   }
 }
 
-/** The rows that no changed row hides. */
 function uncovered(entity: Entity, rows: readonly Row[], over: ReadonlyMap<string, Row>): readonly Row[] {
   return rows.filter((row) => !over.has(keyText(entity, row)))
-}
-
-function keyText(entity: Entity, row: Row): string {
-  return JSON.stringify(entity.key.map((column) => row[column]))
 }
 
 /** Collects what would be written. */
@@ -172,7 +163,7 @@ class Comparison extends Reading implements MirrorAccess {
     return new Set()
   }
 
-  async addReads(_places: readonly Place[], _now: TimeText, _live: boolean): Promise<void> {}
+  async addReads(_places: readonly SubmissionRef[], _now: TimeText, _live: boolean): Promise<void> {}
 
   async takeApplied(): Promise<'new'> {
     return 'new'

@@ -8,7 +8,7 @@ import type { Protection } from '../model/protection/protection.ts'
 import { withoutGenerated } from './generated.ts'
 import { protectFacts } from './protect-facts.ts'
 
-/** Another column, read from the same answer by a newer program, makes every answer a new one. */
+/** A new column makes every answer new, because a newer program reads more from the same answer. */
 const TABLES = entities.map(({ table, columns }) => [table, Object.keys(columns)])
 
 const volatile: ReadonlyMap<string, ReadonlySet<string>> = new Map(
@@ -16,8 +16,8 @@ const volatile: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 )
 
 /**
- * @returns a hash of what a state read shows, without what differs at every read. Two reads with the same hash, and no change of the submission
- * between them, leave the mirror as it is. Tax ids enter it in their protected form, so that nobody can try them against it.
+ * @returns a hash of a state read, without values that differ at every read. If the hash and the submission haven't changed, the mirror
+ * stays the same. Tax ids are hashed in their protected form, so that guesses can't be tested against the hash.
  */
 export function contentHash(protection: Protection, given: StateFact): string {
   const [fact = given] = protectFacts(protection, [given])

@@ -1,9 +1,8 @@
-import { isDamaged } from '../model/damaged.ts'
 import { type DocumentSources, documentKeyOf, documentKeysOfPolicy, documentsOf } from '../model/documents.ts'
 import { type DocumentRow, documents } from '../model/entities/documents.ts'
 import { type PolicyRow, policies } from '../model/entities/policies.ts'
 import { sourceOffers } from '../model/entities/source-offers.ts'
-import { type DocumentFact, type Fact, type Place, submissionIn } from '../model/facts.ts'
+import { type DocumentFact, type Fact, type SubmissionRef, submissionIn } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import type { Cause } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
@@ -11,19 +10,19 @@ import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
 /** Documents that the facts of one submission name. */
-interface Named extends Place {
+interface Named extends SubmissionRef {
   readonly cause: Cause
   readonly keys: Set<string>
 }
 
 /**
- * Brings `documents` to what the rows say that name documents (see `documentsOf`), for submissions whose facts name one that has no row, or
- * changed such a row. A reconcile run does it once, at the end, by a `DerivedFact`.
+ * Updates `documents` from the rows that name documents (see `documentsOf`), for submissions with a fact that names a document without a
+ * row, or changed such a row. A reconcile run does this once at the end, by a `DerivedFact`.
  */
 export async function applyDocuments(session: ApplySession, facts: readonly Fact[]): Promise<void> {
   if (!session.access.listsDocuments) return
   const places = new Map<string, Named>()
-  const placeOf = ({ account, submissionId, cause }: Place & { readonly cause: Cause }) => {
+  const placeOf = ({ account, submissionId, cause }: SubmissionRef & { readonly cause: Cause }) => {
     const key = `${account} ${submissionId}`
     const place = places.get(key) ?? { account, submissionId, cause, keys: new Set<string>() }
     places.set(key, place)
@@ -44,14 +43,14 @@ export async function applyDocuments(session: ApplySession, facts: readonly Fact
   }
 }
 
-/** Which documents of a submission may differ from the rows that name them, by their keys. */
+/** Keys of a submission's documents that may be outdated. */
 type Behind = 'all' | ReadonlySet<string>
 
 /**
- * Recomputes documents of one submission. With `DOCUMENTS=off` they stay as they are.
- * @param behind which of them; of those alone the attachments are read, for a long thread has many.
+ * Recomputes documents of one submission. Does nothing with `DOCUMENTS=off`. @param behind which documents; only their attachments are
+ * read, because a long thread has many.
  */
-export async function deriveDocuments(session: ApplySession, place: Place, cause: Cause, behind: Behind = 'all'): Promise<void> {
+export async function deriveDocuments(session: ApplySession, place: SubmissionRef, cause: Cause, behind: Behind = 'all'): Promise<void> {
   if (!session.access.listsDocuments) return
   const set = session.of(documents)
   const { account, submissionId } = place
@@ -59,7 +58,7 @@ export async function deriveDocuments(session: ApplySession, place: Place, cause
   const ids = noted.filter((one) => one.submissionId === submissionId).map(({ id }) => id)
   const moved = new Set(noted.filter((one) => one.isStated && one.submissionId !== submissionId).map(({ id }) => id))
   const only = behind === 'all' ? undefined : { column: 'document_key', values: [...behind] }
-  // Without a submission there are ids only, and of those only the named ones are looked at.
+  // Without a submission, only the named ids are known.
   const isAlone = submissionId === ''
   const sources: DocumentSources = {
     attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId, only),
@@ -76,23 +75,23 @@ export async function deriveDocuments(session: ApplySession, place: Place, cause
   noteShared(session, place, known)
   const rows = documentRows(place, sources, [...own, ...known], session.now, behind)
   for (const row of rows) {
-    // Put off after a failure, it may be fetched by its new link.
+    // After a failure, a document may be fetched by its new link.
     if (!hasValue(row.stored_at) && hasOtherLink(set.get(row), row)) session.newLinks.push({ account, document_key: row.document_key })
     set.put(row, cause)
   }
   for (const { document_key, gone_at } of rows) if (gone_at !== null) await passOn(session, place, document_key, cause)
 }
 
-/** Notes both submissions if a document that one of them names belongs to the other. */
-function noteShared(session: ApplySession, { account, submissionId }: Place, rows: readonly DocumentRow[]): void {
+/** Notes both submissions if one of them names a document that belongs to the other. */
+function noteShared(session: ApplySession, { account, submissionId }: SubmissionRef, rows: readonly DocumentRow[]): void {
   for (const { document_key: documentKey, submission_id: owner, gone_at } of rows) {
     if (owner === null || owner === submissionId || submissionId === '' || hasValue(gone_at)) continue
     session.sharedDocuments.push({ account, documentKey, submissionId }, { account, documentKey, submissionId: owner })
   }
 }
 
-/** Gives a document that a submission no longer names to the one with the lowest id that does. */
-async function passOn(session: ApplySession, { account, submissionId }: Place, documentKey: string, cause: Cause): Promise<void> {
+/** Gives a document that a submission no longer names to the naming submission with the lowest id. */
+async function passOn(session: ApplySession, { account, submissionId }: SubmissionRef, documentKey: string, cause: Cause): Promise<void> {
   const noted = session.sharedDocuments.filter((one) => one.account === account && one.documentKey === documentKey)
   const sharers = new Set([...noted.map((one) => one.submissionId), ...(await session.access.sharersOf(account, documentKey))])
   sharers.delete(submissionId)
@@ -100,12 +99,11 @@ async function passOn(session: ApplySession, { account, submissionId }: Place, d
 }
 
 /**
- * The rows that a submission's documents should have, as far as they differ from the stored ones.
- * @param stored its rows, and those of other submissions that have one of its keys.
- * @param behind those that are asked for; `sources` and `stored` need to hold what concerns them.
+ * @returns the rows that a submission's documents should have. @param stored its rows, and other submissions' rows with one of its keys.
+ * @param behind the requested documents; `sources` and `stored` need to contain only their rows.
  */
 export function documentRows(
-  place: Place,
+  place: SubmissionRef,
   sources: DocumentSources,
   stored: readonly DocumentRow[],
   now: TimeText,
@@ -117,7 +115,7 @@ export function documentRows(
     offers: sources.offers.filter(isShown),
     policies: sources.policies.filter(isShown),
   }
-  // An id says nothing more of a document whose rows are all gone.
+  // An id no longer counts for a document whose rows are all gone.
   const all = documentsOf({ ...sources, ids: [] })
   const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
   const byKey = new Map(stored.map((row) => [row.document_key, row]))
@@ -136,7 +134,7 @@ export function documentRows(
   return rows
 }
 
-/** Records what became of an attempt to fetch a document. */
+/** Records the result of an attempt to fetch a document. */
 export async function applyFetched(session: ApplySession, fact: DocumentFact): Promise<void> {
   const set = session.of(documents)
   const key = { account: fact.account, document_key: fact.documentKey }
@@ -145,11 +143,9 @@ export async function applyFetched(session: ApplySession, fact: DocumentFact): P
   if (row === null) return
   const { stored, error, triedAt } = fact
   if (stored === null) return set.put({ ...row, ...(fact.isLost ? NOTHING : {}), error, tried_at: triedAt }, fact.cause)
-  const { sha256, bytes, path } = stored
-  set.put(
-    { ...row, sha256, stored_bytes: bytes, stored_path: path, stored_at: triedAt, error: null, tried_at: triedAt } as DocumentRow,
-    fact.cause,
-  )
+  const { sha256, bytes: stored_bytes, path: stored_path } = stored
+  const file = { sha256, stored_bytes, stored_path, stored_at: triedAt }
+  set.put({ ...row, ...file, error: null, tried_at: triedAt } as DocumentRow, fact.cause)
 }
 
 function hasOtherLink(before: DocumentRow | null, after: DocumentRow): boolean {
@@ -166,7 +162,7 @@ function keysNamedBy(fact: Fact): string[] {
   return [...links, ...rows(policies.table).flatMap((row) => documentKeysOfPolicy(row as PolicyRow))]
 }
 
-/** Whether a fact may change rows that name documents without naming one itself: what it leaves out is gone. */
+/** Whether a fact can change rows that name documents by leaving them out. */
 function showsSources(fact: Fact): boolean {
   if (fact.kind === 'absent') return fact.messages.length + fact.attachments.length > 0
   return fact.kind === 'state' && fact.view.lists.some(({ table }) => table === sourceOffers.table || table === policies.table)
@@ -179,11 +175,8 @@ async function keysBehind(session: ApplySession, { account, submissionId, keys }
   const set = session.of(documents)
   const named = [...keys].map((document_key) => ({ account, document_key }))
   await set.load(named)
-  noteShared(
-    session,
-    { account, submissionId },
-    named.flatMap((key) => set.get(key) ?? []),
-  )
+  const namedRows = named.flatMap((key) => set.get(key) ?? [])
+  noteShared(session, { account, submissionId }, namedRows)
   const isFresh = (row: DocumentRow | null) =>
     row !== null && !hasValue(row.gone_at) && ((row.submission_id ?? '') === submissionId || isOfAnother(row, { account, submissionId }))
   const behind = new Set([...keys].filter((document_key) => !isFresh(set.get({ account, document_key }))))
@@ -196,8 +189,8 @@ function expectedKeys(sources: DocumentSources): string[] {
   return [...documentsOf(sources).keys()]
 }
 
-/** Whether a row belongs to another submission that names the document: of several it is the one with the lowest id. */
-function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: Place): boolean {
+/** Whether a row belongs to another submission that names the document: of several, to the lowest id. */
+function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: SubmissionRef): boolean {
   if (submission_id === null || parseUuid(submission_id) !== submission_id || submission_id === submissionId) return false
   return submissionId === '' || (submission_id < submissionId && !hasValue(gone_at))
 }
@@ -205,10 +198,10 @@ function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: 
 type Kept = Pick<DocumentRow, 'sha256' | 'stored_bytes' | 'stored_path' | 'stored_at' | 'error' | 'tried_at'>
 const NOTHING = { sha256: null, stored_bytes: null, stored_path: null, stored_at: null } as const
 
-/** What is kept of a stored row. The columns of the file are all right, or the document counts as not stored and is fetched again. */
+/** The kept columns of a stored row. If a column of the file is wrong, the document counts as not stored and is fetched again. */
 function kept(row: DocumentRow | null): Kept {
   if (row === null) return { ...NOTHING, error: null, tried_at: null }
-  const { sha256, stored_bytes, stored_path, stored_at } = row
+  const { sha256, stored_bytes, stored_path, stored_at, error, tried_at } = row
   const isWhole =
     hasValue(sha256) &&
     /^[0-9a-f]{64}$/.test(sha256) &&
@@ -216,5 +209,5 @@ function kept(row: DocumentRow | null): Kept {
     hasValue(stored_bytes) &&
     hasValue(stored_at)
   const file = isWhole ? { sha256, stored_bytes, stored_path, stored_at } : NOTHING
-  return { ...file, error: isDamaged(row.error) ? null : row.error, tried_at: isDamaged(row.tried_at) ? null : row.tried_at }
+  return { ...file, error, tried_at }
 }

@@ -7,7 +7,7 @@ import { isIdRead } from '../model/reads.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Notes the ids that facts name, but none of a purged submission. The insured of a submission goes into its row. */
+/** Notes the ids that facts name, except ids of purged submissions. A submission's insured goes into its row. */
 export async function applyKnownIds(session: ApplySession, facts: readonly Fact[]): Promise<void> {
   const naming = facts.flatMap((fact) => {
     if (fact.kind !== 'event' && fact.kind !== 'message' && fact.kind !== 'state' && fact.kind !== 'named') return []
@@ -25,7 +25,7 @@ export async function applyKnownIds(session: ApplySession, facts: readonly Fact[
   }
 }
 
-/** The purged ones of the submissions that answers about others name, as an insured's does. */
+/** The purged submissions among those that other answers name, such as an insured's. */
 async function purgedOthers(
   { access }: ApplySession,
   naming: readonly { readonly fact: Fact; readonly ids: readonly KnownId[] }[],
@@ -41,15 +41,15 @@ async function purgedOthers(
   return others.size === 0 ? new Set() : await access.purgedAmong([...others.values()])
 }
 
-/** @returns the insured that a fact names for its submission; null for none. */
+/** @returns the insured that a fact names for its submission; null if none. */
 export function insuredIn(fact: EventFact | MessageFact | StateFact): string | null {
   if (isOfInsured(fact)) return null
   return idsOf(fact).find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)?.id ?? null
 }
 
 /**
- * @returns the insureds that facts name for their submission, the best source first: the requirements view, other answers, and insureds that
- * are known for it and are there.
+ * @returns the insureds that facts name for their submission, the best source first: the requirements view, other answers, then known
+ * insureds that exist.
  */
 export function insuredsIn(facts: readonly (EventFact | MessageFact | StateFact)[]): string[] {
   const isOfView = (fact: (typeof facts)[number]) => fact.kind === 'state' && fact.read === 'requirements'
@@ -60,7 +60,7 @@ export function insuredsIn(facts: readonly (EventFact | MessageFact | StateFact)
   return [...new Set([...named, ...own].filter((id) => id !== null))]
 }
 
-/** @returns what stands in `submissions.insured_id`, or null when it is no id. */
+/** @returns null if `submissions.insured_id` is no id. */
 export function storedInsured(insuredId: SubmissionRow['insured_id']): string | null {
   return parseUuid(insuredId) === insuredId ? insuredId : null
 }
@@ -71,13 +71,13 @@ export function idsOf(fact: EventFact | MessageFact | StateFact): KnownId[] {
   // The policies of an insured may belong to any of its submissions.
   const named = texts.flatMap((text) => knownIdsInText(text, isOfInsured(fact) ? '' : fact.submissionId))
   if (fact.kind !== 'state' || !isIdRead(fact.read) || !fact.view.ownSubmissionId) return named
-  // A record that names its submission names that of its documents, too.
+  // A record that names its submission also names its documents' submission.
   const own = { kind: fact.read, id: fact.ownId ?? '', submissionId: fact.view.ownSubmissionId, isStated: true }
   const isOwn = ({ kind, submissionId }: KnownId) => kind === 'document' && submissionId === own.submissionId
   return [own, ...named.map((one) => (isOwn(one) ? { ...one, isStated: true } : one))]
 }
 
-/** The objects as they came, in which nothing that was sent is left out. */
+/** The raw objects, which include everything that was sent. */
 function textsOf(fact: EventFact | MessageFact | StateFact): (string | null)[] {
   if (fact.kind === 'event') return [fact.event.raw]
   if (fact.kind === 'message') return [fact.message.message.raw]
@@ -85,18 +85,18 @@ function textsOf(fact: EventFact | MessageFact | StateFact): (string | null)[] {
   return rows.flatMap((row) => [...rawNames].map((column) => row[column])).map((raw) => (typeof raw === 'string' ? raw : null))
 }
 
-function viaOf(fact: Exclude<Fact, { kind: 'wake' | 'reach' | 'absent' | 'derived' | 'document' }>): string {
+function viaOf(fact: Exclude<Fact, { kind: 'request' | 'reach' | 'absent' | 'derived' | 'document' }>): string {
   if (fact.kind === 'named') return fact.via
   if (fact.kind === 'state') return fact.read
   return fact.via === 'webhook' ? 'webhook' : fact.kind === 'event' ? 'events' : 'thread'
 }
 
-/** The answer of an insured names its own id, whichever submission it was asked for. */
+/** The answer about an insured names its own id, for whichever submission it was requested. */
 function isOfInsured(fact: Fact): boolean {
   return (fact.kind === 'state' && fact.read === 'insured') || (fact.kind === 'named' && fact.cause === 'command')
 }
 
-/** The first one stays, so that the order of answers matters little; a requirements view replaces it. */
+/** The first insured stays, so that the order of answers hardly matters; a requirements view replaces it. */
 function setInsured(session: ApplySession, fact: Fact, insuredId: string): void {
   if (fact.submissionId === '') return
   const row = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })

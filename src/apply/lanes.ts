@@ -9,7 +9,7 @@ import type { ApplySession } from './session.ts'
 
 /**
  * Applies the lanes of a rail. Unlike rows of other lists, a lane may be known from events before a rail names it (invariant 5), and an
- * unknown lane requests a replay (trap 8).
+ * unknown lane requests a full re-read (trap 8).
  */
 export async function applyRailLanes(session: ApplySession, fact: StateFact, shown: TableView): Promise<void> {
   const stored = await session.lanes.loadSubmission(fact.account, fact.submissionId)
@@ -20,22 +20,22 @@ export async function applyRailLanes(session: ApplySession, fact: StateFact, sho
   for (const row of rows) {
     const before = session.lanes.get(row)
     named.add(row.lane_id)
-    if (before === null) session.requestReplay(fact)
+    if (before === null) session.requestFullRead(fact)
     const raw = before !== null && sameRaw(before.raw, row.raw) ? before.raw : row.raw
-    // Values from events no longer count: events that arrive after the rail do not count either (invariants 2 and 5).
+    // Values from events no longer count, like those of events that arrive after the rail (invariants 2 and 5).
     const cleared = before !== null && !isOfRail(before) ? emptyLane(before) : {}
     session.lanes.merge({ ...cleared, ...row, raw }, fact.cause)
   }
   for (const lane of stored) {
-    // A lane known only from events was never in the rail, so it cannot be gone from it.
+    // A lane known only from events was never in the rail, so it can't be gone from it.
     if (!isOfRail(lane) || hasValue(lane.gone_at) || named.has(lane.lane_id) || !shown.saysGone(lane)) continue
     session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)
   }
 }
 
 /**
- * Whether a rail has named the lane. Three columns tell this independently, and two of them decide. So one column changed by hand neither
- * marks a lane of events as gone from the rail, nor empties a lane of the rail.
+ * Whether a rail has named the lane: two of three independent columns decide. So one column changed by hand neither marks a lane of events
+ * as gone, nor empties a lane of the rail.
  */
 export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
   const [hasNoEvent, isShown] = [state_event_id === null, raw !== null]
@@ -45,7 +45,7 @@ export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolea
 /** The source columns of a lane named by a rail. */
 export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
 
-/** The chip that an event stands for, until a rail says it. Other events tell none. */
+/** The chip for an event, until a rail names it. Other events have none. */
 const chips: ReadonlyMap<Json, string> = new Map([
   ['bound', 'bound'],
   ['quote_received', 'quoted'],
@@ -73,7 +73,6 @@ export function laneOf(protection: Protection, row: MarketEventRow, lane: LaneRo
   }
 }
 
-/** A lane without any values. */
 function emptyLane({ account, submission_id, lane_id }: LaneKey): LaneRow {
   const blank = Object.fromEntries(Object.keys(lanes.columns).map((column) => [column, null])) as unknown as LaneRow
   return { ...blank, account, submission_id, lane_id, state_source: 'event' }

@@ -4,13 +4,13 @@ import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { threadMessages } from '../model/entities/thread-messages.ts'
 import { entities } from '../model/entities.ts'
 import type { Entity, Row } from '../model/entity.ts'
-import type { Fact, Place } from '../model/facts.ts'
+import type { Fact, SubmissionRef } from '../model/facts.ts'
 import type { Protection } from '../model/protection/protection.ts'
 import type { View } from '../model/view.ts'
 
 const entityOf: ReadonlyMap<string, Entity> = new Map(entities.map((entity) => [entity.table, entity]))
 
-/** @returns facts whose rows hold no tax ids, or only encrypted ones, as `PROTECT` says. A fact without any is the same object. */
+/** @returns facts without tax ids, or with encrypted ones, by `PROTECT`. An unchanged fact is the same object. */
 export function protectFacts<F extends Fact>(protection: Protection, facts: readonly F[]): F[] {
   return facts.map((fact) => protectFact(protection, fact) as F)
 }
@@ -44,8 +44,8 @@ function protectView(view: View, columns: <R extends object>(entity: Entity, row
   return { ...view, submission: view.submission && columns(submissions, view.submission), lists }
 }
 
-/** @param key further key columns, which the columns do not hold. */
-function protectColumns<R extends object>(protection: Protection, place: Place, entity: Entity, columns: R, key: Row): R {
+/** @param key further key columns, which the columns don't contain. */
+function protectColumns<R extends object>(protection: Protection, place: SubmissionRef, entity: Entity, columns: R, key: Row): R {
   const whole: Row = { ...columns, ...key, account: place.account, submission_id: place.submissionId }
   const row = protection.row(entity, whole)
   return row === whole ? columns : (Object.fromEntries(Object.keys(columns).map((column) => [column, row[column]])) as R)

@@ -6,19 +6,19 @@ import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { threadMessages } from '../model/entities/thread-messages.ts'
 import { entities } from '../model/entities.ts'
 import type { Entity, RowOf } from '../model/entity.ts'
-import type { Origin, Place } from '../model/facts.ts'
+import type { Origin, SubmissionRef } from '../model/facts.ts'
 import { isBetterKnown } from '../model/known-ids.ts'
 import type { OwnRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'
-import type { Arrival, Conflict } from '../store/mirror/evidence.ts'
+import type { Arrival, Conflict } from '../store/mirror/conflicts.ts'
 import type { SharedDocument } from '../store/mirror/shared-documents.ts'
 import type { NewKnownId } from '../store/reads/known-ids.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
-/** Records older than this when their submission was first tracked are history, not news. */
+/** Records older than this when their submission was first tracked are history. */
 const BACKFILL_AFTER_MS = 3_600_000
 
 /** The state of one apply transaction: a working set per table, and what is written after them. */
@@ -32,15 +32,15 @@ export class ApplySession {
   readonly threadAttachments: WorkingSet<RowOf<typeof threadAttachments>>
   readonly lanes: WorkingSet<RowOf<typeof lanes>>
   readonly wakes: Wake[] = []
-  readonly replays = new Map<string, Place>()
+  readonly replays = new Map<string, SubmissionRef>()
   readonly arrivals: Arrival[] = []
   readonly conflicts: Conflict[] = []
   /** Purged submissions of the facts, each as `account submission_id`. */
   readonly purged = new Set<string>()
   /** Ids that the facts name, by account, kind and id. */
   readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
-  /** The submissions of records that moved: the one that a record was stored for, and the one that it names itself. */
-  readonly movedPlaces: (Place & { readonly cause: Cause })[] = []
+  /** The submissions of records that moved: the stored one, and the one that the record names itself. */
+  readonly movedPlaces: (SubmissionRef & { readonly cause: Cause })[] = []
   /** Submissions that name a document of another submission. */
   readonly sharedDocuments: SharedDocument[] = []
   /** Documents without a file that have a new link. */
@@ -58,14 +58,13 @@ export class ApplySession {
     this.lanes = this.of(lanes)
   }
 
-  /** The working set of a table. */
   of<E extends Entity>({ table }: E): WorkingSet<RowOf<E>> {
     const set = this.#sets.get(table)
     if (set === undefined) throw new Error(`${table} is not a table of service data`)
     return set as unknown as WorkingSet<RowOf<E>>
   }
 
-  wake(place: Place, ...reads: OwnRead[]): void {
+  wake(place: SubmissionRef, ...reads: OwnRead[]): void {
     for (const read of reads) this.wakes.push({ account: place.account, submissionId: place.submissionId, read })
   }
 
@@ -74,37 +73,36 @@ export class ApplySession {
     if (isBetterKnown(found, this.knownIds.get(key))) this.knownIds.set(key, { ...found, cause })
   }
 
-  requestReplay(place: Place): void {
+  requestFullRead(place: SubmissionRef): void {
     this.replays.set(`${place.account} ${place.submissionId}`, { account: place.account, submissionId: place.submissionId })
   }
 
-  /** Notes that a fact is about a purged submission. */
-  notePurged({ account, submissionId }: Place): true {
+  notePurged({ account, submissionId }: SubmissionRef): true {
     this.purged.add(`${account} ${submissionId}`)
     return true
   }
 
-  /** Whether a record of a first walk is history: older by more than an hour than the tracking of its submission. */
-  isBackfill(place: Place & Origin, occurredAt: TimeText): boolean {
+  /** Whether a record of a first feed read is history: more than an hour older than the tracking of its submission. */
+  isBackfill(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     return this.#leadMs(place, occurredAt) > BACKFILL_AFTER_MS
   }
 
   /**
-   * Whether no webhook can be expected for a record of a first walk: it is older than the tracking of its submission, when there may have been
-   * no endpoint yet. If a webhook brought the submission, there was one, and only history (see `isBackfill`) counts.
+   * Whether no webhook can be expected for a record of a first feed read: it is older than the tracking of its submission, when there may
+   * have been no endpoint. If a webhook brought the submission, only history counts (see `isBackfill`).
    */
-  isBeforeWebhooks(place: Place & Origin, occurredAt: TimeText): boolean {
+  isBeforeWebhooks(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     const marginMs = this.#submissionOf(place)?.tracked_via === 'webhook' ? BACKFILL_AFTER_MS : 0
     return this.#leadMs(place, occurredAt) > marginMs
   }
 
-  /** How long before the tracking of its submission a record of a first walk happened, in milliseconds; -Infinity for other records. */
-  #leadMs(place: Place & Origin, occurredAt: TimeText): number {
-    const trackedAt = place.firstWalk ? this.#submissionOf(place)?.tracked_at : null
+  /** @returns ms from a record of a first feed read to the tracking of its submission; -Infinity for other records. */
+  #leadMs(place: SubmissionRef & Origin, occurredAt: TimeText): number {
+    const trackedAt = place.firstFeedRead ? this.#submissionOf(place)?.tracked_at : null
     return trackedAt == null ? Number.NEGATIVE_INFINITY : msFromTime(trackedAt) - msFromTime(occurredAt)
   }
 
-  #submissionOf({ account, submissionId }: Place): SubmissionRow | null {
+  #submissionOf({ account, submissionId }: SubmissionRef): SubmissionRow | null {
     return this.submissions.get({ account, submission_id: submissionId })
   }
 

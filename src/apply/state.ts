@@ -5,6 +5,7 @@ import { columnsWhere, type Entity, type Row } from '../model/entity.ts'
 import { type StateFact, submissionIn } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameJsonText, sameRaw } from '../model/merge.ts'
+import { keyText } from '../model/row-key.ts'
 import { partsShown, type TableView, tableView } from '../model/view.ts'
 import type { Taken } from '../store/mirror/access.ts'
 import { GENERATED } from './generated.ts'
@@ -14,9 +15,9 @@ import type { ApplySession } from './session.ts'
 const RAW_COLUMNS = columnsWhere(submissions, ({ kind }) => kind === 'raw')
 
 /**
- * Applies a view of the state: the submission's columns and the rows of its lists. Rows that the view no longer shows are marked gone, never
- * deleted (invariant 7). Columns and lists that are not in the view stay unchanged.
- * @returns what `MirrorAccess.takeApplied` says; only with `new` is there anything to apply (invariant 6, trap 81).
+ * Applies a view of the state: the submission's columns and the rows of its lists. Rows that the view no longer shows are marked gone,
+ * never deleted (invariant 7). Columns and lists that are not in the view stay unchanged. @returns the result of
+ * `MirrorAccess.takeApplied`; only `new` is applied (invariant 6, trap 81).
  */
 export async function applyState(session: ApplySession, fact: StateFact): Promise<Taken> {
   const taken = await session.access.takeApplied(fact)
@@ -38,12 +39,12 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
   const stored = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
   if (stored === null) return
   const next: Row = { ...stored, ...submission, ...readTimes(fact) }
-  // Every view has a new generation time. That alone is no change.
+  // Every view has a new generation time, which is no change.
   for (const column of RAW_COLUMNS) Object.assign(next, rawOf(column, GENERATED, stored, next))
   session.submissions.put(next as SubmissionRow, fact.cause)
 }
 
-/** Stores what differs at every read (see `Field.volatile`) of a view that otherwise shows what is stored. */
+/** Stores volatile values (see `Field.volatile`) of a view that is otherwise unchanged. */
 async function applyVolatile(session: ApplySession, fact: StateFact): Promise<void> {
   const place = { account: fact.account, submission_id: submissionIn(fact) }
   const shown = entities.map((entity) => ({ entity, rows: tableView(fact.view, entity)?.rows ?? [] }))
@@ -63,18 +64,17 @@ async function applyVolatile(session: ApplySession, fact: StateFact): Promise<vo
   }
 }
 
-/** When the view and each part of it was read. A part that the answer left out wasn't. */
+/** Read times of the view and each part of it, except parts that the answer left out. */
 function readTimes({ read, view, readAt }: StateFact): Row {
   if (read !== 'requirements') return {}
   return Object.fromEntries(['state', ...partsShown(view)].map((part) => [`${part}_read_at`, readAt]))
 }
 
-/** Sets the rows that the view shows, and marks those that it no longer shows as gone. */
 async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: TableView): Promise<void> {
   const set = session.of(entity)
   const volatile = new Set(columnsWhere(entity, (field) => field.volatile === true))
   const keepsGone = 'gone_at' in entity.columns
-  // A read beside the table's own has a column for what it shows, and decides only about rows that the other never showed.
+  // A second read of a table has its own column, and only decides about rows that the first never showed.
   const isOwn = entity.read === fact.read
   const shares = columnsWhere(entity, ({ read }) => read !== undefined).length > 0
   const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === fact.read))
@@ -93,29 +93,27 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
     set.merge({ ...row, ...seenAt(session, entity, before), ...isHere, ...rawOf(rawColumn, volatile, before, row) }, fact.cause)
   }
   if (!keepsGone) return
-  const idOf = (row: Row) => JSON.stringify(entity.key.map((column) => row[column]))
-  const present = new Set(rows.map(idOf))
+  const present = new Set(rows.map((row) => keyText(entity, row)))
   for (const row of stored) {
-    if (present.has(idOf(row)) || !shown.saysGone(row)) continue
+    if (present.has(keyText(entity, row)) || !shown.saysGone(row)) continue
     if (!isOwn) set.put({ ...row, ...Object.fromEntries(ofRead.map((column) => [column, null])) }, fact.cause)
     const left = set.get(row) ?? row
     if (!hasValue(row['gone_at']) && decides(row)) set.put({ ...left, gone_at: fact.readAt }, fact.cause)
   }
 }
 
-/** When a row of a table that notes it was first stored; a damaged time is replaced. */
 function seenAt({ now }: ApplySession, { columns }: Entity, before: Row | null): Row {
   return 'first_seen_at' in columns && !hasValue(before?.['first_seen_at']) ? { first_seen_at: now } : {}
 }
 
-/** The stored text of what the service shows stays when it is the same JSON. */
+/** If the JSON is equal, the stored text stays. */
 function rawOf(column: string | undefined, volatile: ReadonlySet<string>, before: Row | null, row: Row): Row {
   if (column === undefined) return {}
   const isSame = before !== null && sameRawBut(volatile, before[column], row[column])
   return { [column]: (isSame ? before[column] : row[column]) ?? null }
 }
 
-/** Whether two raw texts are equal apart from what stands under `keys`, at any depth. */
+/** Whether two raw texts are equal except for the values under `keys`, at any depth. */
 function sameRawBut(keys: ReadonlySet<string>, a: Json | undefined, b: Json | undefined): boolean {
   if (keys.size === 0) return sameRaw(a, b)
   return a === b || (typeof a === 'string' && typeof b === 'string' && sameJsonText(a, b, (value) => without(keys, value)))

@@ -1,13 +1,13 @@
 import type { SubmissionRow } from '../model/entities/submissions.ts'
-import type { Fact, Place, ReachabilityFact } from '../model/facts.ts'
+import type { Fact, ReachabilityFact, SubmissionRef } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { readKinds } from '../model/reads.ts'
 import { laterTime } from '../model/time.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Locks the submissions of the facts, and starts tracking unknown ones: their feeds are read from the beginning (trap 22).
- * @returns those that are tracked, each as `account submission_id`: all but purged ones.
+ * Locks the submissions of the facts, and starts tracking unknown ones: their feeds are read from the beginning (trap 22). @returns the
+ * tracked ones, each as `account submission_id`: all but purged ones.
  */
 export async function lockSubmissions(session: ApplySession, facts: readonly Fact[]): Promise<ReadonlySet<string>> {
   const first = new Map<string, Fact>()
@@ -34,7 +34,7 @@ export async function lockSubmissions(session: ApplySession, facts: readonly Fac
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Sets or clears `unreachable_since` (invariant 7). When the submission is reachable again, all its reads are woken. */
+/** Sets or clears `unreachable_since` (invariant 7). When the submission is reachable again, all its reads are requested. */
 export function applyReachability(session: ApplySession, fact: ReachabilityFact): void {
   const row = session.submissions.get(keyOf(fact))
   if (row === null || row.unreachable_since === fact.unreachableSince) return
@@ -52,20 +52,20 @@ export function touchSubmission(session: ApplySession, fact: Fact, column: 'last
   if (latest !== row[column]) session.submissions.put(withActivity({ ...row, [column]: latest }), fact.cause)
 }
 
-/** Sets `last_activity_at` to the later of the two times of records. */
+/** Sets `last_activity_at` to the later of the two times. */
 export function withActivity(row: SubmissionRow): SubmissionRow {
   return { ...row, last_activity_at: laterTime(row.last_event_at, row.last_message_at) }
 }
 
-function keyOf(place: Place): { account: string; submission_id: string } {
+function keyOf(place: SubmissionRef): { account: string; submission_id: string } {
   return { account: place.account, submission_id: place.submissionId }
 }
 
-function placeOf(row: SubmissionRow): Place {
+function placeOf(row: SubmissionRow): SubmissionRef {
   return { account: row.account, submissionId: row.submission_id }
 }
 
 function trackedVia(fact: Fact): string {
-  if (fact.kind === 'wake' && fact.trackedVia !== undefined) return fact.trackedVia
+  if (fact.kind === 'request' && fact.trackedVia !== undefined) return fact.trackedVia
   return fact.cause === 'backfill' ? 'poll' : fact.cause
 }

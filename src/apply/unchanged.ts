@@ -1,5 +1,4 @@
 import { comparableText } from '../base/sealed.ts'
-import { isDamaged } from '../model/damaged.ts'
 import { documents } from '../model/entities/documents.ts'
 import { type LaneRow, lanes } from '../model/entities/lanes.ts'
 import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
@@ -24,12 +23,12 @@ import { withActivity } from './submissions.ts'
 
 /*
  * Most of what a reconcile run reads equals the mirror exactly. This fast path compares column by column and leaves everything else to
- * `compareFacts`. It may answer no too often, but never yes wrongly.
+ * `compareFacts`. A wrong "no" costs time only; a "yes" is always right.
  */
 
 /**
- * Whether applying these facts of one submission would change nothing, including what follows from its records.
- * @param records all records of its feeds, and nothing else; null when the feeds were not read completely.
+ * Whether applying these facts of one submission would change nothing, including dependent columns. @param records exactly all records of
+ * its feeds; null if the feeds were not read completely.
  */
 export function isUnchanged(
   reader: MirrorReader,
@@ -41,8 +40,7 @@ export function isUnchanged(
   const events = reader.preloaded(marketEvents, submissionId) as readonly MarketEventRow[] | null
   const messages = reader.preloaded(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
   if (records === null || submission === undefined || events === null || messages === null) return false
-  if (submission.unreachable_since !== null || isDamaged(submission.tracked_at) || isDamaged(submission.tracked_via)) return false
-  if (!sameInsured(submission, [...states, ...records])) return false
+  if (submission.unreachable_since !== null || !sameInsured(submission, [...states, ...records])) return false
   return (
     sameRecords(reader, submissionId, events, messages, records) &&
     sameDerived(reader, submission, events, messages) &&
@@ -51,7 +49,6 @@ export function isUnchanged(
   )
 }
 
-/** Whether no fact would set another insured, and what is stored is one. */
 function sameInsured({ insured_id }: SubmissionRow, facts: readonly (StateFact | EventFact | MessageFact)[]): boolean {
   if (insured_id !== storedInsured(insured_id) || !facts.every((fact) => [null, insured_id].includes(insuredIn(fact)))) return false
   const named = insuredsIn(facts)
@@ -84,7 +81,6 @@ function sameRecords(
   return true
 }
 
-/** Compares the documents with what the stored rows name. */
 function sameDocuments(reader: MirrorReader, { account, submission_id }: SubmissionRow): boolean {
   const rowsOf = <E extends Entity>(entity: E) => (reader.preloaded(entity, submission_id) ?? []) as unknown as readonly RowOf<E>[]
   const stored = rowsOf(documents)
@@ -97,7 +93,7 @@ function sameDocuments(reader: MirrorReader, { account, submission_id }: Submiss
   })
 }
 
-/** Compares what follows from records: the times of the newest ones, and the lanes that no rail has named. */
+/** Compares the newest times and the lanes that no rail has named. */
 function sameDerived(
   reader: MirrorReader,
   submission: SubmissionRow,
@@ -114,7 +110,7 @@ function sameDerived(
   return events.every((event) => !newest.has(event.event_id) || (event.lane_id !== null && known.has(event.lane_id)))
 }
 
-/** Whether all three source columns say that the lane is of the rail. */
+/** Whether all three source columns say that the lane is from the rail. */
 function isPlainlyOfRail(lane: LaneRow): boolean {
   return lane.state_source === 'rail' && lane.state_event_id === null && lane.state_occurred_at === null
 }
@@ -127,7 +123,7 @@ function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
   return submission === null || sameColumns(row, submission, OF_VIEWS)
 }
 
-/** Whether the rows that are not gone are exactly those that the view shows, with the same columns. */
+/** Whether the rows that are not gone are exactly those of the view, with the same columns. */
 function sameList(rows: readonly Row[] | null, entity: Entity, view: View): boolean {
   const shown = tableView(view, entity)
   if (shown === null) return true
@@ -139,7 +135,7 @@ function sameList(rows: readonly Row[] | null, entity: Entity, view: View): bool
   return present.every((row) => isShown(row, shownByKey.get(keyOf(row)), volatile))
 }
 
-/** Columns that are not compared, the pattern that removes their values from `raw`, and columns that are links. */
+/** Columns that are not compared, the pattern that removes their values from `raw`, and link columns. */
 interface Volatile {
   readonly columns: ReadonlySet<string>
   readonly inRaw: RegExp | null
@@ -168,7 +164,7 @@ function isLink({ link, kind }: Field): boolean {
 
 function isShown(row: Row | undefined, shownRow: object | undefined, volatile: Volatile = OF_RECORDS): boolean {
   if (row === undefined || shownRow === undefined || (row['gone_at'] ?? null) !== null) return false
-  return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, shownRow, volatile)
+  return sameColumns(row, shownRow, volatile)
 }
 
 function sameColumns(row: object, shownRow: object, volatile: Volatile = OF_RECORDS): boolean {
@@ -179,8 +175,7 @@ function sameColumns(row: object, shownRow: object, volatile: Volatile = OF_RECO
 }
 
 function sameBut({ columns, inRaw, links }: Volatile, column: string, stored: Json, shown: Json): boolean {
-  if (columns.has(column)) return !isDamaged(stored)
-  if (same(stored, shown)) return true
+  if (columns.has(column) || same(stored, shown)) return true
   if (typeof stored !== 'string' || typeof shown !== 'string') return false
   if (links.has(column)) return stableLink(stored) === stableLink(shown)
   return rawNames.has(column) && without(inRaw, stored) === without(inRaw, shown)
@@ -189,7 +184,7 @@ function sameBut({ columns, inRaw, links }: Volatile, column: string, stored: Js
 function same(a: Json, b: Json): boolean {
   if (a === b) return true
   if (a === null || b === null || typeof a !== typeof b) return false
-  // Postgres sorts the keys of what it keeps as jsonb.
+  // Postgres sorts the keys of jsonb.
   return typeof a === 'object' || typeof a === 'string' ? comparableText(canonicalJson(a)) === comparableText(canonicalJson(b)) : false
 }
 

@@ -3,20 +3,20 @@ import { diffRow, rawChange } from '../model/diff.ts'
 import type { Entity, Row } from '../model/entity.ts'
 import { orderByOccurredAt } from '../model/order-by-occurred-at.ts'
 import type { Cause } from '../model/records.ts'
+import { keyText } from '../model/row-key.ts'
 import type { MirrorAccess, OnlyRows } from '../store/mirror/access.ts'
 
 interface Entry {
-  /** The row at the start of the transaction; null when it is new. */
+  /** The row at the start of the transaction; null if it is new. */
   readonly stored: Row | null
   current: Row | null
   cause: Cause
-  /** The row is new but already inserted; only its columns still have to be written. */
+  /** The row is new but already inserted; only its columns must be written. */
   readonly isInserted: boolean
 }
 
 /**
- * The rows of one entity used by a transaction. They are loaded once, changed in memory as often as needed, and written once. So a batch that
- * changes a row many times writes and logs it once.
+ * The rows of one entity in a transaction. They are loaded once, changed in memory, and written and logged once, however often they change.
  */
 export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
@@ -34,7 +34,7 @@ export class WorkingSet<R extends Row = Row> {
   async load(keys: readonly Row[]): Promise<void> {
     const wanted = new Map<string, Row>()
     for (const key of keys) {
-      const text = this.#keyText(key)
+      const text = keyText(this.#entity, key)
       if (!this.#entries.has(text)) wanted.set(text, key)
     }
     if (wanted.size === 0) return
@@ -45,8 +45,8 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * Loads every row of a submission. @returns their current versions, including changes that are not written yet.
-   * @param only loads those alone; what was loaded before is returned, too.
+   * @returns the current versions of every row of a submission, including unwritten changes. @param only loads just these; rows loaded
+   * before are returned too.
    */
   async loadSubmission(account: string, submissionId: string, only?: OnlyRows): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId, only))
@@ -55,12 +55,12 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * Adds rows that were loaded elsewhere in this transaction, in their protected form: a stored tax id that `PROTECT` does not allow any more is
-   * no difference. `ProtectStep` rewrites it.
+   * Adds rows that were loaded elsewhere in this transaction, in their protected form: a tax id that `PROTECT` no longer allows is no
+   * difference. `ProtectStep` rewrites it.
    */
   adopt(rows: readonly Row[]): void {
     for (const given of rows) {
-      const text = this.#keyText(given)
+      const text = keyText(this.#entity, given)
       if (this.#entries.has(text)) continue
       const row = this.#access.protection.row(this.#entity, given)
       this.#entries.set(text, { stored: row, current: row, cause: 'poll', isInserted: false })
@@ -69,33 +69,33 @@ export class WorkingSet<R extends Row = Row> {
 
   /** Adds a row that this transaction has just inserted. It counts as new in the change log. */
   adoptAdded(row: Row, cause: Cause): void {
-    this.#entries.set(this.#keyText(row), { stored: null, current: row, cause, isInserted: true })
+    this.#entries.set(keyText(this.#entity, row), { stored: null, current: row, cause, isInserted: true })
   }
 
-  /** The current row, or null. @throws Error when its key was never loaded. */
+  /** The current row, or null. @throws Error if its key was never loaded. */
   get(key: Row): R | null {
-    const entry = this.#entries.get(this.#keyText(key))
+    const entry = this.#entries.get(keyText(this.#entity, key))
     if (!entry) throw new Error(`${this.#entity.table}: a row was requested that was not loaded`)
     return entry.current as R | null
   }
 
   /** Sets the row. Its key must have been loaded. */
   put(row: R, cause: Cause): void {
-    const text = this.#keyText(row)
+    const text = keyText(this.#entity, row)
     const entry = this.#entries.get(text)
     if (!entry) throw new Error(`${this.#entity.table}: a row was set that was not loaded`)
-    // The cause of a new row is whatever brought it first.
+    // A new row keeps its first cause.
     if (entry.stored !== null || entry.current === null) entry.cause = cause
     entry.current = row
   }
 
-  /** Sets the columns in `columns`. The others keep their values; in a new row they are null. The key must have been loaded. */
+  /** Sets only the given columns; in a new row, the others are null. The key must have been loaded. */
   merge(columns: Partial<R>, cause: Cause): void {
     const blank = Object.fromEntries(Object.keys(this.#entity.columns).map((column) => [column, null]))
     this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
-  /** Rows that are or were a submission's, and were added or differ from the stored ones: as they were, and as they are. */
+  /** Rows that are or were a submission's and differ from the stored ones, in both versions. */
   changedRows(account: string, submissionId: string): R[] {
     const isOf = (row: Row | null) => row !== null && row['account'] === account && (row['submission_id'] ?? '') === submissionId
     return [...this.#entries.values()].flatMap(({ stored, current, cause }) => {
@@ -134,9 +134,5 @@ export class WorkingSet<R extends Row = Row> {
   /** In table order, so that few different statements are prepared. */
   #inTableOrder(columns: ReadonlySet<string>): string[] {
     return Object.keys(this.#entity.columns).filter((column) => columns.has(column))
-  }
-
-  #keyText(row: Row): string {
-    return JSON.stringify(this.#entity.key.map((column) => row[column]))
   }
 }

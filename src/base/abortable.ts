@@ -1,9 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/**
- * Waits for `work` until `signal` aborts. The work itself goes on then, and its end is ignored.
- * @throws what `work` throws; the reason of `signal` as soon as it aborts.
- */
+/** Stops waiting for `work` when `signal` aborts; `work` continues. @throws what `work` throws; the reason of `signal` when it aborts. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work
   const aborted = Promise.withResolvers<never>()
@@ -17,10 +14,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-/**
- * Runs `work` with a signal that aborts with `signal`, or after `ms` milliseconds by `clock`.
- * @param late the signal's reason when the time is over.
- */
+/** Runs `work` with a signal that aborts with `signal` or after `ms` milliseconds. @param late the abort reason after a timeout. */
 export async function withTimeout<T>(
   clock: Clock,
   ms: number,
@@ -37,10 +31,7 @@ export async function withTimeout<T>(
   }
 }
 
-/**
- * Waits for the end of `work`, or of `ms` milliseconds by `clock`, whichever comes first. The work itself goes on.
- * @returns whether the work ended in time, also by a failure.
- */
+/** @returns whether `work` settled within `ms` milliseconds. `work` continues after that. */
 export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>): Promise<boolean> {
   const over = Promise.withResolvers<boolean>()
   const cancel = clock.after(ms, () => over.resolve(false))
@@ -49,7 +40,12 @@ export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: 
   return await over.promise.finally(cancel)
 }
 
-/** @returns a signal that aborts with `signal`, or after `ms` milliseconds of the system's clock. For what goes to the network alone. */
+/** @returns a signal that aborts with `signal` or after `ms` milliseconds of system time. Only for network calls. */
 export function limitedTo(ms: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(ms)])
+}
+
+export function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -1,7 +1,6 @@
 import { backoffMs, type Clock } from './clock.ts'
 
 export interface CircuitLimits {
-  /** Failures in a row after which the other side counts as dead. */
   readonly failuresToOpen: number
   readonly backoffBaseMs: number
   readonly backoffCapMs: number
@@ -9,19 +8,17 @@ export interface CircuitLimits {
 
 const LIMITS: CircuitLimits = { failuresToOpen: 10, backoffBaseMs: 1_000, backoffCapMs: 60_000 }
 
-/** Permission to send one request. Give it back with the outcome. */
+/** Permission to send one request. Settle it with the outcome. */
 export interface Permit {
   readonly probe: boolean
 }
 
-/** `alive`: it answered, whatever it said. `dead`: no answer, or no useful one. `unknown`: we gave up ourselves. */
+/** `alive`: any answer. `dead`: no usable answer. `unknown`: the request was cancelled here. */
 export type Aliveness = 'alive' | 'dead' | 'unknown'
 
 /**
- * Circuit breaker: spares a dead server, and whoever waits for it.
- * Closed: everything passes. After a number of failures in a row it opens: nothing passes until a backoff has gone by, which doubles with
- * each opening. Then it is half open: one request is the probe, and its outcome closes the circuit or opens it again. A request sent before
- * the opening that still succeeds closes it too.
+ * Circuit breaker. After `failuresToOpen` failures in a row it opens: nothing passes until a backoff ends, which doubles with each opening.
+ * Then one probe request decides whether it closes or opens again. A request sent before the opening that succeeds later closes it too.
  */
 export class Circuit {
   readonly #clock: Clock
@@ -31,13 +28,11 @@ export class Circuit {
   #openUntil: number | null = null
   #probing = false
 
-  /** @param limits default: ten failures, and between a second and a minute. */
   constructor(clock: Clock, limits = LIMITS) {
     this.#clock = clock
     this.#limits = limits
   }
 
-  /** Failures in a row. */
   get failures(): number {
     return this.#failures
   }
@@ -46,19 +41,18 @@ export class Circuit {
     return this.#openUntil !== null
   }
 
-  /** Whether the next request is the probe. */
   get awaitsProbe(): boolean {
     return this.isOpen && this.waitMs() === 0
   }
 
-  /** @returns for how long nothing passes, in milliseconds; 0 when a request may be sent now. */
+  /** @returns how long nothing passes, in milliseconds; 0 if a request may be sent now. */
   waitMs(): number {
     if (this.#openUntil === null) return 0
     const waitMs = Math.max(0, this.#openUntil - this.#clock.steady())
     return this.#probing ? Math.max(waitMs, this.#limits.backoffBaseMs) : waitMs
   }
 
-  /** @returns a permit, to be settled afterwards; null when nothing passes now. */
+  /** @returns a permit to settle afterwards; null if nothing passes now. */
   admit(): Permit | null {
     if (this.waitMs() > 0) return null
     this.#probing = this.isOpen
@@ -78,7 +72,7 @@ export class Circuit {
     }
   }
 
-  /** Somebody says that the server is alive again: the next request is the probe, without waiting for the backoff. */
+  /** The server is known to be alive again: the next request is the probe and skips the backoff. */
   probeNow(): void {
     if (!this.isOpen || this.#probing) return
     this.#openings = 0

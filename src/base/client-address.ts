@@ -1,12 +1,9 @@
 import { isIPv6 } from 'node:net'
 
-/** Behind a trusted proxy the address is whatever text the proxy sent. */
+/** A trusted proxy may send any text as the address. */
 const MAX_ADDRESS_LENGTH = 64
 
-/**
- * @param groups of 16 bits by which IPv6 addresses are counted: 4 for one network.
- * @returns the text by which a sender is counted. An IPv4 address mapped to IPv6 counts as IPv4.
- */
+/** @param groups 16-bit groups of an IPv6 address to keep: 4 for one network. @returns the key for counting a sender. */
 export function addressKey(address: string, groups = 4): string {
   const text = address.slice(0, MAX_ADDRESS_LENGTH)
   if (!isIPv6(text)) return text

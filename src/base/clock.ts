@@ -1,31 +1,25 @@
-/** Time, sleep and randomness. Code takes them as a parameter, so that tests can control them. */
+/** Time, sleep and randomness, passed as a parameter so that tests can control them. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /**
-   * A monotonic time in milliseconds, unaffected by changes of the system clock. Only differences within the process mean something. Waits
-   * are measured with it; `now` is for what is stored.
-   */
+  /** Monotonic milliseconds for measuring waits; only differences within the process have a meaning. Store `now` instead. */
   steady(): number
   /** A number in [0, 1). */
   random(): number
-  /**
-   * Resolves after `ms` milliseconds, or at once when `signal` aborts. Never rejects: the caller checks the signal.
-   */
+  /** Resolves after `ms` milliseconds, or immediately when `signal` aborts. Never rejects: the caller checks the signal. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Calls `action` after `ms` milliseconds, a day at most. Cheaper than `sleep`. @returns a function that cancels the call. */
+  /** Calls `action` after `ms` milliseconds, at most a day. Cheaper than `sleep`. @returns a function that cancels the call. */
   after(ms: number, action: () => void): () => void
 }
 
 const LONGEST_TIMEOUT_MS = 86_400_000
 
-/** The real clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   steady: () => performance.now(),
   random: () => Math.random(),
   async sleep(ms, signal) {
-    // In steps of a day at most: setTimeout fires at once for delays beyond 31 bits.
+    // In steps of at most a day: setTimeout fires immediately for delays beyond 31 bits.
     for (let left = Math.max(ms, 0); !signal?.aborted; left -= LONGEST_TIMEOUT_MS) {
       await wakeOrTimeout(Math.min(left, LONGEST_TIMEOUT_MS), signal)
       if (left <= LONGEST_TIMEOUT_MS) return
@@ -37,7 +31,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** The promise from `node:timers` creates an error with a stack for each early wake-up, and there are thousands a second. */
+/** Not the promise from `node:timers`: it creates an error with a stack for each of thousands of early wake-ups a second. */
 function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
@@ -50,7 +44,7 @@ function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<voi
   })
 }
 
-/** A clock that moves only when told to. Sleepers wake when their time has come. */
+/** A clock that moves only by `advance` and `put`. */
 export class ManualClock implements Clock {
   #now: number
   #steady = 0
@@ -97,7 +91,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Moves the clock and wakes, in order, all whose time has come. */
+  /** Moves the clock and wakes, in order, every sleeper that is due. */
   advance(ms: number): void {
     this.#now += ms
     this.#steady += ms
@@ -106,22 +100,21 @@ export class ManualClock implements Clock {
     for (const sleeper of due) sleeper.wake()
   }
 
-  /** Sets the system clock ahead, or back for negative values, without time passing. */
+  /** Sets the wall clock ahead, or back for negative values, without time passing. */
   put(ms: number): void {
     this.#now += ms
   }
 }
 
 /**
- * Exponential backoff with jitter, in milliseconds: between half of min(cap, base × 2^attempt) and all of it. It is never close to zero,
- * and callers that failed together do not all return together.
- * @param attempt 0 for the first wait.
+ * Exponential backoff with jitter, in milliseconds: between half of min(cap, base × 2^attempt) and all of it, so that callers that failed
+ * together don't all return together. @param attempt 0 for the first wait.
  */
 export function backoffMs(clock: Clock, attempt: number, baseMs: number, capMs: number): number {
   return doublingMs(attempt, baseMs, capMs) * (0.5 + clock.random() / 2)
 }
 
-/** The same without jitter: min(cap, base × 2^attempt). */
+/** `backoffMs` without jitter. */
 export function doublingMs(attempt: number, baseMs: number, capMs = Number.POSITIVE_INFINITY): number {
   return Math.min(capMs, baseMs * 2 ** Math.min(attempt, 40))
 }

@@ -1,9 +1,9 @@
 import { stringify } from 'csv-stringify/sync'
 
-/** A record: by the names of its columns, or in their order. */
+/** A record: values by column name, or in column order. */
 export type CsvCells = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/** A formula behind blanks: spaces, no-break spaces, or a byte order mark. */
+/** A formula after blanks: spaces, no-break spaces, or a byte order mark. */
 const HIDDEN_FORMULA = /^\s+[=+\-@\uff1d\uff0b\uff0d\uff20]/
 
 const PLAIN = {
@@ -13,8 +13,7 @@ const PLAIN = {
 }
 
 /**
- * CSV by RFC 4180 for spreadsheets. Text is always quoted; null is an empty cell without quotes, as in Postgres. Text that a spreadsheet
- * would take for a formula gets a leading `'`. Numbers do not: their minus is harmless.
+ * CSV by RFC 4180 for spreadsheets: text is quoted, null is an empty unquoted cell, and text that looks like a formula gets a leading `'`.
  */
 export function csvText(records: readonly CsvCells[], columns: readonly string[], header: boolean): string {
   return stringify([...records], {
@@ -24,13 +23,13 @@ export function csvText(records: readonly CsvCells[], columns: readonly string[]
     escape_formulas: true,
     cast: {
       ...PLAIN.cast,
-      // The library handles every other first character of a formula, but not those that stand behind blanks, which spreadsheets pass over.
+      // The library escapes every other first character of a formula, but not one after blanks, which spreadsheets skip.
       string: (value) => (value.startsWith('\n') || HIDDEN_FORMULA.test(value) ? `'${value}` : value),
     },
   })
 }
 
-/** CSV as `csvText` writes it, with each text as it is: for programs. */
+/** CSV for programs: as `csvText`, without escaping formulas. */
 export function plainCsvText(records: readonly CsvCells[], columns: readonly string[], header: boolean): string {
   return stringify([...records], { ...PLAIN, columns, header })
 }

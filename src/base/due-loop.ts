@@ -3,10 +3,9 @@ import type { Log } from './log.ts'
 import type { Service } from './service.ts'
 
 /**
- * Does one piece of claimed work.
- * @param release gives the claim back.
- * @returns what `work` returns; `lost` when another process holds the claim now.
- * @throws what `work` throws, once the claim is given back: nobody waits for its lease to end.
+ * Runs one piece of claimed work. @param release gives the claim back.
+ * @returns what `work` returns; `lost` if another process holds the claim now.
+ * @throws what `work` throws, after releasing the claim so that nobody waits for its lease.
  */
 export async function doClaimed<T>(log: Log, work: () => Promise<T>, release: () => Promise<unknown>): Promise<T | 'lost'> {
   try {
@@ -21,7 +20,7 @@ export async function doClaimed<T>(log: Log, work: () => Promise<T>, release: ()
   }
 }
 
-/** Claims work that has come due, a few pieces at a time, and does it until it is stopped. */
+/** Claims due work, a few pieces at a time, and runs it until stopped. */
 export abstract class DueLoop<Claim> implements Service {
   readonly name: string
   readonly #log: Log
@@ -54,13 +53,12 @@ export abstract class DueLoop<Claim> implements Service {
     }
   }
 
-  /** Comes first, at each start. */
+  /** Runs first, at each start. */
   protected abstract begin(signal: AbortSignal): Promise<void>
-  /** @returns claimed work; nothing when none is due, or none may be done now. */
+  /** @returns claimed work; empty if nothing is due or allowed now. */
   protected abstract claim(signal: AbortSignal): Promise<readonly Claim[]>
-  /** Does a piece of work and settles it. */
   protected abstract carryOut(claim: Claim, signal: AbortSignal): Promise<unknown>
   protected abstract release(claim: Claim): Promise<unknown>
-  /** Resolves when there may be something to do. */
+  /** Resolves when there may be work. */
   protected abstract rest(signal: AbortSignal): Promise<void>
 }

@@ -2,10 +2,9 @@ import { open, rename, rm } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
 
 /**
- * Creates a file that must not exist, and makes its content durable. Its name is durable once its folder is synced.
- * @param chunks its content.
- * @param mode its rights; what is kept for this user alone is 0o600.
- * @param onDisk awaits each call to the file system, to explain its error. What `chunks` throws passes by it.
+ * Creates a file that must not exist and syncs its content. Sync its folder to make its name durable.
+ * @param mode file permissions; 0o600 for the current user only.
+ * @param onDisk awaits each file system call, to explain its error. Errors of `chunks` bypass it.
  * @throws what the file system, `chunks` or `onDisk` throws.
  */
 export async function createFile(
@@ -22,13 +21,11 @@ export async function createFile(
   }
 }
 
-/** Awaits one call to the file system; its error becomes a sentence. */
 export type OnDisk = <T>(call: Promise<T>) => Promise<T>
 
 /**
- * Writes a file in one step: a power failure leaves the old one or the new one, whole.
- * @param temporary the name of the new one until it is whole; nothing is left under it.
- * @param options as of `createFile`.
+ * Replaces a file atomically: a power failure leaves the old or the new one, complete.
+ * @param temporary the name of the new file until it is complete; removed on failure.
  * @throws what the file system throws.
  */
 export async function replaceFile(
@@ -47,7 +44,7 @@ export async function replaceFile(
   }
 }
 
-/** Makes the content of a file durable that somebody else wrote. @throws what the file system throws. */
+/** Makes the content of an existing file durable. @throws what the file system throws. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -57,12 +54,12 @@ export async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Makes what a folder names durable: a rename is once its folder is synced. @throws what the file system throws. */
+/** Makes the names in a folder durable, such as after a rename. @throws what the file system throws. */
 export async function syncFolder(path: string): Promise<void> {
   try {
     await syncFile(path)
   } catch (error) {
-    // Some file systems cannot sync a folder; they keep names durable by themselves.
+    // Some file systems cannot sync a folder; they keep names durable anyway.
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
   }
 }

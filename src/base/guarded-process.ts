@@ -4,11 +4,9 @@ import { Worker } from 'node:worker_threads'
 
 /** Options of a child process that may take too much time or memory. */
 export interface GuardedOptions {
-  /** Its environment. Default: this process's. */
   readonly env?: NodeJS.ProcessEnv
-  /** Options of V8. */
   readonly v8?: readonly string[]
-  /** Ends the process with SIGABRT when it takes more, as V8 does for its heap. Default: no limit. */
+  /** The process ends with SIGABRT if it uses more, as V8 does for its heap. Default: no limit. */
   readonly memoryMb?: number
   readonly stderr: 'ignore' | 'inherit'
 }
@@ -23,7 +21,7 @@ export function startGuarded(script: URL, { env, v8 = [], memoryMb, stderr }: Gu
   })
 }
 
-/** A busy script leaves its own thread no time for this. */
+/** A worker thread, because a busy script leaves its own thread no time for this. */
 const GUARD = `
 const { parent, bytes } = require('node:worker_threads').workerData
 setInterval(() => {
@@ -31,13 +29,13 @@ setInterval(() => {
   if (process.memoryUsage.rss() > bytes) process.kill(process.pid, 'SIGABRT')
 }, 10)`
 
-/** A system that is out of memory ends this process before any other. A memory dump of it would contain personal data. */
+/** An out-of-memory kill picks this process first. Core dumps are off because they would contain personal data. */
 const LINUX_SETTINGS = [
   ['/proc/self/oom_score_adj', '1000'],
   ['/proc/self/coredump_filter', '0'],
 ] as const
 
-/** For a process of `startGuarded`: ends it when its parent has ended or it takes too much memory, however busy it is. */
+/** In a child of `startGuarded`: ends it when its parent ended or it uses too much memory, even while it is busy. */
 export function guard(): void {
   const [, , parent, memoryMb] = process.argv
   const workerData = { parent: Number(parent), bytes: Number(memoryMb) * 2 ** 20 || Number.POSITIVE_INFINITY }

@@ -3,11 +3,10 @@ import type { Readable } from 'node:stream'
 /** Where a command writes its text. */
 export interface Output {
   write(text: string | Uint8Array): unknown
-  /** Whether it is a terminal. */
   readonly isTTY: boolean
-  /** Whether it is a terminal that shows colours, and the user has not said otherwise. */
+  /** Whether it is a terminal that shows colors, and the user did not turn them off. */
   readonly hasColors?: boolean
-  /** Width of the terminal, if it is one. */
+  /** Terminal width, if it is a terminal. */
   readonly columns?: number | undefined
 }
 
@@ -19,13 +18,12 @@ export interface Host {
   readonly stdin: Readable
   readonly stdout: Output
   readonly stderr: Output
-  /** Aborts when the process should stop. */
   readonly signal: AbortSignal
-  /** How to start this program again: the command and its first arguments. */
+  /** The command and first arguments that start this program again. */
   readonly self: readonly [command: string, ...args: string[]]
   /** What a person types to start this program, before the arguments: `npx node src/main.ts`. */
   readonly command: string
-  /** Calls `reload` whenever the process is asked to read its settings again; at once if it was asked before. */
+  /** Calls `reload` each time the process is asked to reread its settings; immediately if it was asked before. */
   onReload(reload: () => void): void
   /** Calls `report` with an uncaught error before the process ends. */
   onCrash(report: (error: unknown) => void): void

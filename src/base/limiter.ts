@@ -2,23 +2,23 @@ import { abortable } from './abortable.ts'
 import type { Clock } from './clock.ts'
 import { TransientError } from './errors.ts'
 
-/** `live` work keeps the mirror fresh. `background` work can wait: reconciling, and looking for submissions. */
+/** `live` work keeps the mirror fresh. `background` work, such as reconciling and discovery, can wait. */
 export type Priority = 'live' | 'background'
 
-/** The lowest rate that throttling leads to, in requests a second. */
+/** The lowest rate that throttling leads to, in requests per second. */
 const FLOOR_RPS = 0.1
-/** Share of the full rate that comes back in each second without throttling: from nothing to all in 200 s. */
+/** Share of the full rate recovered in each second without throttling: from nothing to all in 200 s. */
 const RECOVERY_PER_SECOND = 0.005
-/** Longest pause in which callers wait. In a longer one they are refused, so that no lease is held through it. */
+/** Longest pause in which callers wait. A longer one rejects them, so that no lease is held through it. */
 const PATIENCE_MS = 5_000
 /** Unused time saves up this many seconds' worth of requests, but always one request. */
 const BURST_SECONDS = 0.1
-/** Every tenth turn is for background work, when some waits, so that live work never starves it. */
+/** Every tenth turn is for waiting background work, so that live work never starves it. */
 const BACKGROUND_TURN = 10
 
 /**
- * Rate limiter: a token bucket with a queue. The bucket holds a tenth of a second's worth, so there are no bursts. When the other side
- * throttles, the rate halves, and during a pause that it asked for nothing passes; then the rate recovers little by little (trap 49).
+ * Rate limiter: a token bucket with a queue. Throttling halves the rate, which then recovers slowly; nothing passes during a pause that the
+ * other side asked for (trap 49).
  */
 export class RateLimiter {
   readonly #clock: Clock
@@ -32,11 +32,11 @@ export class RateLimiter {
   #loweredAt = Number.NEGATIVE_INFINITY
   #turn = 0
   #isRunning = false
-  /** Ends the sleep before the next turn: a timer that nobody needs would hold up the end of the process. */
+  /** Ends the sleep before the next turn: an unneeded timer would delay the end of the process. */
   #sleeping = new AbortController()
   #isClosed = false
 
-  /** @param requestsPerSecond the full rate, which is never exceeded. */
+  /** @param requestsPerSecond the full rate, never exceeded. */
   constructor(clock: Clock, requestsPerSecond: number) {
     this.#clock = clock
     this.#fullRps = requestsPerSecond
@@ -44,30 +44,30 @@ export class RateLimiter {
     this.#countedAt = clock.steady()
   }
 
-  /** Requests a second that are allowed now. */
+  /** Requests per second allowed now. */
   get rate(): number {
     this.#count()
     return this.#rps
   }
 
-  /** For how long every caller will be refused because the other side asked for a pause, in milliseconds; 0 in a short pause. */
+  /** How long every caller is rejected because of a requested pause, in milliseconds; 0 in a short pause. */
   get pausedMs(): number {
     const pauseMs = this.#pausedUntil - this.#clock.steady()
     return pauseMs > PATIENCE_MS ? pauseMs : 0
   }
 
-  /** Shares the full rate: each of `processes` that use it takes an equal part. */
+  /** Divides the full rate equally among `processes`. */
   shareAmong(processes: number): void {
     this.#count()
     const before = this.#ceiling
     this.#processes = Math.max(1, processes)
-    // A rate that throttling has lowered keeps its proportion.
+    // A rate lowered by throttling keeps its proportion.
     this.#rps = Math.max(this.#floor, this.#rps * (this.#ceiling / before))
   }
 
   /**
    * Waits for a turn: first come, first served, live work before background work.
-   * @throws TransientError at once, with `retryAfterMs`, in a pause longer than a few seconds; without it when the limiter is closed.
+   * @throws TransientError immediately: with `retryAfterMs` in a pause of more than a few seconds, without it if the limiter is closed.
    * @throws the reason of `signal` when it aborts.
    */
   async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
@@ -87,16 +87,15 @@ export class RateLimiter {
     }
   }
 
-  /** Gives back a turn that was not used. */
+  /** Gives back an unused turn. */
   release(): void {
     this.#tokens += 1
     this.#sleeping.abort()
   }
 
   /**
-   * The other side throttled a request.
-   * @param pauseMs the pause that it asked for; 0 when it asked for none.
-   * @param sentAt when that request was sent, by the steady clock: requests that were in flight together lower the rate once.
+   * The other side throttled a request. @param pauseMs the pause it asked for; 0 if none.
+   * @param sentAt when that request was sent, by the steady clock: requests in flight together lower the rate once.
    */
   throttled(pauseMs: number, sentAt: number): void {
     this.#count()
@@ -109,13 +108,13 @@ export class RateLimiter {
     this.pause(pauseMs)
   }
 
-  /** Lets nothing pass for so long, in milliseconds. A longer pause in force stays. */
+  /** Nothing passes for `pauseMs` milliseconds. A longer current pause stays. */
   pause(pauseMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.steady() + pauseMs)
     if (pauseMs > PATIENCE_MS) this.#refuseAll(pausedError(pauseMs))
   }
 
-  /** Refuses every caller from now on, those who wait already too. */
+  /** Rejects every caller from now on, waiting ones too. */
   close(): void {
     this.#isClosed = true
     this.#refuseAll(closedError())
@@ -129,7 +128,7 @@ export class RateLimiter {
     return Math.min(FLOOR_RPS, this.#ceiling)
   }
 
-  /** Adds the tokens, and the share of the rate, that the time since the last call has brought. */
+  /** Adds the tokens and the share of the rate earned since the last call. */
   #count(): void {
     const now = this.#clock.steady()
     const seconds = Math.max(0, now - this.#countedAt) / 1000
@@ -138,14 +137,12 @@ export class RateLimiter {
     this.#tokens = Math.min(Math.max(1, this.#rps * BURST_SECONDS), this.#tokens + seconds * this.#rps)
   }
 
-  /** Time until the next turn. */
   #waitMs(): number {
     this.#count()
     const tokenMs = Math.ceil(((1 - this.#tokens) / this.#rps) * 1000)
     return Math.max(tokenMs, this.#pausedUntil - this.#clock.steady(), 0)
   }
 
-  /** Gives turns, one by one, as long as anybody waits. */
   async #run(): Promise<void> {
     this.#isRunning = true
     for (let priority = this.#next(); priority !== null; priority = this.#next()) {

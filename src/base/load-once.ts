@@ -1,7 +1,4 @@
-/**
- * Loads something once for all who ask.
- * @returns gives what `load` gave. A failure is not kept: a missing file or too many open files may be corrected, and the next call loads again.
- */
+/** @returns a function that calls `load` once. A failure isn't kept: the next call loads again, because the cause may be fixed by then. */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null
   return () => {

@@ -11,26 +11,26 @@ export type Log = Logger
 
 export interface LogOptions {
   readonly level: string
-  /** Readable lines for a terminal, in place of JSON. */
+  /** Readable lines for a terminal instead of JSON. */
   readonly pretty: boolean
   /** Values that must never be written, alone or inside other text: every secret in the settings. */
   readonly secrets: readonly string[] | KnownSecrets
-  /** Where lines go; standard output by default. */
+  /** Where lines go. Default: standard output. */
   readonly destination?: DestinationStream
 }
 
 /** Keys, in lower case without `_` and `-`, whose values are masked at any depth. */
 const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 'refreshtoken', 'secret', 'secrets', 'password', 'token'])
 
-/** Cheap test of the whole line for such a key; parsing every line would be expensive. */
+/** Cheap test for such a key; parsing every line would be expensive. */
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
 /** Limit of lines kept while they cannot be written. */
 const KEPT_BYTES = 1 << 20
 
 /**
- * Creates the log. Invariant 12: neither a known secret, in any text, nor a field known to hold a token, FEIN or SSN, at any depth, is written.
- * Every finished line is searched, because pino's own redaction knows only fixed paths, and neither messages nor errors.
+ * Creates the log. It never writes a known secret, or a field known to contain a token, FEIN or SSN (invariant 12). Every finished line is
+ * searched, because pino's own redaction covers neither messages nor errors.
  */
 export function createLog(options: LogOptions): Log {
   const destination = options.destination ?? (options.pretty ? pretty({ ignore: 'pid,hostname', sync: true }) : standardOutput())
@@ -46,10 +46,10 @@ export function createLog(options: LogOptions): Log {
   return pino({ level: options.level, base: null, timestamp: isoTime, serializers: { err: shownError } }, masked)
 }
 
-/** What no JSON has, in the place of a value. */
+/** Numbers that JSON lacks. */
 const BARE_NUMBER = /(?<=[[:,])-?(?:Infinity|NaN)(?=[\]},])/g
 
-/** @returns the line as JSON: beside a bigint, pino's library writes the numbers of a typed array as they are. */
+/** @returns the line as JSON: after a bigint, pino's library writes the numbers of a typed array unescaped. */
 function validJson(line: string): string {
   if (line.search(BARE_NUMBER) === -1) return line
   try {
@@ -60,10 +60,7 @@ function validJson(line: string): string {
   }
 }
 
-/**
- * An error as a log line has it. The stack of an error of the environment is left out because it says nothing, and what Postgres adds to an
- * error of its own because it repeats the row that was written.
- */
+/** Leaves out the stack of an environment error, which is noise, and the details that Postgres adds to an error, which repeat the row. */
 function shownError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { stack, detail: _row, where: _place, ...rest } = pino.stdSerializers.err(error)
@@ -71,35 +68,31 @@ function shownError(error: unknown): unknown {
   return error instanceof TransientError || isOfSystem ? rest : { stack, ...rest }
 }
 
-/** @returns the line with visible control characters inside its texts: pretty-printing removes JSON's escapes. */
+/** Makes control characters inside texts visible, because pretty-printing removes JSON's escapes. */
 function shownAsText(line: string): string {
   const texts = (_key: string, value: unknown) => (typeof value === 'string' ? printable(value) : value)
   return `${JSON.stringify(JSON.parse(line, texts))}\n`
 }
 
-/** Standard output that survives write errors, such as a file on a full disk: lines are kept up to a limit and written later. */
+/** Standard output that survives write errors, such as a full disk: lines are kept up to a limit and written later. */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_BYTES })
   output.on('error', () => {})
   return output
 }
 
-/**
- * Masks secrets and the values of tax-id keys. Secrets once known stay masked, even after the settings have dropped them, because others may
- * still use them.
- */
+/** Masks secrets and the values of tax-id keys. A secret stays masked after it leaves the settings, because others may still use it. */
 export class KnownSecrets {
   #taxIdFields: readonly string[] = []
   #taxIds: TaxIdKeys = taxIdKeys()
   #known: readonly string[] = []
   #inJson: readonly string[] = []
 
-  /** @param taxIdFields keys of tax ids, beside the built-in ones. */
+  /** @param taxIdFields keys of tax ids besides the built-in ones. */
   constructor(secrets: readonly string[], taxIdFields: readonly string[] = []) {
     this.add(secrets, taxIdFields)
   }
 
-  /** Masks these too, from the next line on. */
   add(secrets: readonly string[], taxIdFields: readonly string[]): void {
     this.#taxIdFields = [...this.#taxIdFields, ...taxIdFields]
     this.#taxIds = taxIdKeys(this.#taxIdFields)
@@ -107,7 +100,7 @@ export class KnownSecrets {
     this.#inJson = this.#known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
-  /** @returns plain text with secrets masked, and by their places those in URLs, which may be too short to be known. */
+  /** @returns plain text with secrets masked, also those found by their position in URLs, which may be too short to be known. */
   maskText(text: string): string {
     return withoutUrlSecrets(withoutSecrets(text, this.#known))
   }

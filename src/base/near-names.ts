@@ -1,6 +1,6 @@
 import { listNames } from './list-names.ts'
 
-/** More changed letters than these make another word, and so does a change of more than this share of them. */
+/** More changed letters, or more than this share of a word, make another word. */
 const MOST_CHANGED = 3
 const MOST_OF_WORD = 0.6
 
@@ -13,7 +13,7 @@ export function nearNames(word: string, names: readonly string[]): string[] {
   return near.filter(isNear).map(({ name }) => name)
 }
 
-/** @returns `did you mean acme?`, or when no name is near, the names that there are as `listNames` gives them. */
+/** @returns `did you mean acme?`, or `listNames` if no name is near. */
 export function meantOrListed(word: string, names: readonly string[], none?: string): string {
   const near = nearNames(word, names)
   return near.length > 0 ? `did you mean ${near.join(' or ')}?` : listNames(names, none)
@@ -26,7 +26,7 @@ export function nearest(word: string, known: readonly string[]): string {
   return byDistance[0]?.name ?? ''
 }
 
-/** How many letters to change, add, leave out, or swap with their neighbour. */
+/** Counts letters to change, add, remove, or swap with their neighbor. */
 export function editDistance(from: string, to: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = [...Array(to.length + 1).keys()]

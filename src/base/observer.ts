@@ -1,19 +1,12 @@
-/**
- * What the stages report about themselves. The names are those of /metrics, without the prefix `submission_mirror_`; `ops/metrics` gives each
- * its help text and kind. A stage never knows who listens.
- */
+/** What the stages report about themselves. Names are those of /metrics without the prefix `submission_mirror_`; see `ops/metrics`. */
 export interface Observer {
-  /** Adds `by` (default 1) to a counter. */
   count(name: CounterName, labels?: Labels, by?: number): void
-  /** Records a duration in seconds. */
   time(name: TimerName, seconds: number, labels?: Labels): void
-  /** Sets a gauge. */
   set(name: GaugeName, value: number, labels?: Labels): void
-  /** Records a step of a delivery's way. Left out while nobody listens: then nothing is looked up for it. */
+  /** Records a step of a delivery's trace. Left out if nobody traces, so that nothing is looked up for it. */
   readonly trace?: (step: TracedStep) => void
 }
 
-/** Names a delivery. */
 export interface DeliveryName {
   readonly account: string
   readonly deliveryId: string
@@ -24,20 +17,19 @@ export interface TracedStep {
   /** `delivery`: from its arrival to its answer. `apply`: into the mirror. `push`: an attempt to send a change to a destination. */
   readonly name: 'delivery' | 'apply' | 'push'
   readonly of: DeliveryName
-  /** Others that may have caused the same. */
+  /** Other deliveries that may have caused the same. */
   readonly orOf?: readonly DeliveryName[]
-  /** Milliseconds since the epoch. */
   readonly startMs: number
   readonly endMs: number
   readonly failed: boolean
-  /** Names, states and numbers; nothing personal, and no text of others. */
+  /** Names, states and numbers; nothing personal and no foreign text. */
   readonly attributes: Readonly<Record<string, string | number>>
 }
 
 export type Labels = Readonly<Record<string, string>>
 
 export type CounterName =
-  | 'connections_refused_total' // reason
+  | 'connections_rejected_total' // reason
   | 'deliveries_total' // account, answer (204, 401, …)
   | 'deliveries_differing_total' // account, first (kept, removed)
   | 'deliveries_rejected_total' // account, reason
@@ -49,17 +41,17 @@ export type CounterName =
   | 'unreadable_items_total' // account, read
   | 'token_mints_total' // account, outcome (ok, refused, failed)
   | 'upstream_requests_total' // account, class (ok, auth, gone, throttled, rejected, unavailable, oversized, network)
-  | 'walks_total' // account, read, outcome
+  | 'feed_reads_total' // account, read, outcome
   | 'stalled_cursors_total' // account, read
   | 'invalid_cursors_total' // account, read
-  | 'replays_total' // account, read
+  | 'full_reads_total' // account, read
   | 'sweeps_total' // account
   | 'lost_webhooks_total' // account, entity
   | 'reloads_total' // outcome (applied, unchanged, refused)
   | 'discovery_probes_total' // account, outcome (ok, limited, or the class of the failure)
   | 'discovered_submissions_total' // account
-  | 'operator_messages_total' // operator, outcome (sent, failed, given_up)
-  | 'push_verified_total' // destination, result (has, lacks, differs, cannot_tell)
+  | 'alert_messages_total' // operator, outcome (sent, failed, given_up)
+  | 'push_verified_total' // destination, result (has, lacks, differs, undetermined)
   | 'push_attempts_total' // destination, outcome (delivered, failed, throttled, unknown, dead, unmapped, stop, skipped)
 
 export type TimerName =
@@ -81,5 +73,5 @@ export type GaugeName =
   | 'disk_free_bytes'
   | 'disk_size_bytes'
 
-/** Ignores everything: for commands and tests without metrics. */
+/** For commands and tests without metrics. */
 export const silentObserver: Observer = { count() {}, time() {}, set() {} }

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 
 const EVERY_MS = 60_000
 
-/** Says what may happen many times a second at most once a minute. */
+/** Reports frequent events at most once a minute. */
 export class OnceAMinute {
   readonly #clock: Pick<Clock, 'steady'>
   readonly #say: (text: string) => void
@@ -14,7 +14,7 @@ export class OnceAMinute {
     this.#say = say
   }
 
-  /** Says the text, with how often it was not said before; within a minute after that it is only counted. */
+  /** Reports `text` with the number of suppressed reports; within a minute of the last one, only counts it. */
   tell(text: string): void {
     const now = this.#clock.steady()
     if (now - this.#saidAt < EVERY_MS) {

@@ -4,7 +4,9 @@ import { basename, dirname } from 'node:path'
 import { replaceFile, syncFolder } from './durable-file.ts'
 import { codeOf } from './errors.ts'
 
-/** @returns the mirror that a file names as the owner of its folder; null when the folder, or the file in it, is missing. @throws what the file system throws. */
+/**
+ * @returns the mirror that a file names as the owner of its folder; null if folder or file is missing. @throws what the file system throws.
+ */
 export async function readOwner(file: string): Promise<string | null> {
   try {
     return (await readFile(file, 'utf8')).trim()
@@ -14,16 +16,15 @@ export async function readOwner(file: string): Promise<string | null> {
   }
 }
 
-/** Writes it, durably, into a folder that exists; several processes may do so at once. @throws what the file system throws. */
+/** Writes the owner durably into an existing folder, also from several processes. @throws what the file system throws. */
 export async function writeOwner(file: string, owner: string): Promise<void> {
   await replaceFile(file, `${file}.${randomUUID()}`, `${owner}\n`)
   await syncFolder(dirname(file))
 }
 
 /**
- * Whether a place is another mirror's.
- * @param place in a sentence: `the folder /data/backups`. @param what lies there.
- * @param owner as the file of this name there says. @returns in a sentence whose it is; null when it is nobody's or this one's.
+ * @param place for the sentence: `the folder /data/backups`. @param what its contents. @param owner from the owner file there.
+ * @returns a sentence that names another mirror as the owner; null if nobody or this mirror owns the place.
  */
 export function foreignOwner(
   place: string,
@@ -32,5 +33,5 @@ export function foreignOwner(
   { owner, mirror }: { owner: string | null; mirror: string },
 ): string | null {
   if (owner === null || owner === mirror) return null
-  return `${place} is for the ${what} of another mirror (${basename(file)} there names ${owner}, and this one is ${mirror})`
+  return `${place} contains the ${what} of another mirror (its ${basename(file)} names ${owner}, and this mirror is ${mirror})`
 }

@@ -1,7 +1,6 @@
-/** Scheme, user and password, the list of hosts, and the rest of a URL that `new URL` does not take: several hosts with ports. */
+/** Scheme, user and password, hosts, and the rest. `new URL` rejects several hosts with ports. */
 const PARTS = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?(#.*)?$/s
 
-/** Where one Postgres server is. */
 export interface ServerUrl {
   /** Such as `db1.example:5432`, or the folder of its socket. */
   readonly name: string
@@ -9,9 +8,9 @@ export interface ServerUrl {
 }
 
 /**
- * Splits a URL that names several servers as libpq does, `postgres://u:p@h1:5432,h2:5433/db`, or by lists in the parameters `host` and
- * `port`, into one URL for each server, in order. All else in it holds for each of them.
- * @returns a single server for any other text, unchanged; null when the lists do not fit together or a host in them is missing.
+ * Splits a libpq URL of several servers, `postgres://u:p@h1:5432,h2:5433/db` or lists in `host` and `port`, into one URL per server, in
+ * order.
+ * @returns a single server for any other text, unchanged; null if the lists don't match or a host is missing.
  */
 export function splitServers(text: string): readonly ServerUrl[] | null {
   const [, scheme = '', user, authority = '', path = '', query, fragment = ''] = PARTS.exec(text) ?? []

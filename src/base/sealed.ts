@@ -1,9 +1,9 @@
 /*
- * Values that are stored encrypted look like `enc:<key id>:<base64>`. The base64 begins with a keyed hash of the value and of its place, then
- * a random nonce. So two texts of one value are known as such without a key (see `isSameText`).
+ * Encrypted values look like `enc:<key id>:<base64>`. The base64 begins with a keyed hash of the value and its place, then a random nonce,
+ * so equal values are recognized without a key (see `isSameText`).
  */
 
-/** Bytes of the keyed hash: a multiple of 3, so that it is the beginning of the base64 too. */
+/** A multiple of 3, so that the hash is also the beginning of the base64. */
 export const HASH_BYTES = 15
 const HASH_CHARS = (HASH_BYTES / 3) * 4
 
@@ -17,12 +17,12 @@ export function sealedParts(text: string): { readonly keyId: string; readonly ba
   return keyId === undefined || base64 === undefined ? null : { keyId, base64 }
 }
 
-/** Whether two texts are equal, or are the same value encrypted twice at the same place. */
+/** Whether two texts are equal, or are the same value encrypted twice for the same place. */
 export function isSameText(a: string, b: string): boolean {
   return a === b || (a.startsWith('enc:') && b.startsWith('enc:') && comparableText(a) === comparableText(b))
 }
 
-/** @returns text in which every encrypted value is cut to what is the same whenever that value is encrypted again at its place. */
+/** @returns text in which every encrypted value is cut to the part that each encryption of that value repeats. */
 export function comparableText(text: string): string {
   return text.includes('enc:') ? text.replace(SEALED_WITHIN, '$1') : text
 }

@@ -1,17 +1,15 @@
-/*
- * What both clients of the service, the mirror's and the published one, make of HTTP. Pure functions, so that they run wherever `fetch` does.
- */
+/* HTTP rules that the mirror's client and the published client share. Pure functions, so that they run anywhere `fetch` does. */
 
-/** Access tokens live 60 minutes. None is used longer, whatever its answer says (trap 38). */
+/** No token is used longer, even if its answer claims more (trap 38). */
 const LONGEST_TOKEN_LIFE_S = 3_600
 
 /**
- * Joins a path to the base URL. It keeps the base's own path with the version segment, which `new URL('/x', base)` would drop (trap 76), and
- * appends nothing else (traps 42, 82).
- * @param base an http or https URL; its query, fragment and user part are not used.
+ * Joins a path to the base URL. Keeps the base's path, which `new URL('/x', base)` would drop (trap 76), and appends nothing else (traps
+ * 42, 82).
+ * @param base an http or https URL; its query, fragment and user part are ignored.
  * @param path relative to the base, with or without a leading slash.
  * @param query parameters; names may repeat. Values are percent-encoded, so that a cursor arrives unchanged (trap 5).
- * @returns null when the result would leave the base: the token goes nowhere else (traps 45, 76).
+ * @returns null if the result would leave the base: the token goes nowhere else (traps 45, 76).
  */
 export function urlUnder(base: string, path: string, query: Iterable<readonly [name: string, value: string]> = []): URL | null {
   const root = new URL(base)
@@ -28,8 +26,8 @@ export function urlUnder(base: string, path: string, query: Iterable<readonly [n
 }
 
 /**
- * Whether a path that came from settings or from an answer is one that exchanges secrets, or counts against a daily limit (traps 44, 55).
- * @param path below the base URL, with a query or without.
+ * Whether a path from settings or an answer exchanges secrets or counts against a daily limit (traps 44, 55).
+ * @param path below the base URL, with or without a query.
  */
 export function isReservedPath(path: string): boolean {
   const [plain = ''] = path.split(/[?#;]/, 1)
@@ -52,9 +50,9 @@ function isDotSegment(segment: string): boolean {
 }
 
 /**
- * Reads `Retry-After`: seconds, or an HTTP date, which is compared with the answer's own `Date` because clocks differ (trap 49).
+ * Reads `Retry-After`: seconds, or an HTTP date, compared with the answer's `Date` because clocks differ (trap 49).
  * @param nowMs our time, for an answer without a `Date`.
- * @returns milliseconds from now, not negative; null when the header is absent or unreadable.
+ * @returns milliseconds from now, not negative; null if the header is missing or unreadable.
  */
 export function retryAfterMs(header: string | null | undefined, date: string | null | undefined, nowMs: number): number | null {
   const value = header?.trim()
@@ -63,7 +61,7 @@ export function retryAfterMs(header: string | null | undefined, date: string | n
   return Number.isNaN(waitMs) ? null : Math.max(waitMs, 0)
 }
 
-/** @returns the time of an HTTP date, in milliseconds since the epoch; NaN for what is none. */
+/** @returns milliseconds since the epoch; NaN for an invalid HTTP date. */
 export function httpDateMs(value: string): number {
   return /^[A-Za-z]{3,9},? /.test(value) ? Date.parse(value) : Number.NaN
 }
@@ -72,8 +70,8 @@ function orElse(value: number, fallback: number): number {
   return Number.isNaN(value) ? fallback : value
 }
 
-/** @param expiresIn as the service told it: a number, a text, or nothing. @returns how long a token may be used, in seconds. */
+/** @param expiresIn from the service: a number, a text, or nothing. @returns how long a token may be used, in seconds. */
 export function tokenLifeSeconds(expiresIn: unknown): number {
-  const told = typeof expiresIn === 'string' && expiresIn.trim() !== '' ? Number(expiresIn) : expiresIn
-  return typeof told === 'number' && told > 0 ? Math.min(told, LONGEST_TOKEN_LIFE_S) : LONGEST_TOKEN_LIFE_S
+  const seconds = typeof expiresIn === 'string' && expiresIn.trim() !== '' ? Number(expiresIn) : expiresIn
+  return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, LONGEST_TOKEN_LIFE_S) : LONGEST_TOKEN_LIFE_S
 }

@@ -3,8 +3,8 @@ import { FatalError, messageOf, TransientError } from './errors.ts'
 import type { Log } from './log.ts'
 
 /**
- * A long-running part of the product. `run` works until `signal` aborts, finishes what is in flight, and resolves. When it rejects, the
- * supervisor restarts it with backoff; a FatalError ends the process instead.
+ * A long-running part of the product. `run` works until `signal` aborts, finishes work in flight, and resolves. If it rejects, the
+ * supervisor restarts it with backoff; a FatalError ends the process.
  */
 export interface Service {
   readonly name: string
@@ -13,17 +13,14 @@ export interface Service {
 
 const RESTART_BASE_MS = 200
 const RESTART_CAP_MS = 30_000
-/** Longest wait after a fault that passes, such as a database that is away: work resumes this soon after it answers. */
+/** Longest wait after a temporary fault, such as an unreachable database, so that work resumes soon after it ends. */
 const TRANSIENT_CAP_MS = 2_000
 /** From this attempt on, restarts are logged once a minute. */
 const OFTEN = 6
 /** A service that ran this long before failing counts as healthy again. */
 const HEALTHY_AFTER_MS = 60_000
 
-/**
- * Keeps `service` running until `signal` aborts.
- * @throws FatalError as soon as the service throws one.
- */
+/** Keeps `service` running until `signal` aborts. @throws FatalError as soon as the service throws one. */
 export async function supervise(service: Service, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
   let attempt = 0
   let loggedAt = Number.NEGATIVE_INFINITY
@@ -32,14 +29,14 @@ export async function supervise(service: Service, clock: Clock, log: Log, signal
     try {
       await service.run(signal)
       if (signal.aborted) return
-      throw new Error(`${service.name} stopped by itself`)
+      throw new Error(`${service.name} ended early`)
     } catch (error) {
       if (error instanceof FatalError) throw error
       if (signal.aborted) return
       attempt = clock.steady() - startedAt > HEALTHY_AFTER_MS ? 0 : attempt + 1
       const waitMs = backoffMs(clock, attempt, RESTART_BASE_MS, error instanceof TransientError ? TRANSIENT_CAP_MS : RESTART_CAP_MS)
       if (attempt < OFTEN || clock.steady() - loggedAt >= HEALTHY_AFTER_MS) {
-        log.error({ service: service.name, err: error, waitMs }, `${service.name} failed and will be started again: ${messageOf(error)}`)
+        log.error({ service: service.name, err: error, waitMs }, `${service.name} failed and will be restarted: ${messageOf(error)}`)
         loggedAt = clock.steady()
       }
       await clock.sleep(waitMs, signal)
@@ -47,10 +44,7 @@ export async function supervise(service: Service, clock: Clock, log: Log, signal
   }
 }
 
-/**
- * Does `work` again and again until `signal` aborts, first a while after the start.
- * @param work returns how long the pause after it is, in milliseconds.
- */
+/** Repeats `work` until `signal` aborts. @param afterStartMs the first pause. @param work returns the pause after it, in milliseconds. */
 export async function repeat(clock: Clock, signal: AbortSignal, afterStartMs: number, work: () => Promise<number>): Promise<void> {
   await clock.sleep(afterStartMs, signal)
   while (!signal.aborted) await clock.sleep(await work(), signal)

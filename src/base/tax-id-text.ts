@@ -1,36 +1,35 @@
 import { hasFormOfTaxId, isNameListKey, isOptionsKey, isOwnSubjectKey, isSubjectKey, isValueKey, type TaxIdKeys } from './tax-ids.ts'
 
 /*
- * Finds the values of tax ids in JSON text without writing the rest anew: numbers, spaces, repeated keys and the order of keys stay as they
- * came. Text that is not JSON is searched as far as it resembles it.
+ * Replaces the values of tax ids in JSON text and leaves every other character as received: numbers, spaces, repeated keys. Text that is
+ * not JSON is searched as far as it resembles it.
  */
 
-/** A part of the text that is replaced. */
+/** A part of the text to replace. */
 interface Span {
   readonly start: number
   readonly end: number
-  /** The new text; null: `replace` is asked. */
+  /** The new text; null: ask `replace`. */
   readonly text: string | null
   /** Whether it is an item of a list. */
   readonly isListed?: boolean
 }
 
-/** How values are found and replaced. */
 export interface Rewriting {
   readonly keys: Pick<TaxIdKeys, 'has' | 'isName'>
-  /** @returns the JSON text in the place of a value's JSON text. */
+  /** @returns JSON text that replaces a value's JSON text. */
   readonly replace: (value: string) => string
 }
 
-/** What surrounds the text. */
+/** The context of a text. */
 export interface Around {
-  /** The key that holds it. */
+  /** The key that contains it. */
   readonly key?: string | undefined
   /** Whether it is part of an object that names a tax id. */
   readonly isOfTaxId?: boolean
 }
 
-/** @returns JSON text with values replaced; the same text when there is none. */
+/** @returns JSON text with values replaced; the same text if nothing is replaced. */
 export function rewriteJsonText(text: string, rewriting: Rewriting, around: Around = {}): string {
   const spans = new Search(text, rewriting, around).run()
   let written = ''
@@ -43,7 +42,7 @@ export function rewriteJsonText(text: string, rewriting: Rewriting, around: Arou
   return at === 0 ? text : written + text.slice(at)
 }
 
-/** As `rewriteJsonText`, for words that may contain JSON text, or JSON text whose quotes are escaped. */
+/** `rewriteJsonText` for words that may contain JSON text, or JSON text with escaped quotes. */
 export function rewriteWords(words: string, rewriting: Rewriting, around: Around = {}): string {
   const bracket = words.search(/[[{]/)
   if (bracket === -1) return words
@@ -59,7 +58,7 @@ export function rewriteWords(words: string, rewriting: Rewriting, around: Around
 
 const ESCAPED = /[[{\s]+\\+"/y
 
-/** Whether JSON text says nothing of a tax id: null, a yes or no, nothing, or the names of tax ids alone, such as `["ssn","fein"]`. */
+/** Whether JSON text reveals no tax id: null, a boolean, empty, or only names of tax ids, such as `["ssn","fein"]`. */
 export function isHarmless(value: string, keys: Pick<TaxIdKeys, 'isName'>): boolean {
   if (HARMLESS.has(value)) return true
   if (!/^["[]/.test(value) || /\d/.test(value)) return false
@@ -75,7 +74,7 @@ const HARMLESS = new Set(['null', 'true', 'false', '[]', '{}'])
 /** A shorter number is the value of an option. */
 const DIGITS_OF_TAX_ID = 4
 
-/** @returns the spans that lie in no other, in order. */
+/** @returns the spans inside no other span, in order. */
 function outermost(spans: readonly Span[]): Span[] {
   const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end)
   const kept: Span[] = []
@@ -86,15 +85,15 @@ function outermost(spans: readonly Span[]): Span[] {
 interface Container {
   readonly start: number
   readonly isObject: boolean
-  /** The key that holds it, or the list that it is in. */
+  /** The key that contains it, or the list that it is in. */
   readonly under: string
   /** The key whose value comes next; null: a key comes next. */
   key: string | null
   /** Whether a member names a tax id. */
   isOfTaxId: boolean
-  /** Whether it has a subject of its own, so that its values are not those of the object around it. */
+  /** Whether it has its own subject, so that its values don't belong to the object around it. */
   hasSubject: boolean
-  /** Whether a list in it names a tax id among columns. */
+  /** Whether one of its lists names a tax id as a column. */
   hasColumn: boolean
   values: Span[]
 }
@@ -142,7 +141,7 @@ class Search {
         this.#value(start, at, null)
       }
     }
-    // Text may be cut off.
+    // The text may be cut off.
     while (this.#open.length > 0) this.#close(text.length)
     if (this.#root.isOfTaxId) this.#take(this.#root.values)
     return this.#spans
@@ -156,7 +155,7 @@ class Search {
     const closed = this.#open.pop()
     if (closed === undefined) return
     const { isOfTaxId, hasSubject, hasColumn, values, isObject } = closed
-    // `"field": {"name": "fein"}` names the subject of the object around it.
+    // `"field": {"name": "fein"}` names the subject of the surrounding object.
     const { key } = this.#around
     if (isOfTaxId && isObject && key !== null && isSubjectKey(key)) this.#around.isOfTaxId = true
     if (isOfTaxId && !isObject && key !== null && isNameListKey(key)) this.#around.hasColumn = true
@@ -200,25 +199,24 @@ class Search {
     if (content !== null) this.#jsonIn(content, span, key ?? around.under)
   }
 
-  /** Whether a string or number contains a tax id by its form. */
   #hasForm(key: string, { start, end }: Span, content: string | null): boolean {
     const isContainer = content === null && /[[{]/.test(this.#text[start] ?? '')
     return !isContainer && hasFormOfTaxId(key, content ?? this.#text.slice(start, end))
   }
 
-  /** Whether a value can be chosen, and is no tax id itself. */
+  /** Whether a value is a choice and no tax id itself. */
   #isOption({ under }: Container, start: number, end: number): boolean {
     return isOptionsKey(under) && (this.#text.slice(start, end).match(/\d/g)?.length ?? 0) < DIGITS_OF_TAX_ID
   }
 
-  /** A string may hold JSON text. Each string in it is at most half as long: the quotes around it are escaped once more. */
+  /** A string may contain JSON text. Each nested string is at most half as long, because its quotes are escaped again. */
   #jsonIn(content: string, span: Span, key: string): void {
     const written = rewriteWords(content, this.#rewriting, { key })
     if (written !== content) this.#spans.push({ ...span, text: JSON.stringify(written) })
   }
 }
 
-/** Adds the fewer to the more: values of deeply nested objects are not copied again and again. */
+/** Adds the smaller list to the larger, so that values of deeply nested objects aren't copied repeatedly. */
 function join(to: Container, values: Span[]): void {
   const [fewer, more] = values.length < to.values.length ? [values, to.values] : [to.values, values]
   for (const value of fewer) more.push(value)

@@ -1,14 +1,14 @@
 import { sealedParts } from './sealed.ts'
 
 /*
- * Recognizes tax ids (FEIN, SSN) in JSON by their keys. What is stored, logged and sent follows this one rule (invariant 12). A key is read as
- * words: `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
+ * Recognizes tax ids (FEIN, SSN) in JSON by their keys, for everything stored, logged and sent (invariant 12). Keys are read as words:
+ * `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
  */
 
 /** Short names that a key without capitals joins to another word. */
 const JOINED = '(?:company|business|employer|insured|applicant|owner|entity)(?:ein|tin)'
 
-/** Names of a tax id that count anywhere in a key. */
+/** Names that count anywhere in a key. */
 const NAMES = [
   // Not the `assn` of an association.
   String.raw`\w*(?:fein|(?<!a)ssn|taxid)`,
@@ -30,10 +30,10 @@ const NAMES = [
 ]
 const NAMED = new RegExp(String.raw`\b(?:${NAMES.join('|')})(?:s|number|num|no|nbr|id|last)?\b`, 'g')
 
-/** Names that only count at the end of a key: in other places they are words of other meanings (`tin_roof`). */
+/** Names that only count at the end of a key: elsewhere they have other meanings (`tin_roof`). */
 const AT_END = ['tin', 'tins', 'tinnumber', 'tinno']
 
-/** Words behind such a name that leave its meaning: `tin_number`, `tin_last4`. */
+/** Words after such a name that keep its meaning: `tin_number`, `tin_last4`. */
 const QUALIFIERS = new Set(
   (
     'number numbers num nbr no id ids value values text last four digits raw plain full formatted normalized display masked hash hashed ' +
@@ -41,7 +41,7 @@ const QUALIFIERS = new Set(
   ).split(' '),
 )
 
-/** A key that ends with one of these says something about a tax id, and doesn't hold one: `tax_id_type`, `ssn_document_id`. */
+/** A key that ends with one of these describes a tax id but doesn't contain one: `tax_id_type`, `ssn_document_id`. */
 const ABOUT = new Set(
   (
     'type types kind kinds status required requirement label labels hint help placeholder format pattern key keys name title question questions ' +
@@ -49,7 +49,7 @@ const ABOUT = new Set(
   ).split(' '),
 )
 
-/** Between two words of a key in JSON text. */
+/** What may separate two words of a key in JSON text. */
 const GAP = String.raw`(?:\\u[0-9a-f]{4}|\\.|[^a-z"\\])*`
 
 /** Finds every key of `NAMED` in JSON text, and more. An escape may hide a letter. */
@@ -82,34 +82,33 @@ const SUBJECT = new Set(
     'metric dimension data point'
   ).split(' '),
 )
-/** An object with a key that ends with one of these has a subject of its own, whatever it is part of. */
+/** An object with a key that ends with one of these has its own subject, even as a part of another. */
 const OWN_SUBJECT = new Set(['key', 'label', 'question', 'field', 'attribute', 'property', 'variable', 'prompt'])
-/** Words of a key that holds the value of the subject, or tells it. */
+/** Words of a key that contains the value of the subject. */
 const VALUE = new Set(
   'value values val vals v data answer answers response evidence snippet excerpt hash number digits identifier entered normalized'.split(
     ' ',
   ),
 )
 const VALUE_AT_END = new Set('text default content raw num no old new before after from to previous current original'.split(' '))
-/** Keys of a list that names columns, whose values are in a list next to it: `{"fields": ["fein"], "values": ["12-3456789"]}`. */
+/** Keys of a list of column names for a neighboring list of values: `{"fields": ["fein"], "values": ["12-3456789"]}`. */
 const NAME_LISTS = new Set(['fields', 'columns', 'headers', 'header'])
 /** A number in the form of an FEIN or SSN. */
 const FORM = /(?<![\w-])(?:\d{2}-?\d{7}|\d{3}[- ]\d{2}[- ]\d{4})(?![\w-])/
 const OPTIONS = new Set(['option', 'options', 'choice', 'choices', 'enum', 'enums'])
 
-/** Keys whose answer is remembered. The keys of the service are few; those of strangers must not fill the memory. */
+/** Limits of the cache: the service has few keys, but foreign ones must not fill the memory. */
 const MOST_REMEMBERED = 5_000
 const LONGEST_REMEMBERED = 100
 
-/** Recognizes the keys of tax ids. */
 export interface TaxIdKeys {
-  /** Whether the key holds a tax id, in any spelling: `owner_ssn`, `applicant.fein`, `TaxIdentifier_A`. */
+  /** Whether the key contains a tax id, in any spelling: `owner_ssn`, `applicant.fein`, `TaxIdentifier_A`. */
   has(key: string): boolean
-  /** Whether a text names a tax id and holds none: the key, label or type of a fact, an answer or an option. */
+  /** Whether a text names a tax id without containing one: the key, label or type of a fact, an answer or an option. */
   isName(text: string): boolean
-  /** Whether JSON text may hold such a key. It is right when it says no. */
+  /** Whether JSON text may contain such a key. `false` is certain. */
   mayBeIn(text: string): boolean
-  /** What these keys are recognized by. */
+  /** What identifies the rule: changed rules differ here. */
   readonly rule: readonly string[]
 }
 
@@ -137,7 +136,7 @@ export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   }
 }
 
-/** @param isSentence the words are those of a label or question, which may go on in any way. */
+/** @param isSentence the words are those of a label or question, which may continue in any way. */
 function holdsNamed(words: readonly string[], isSentence: boolean): boolean {
   const text = words.join(' ')
   return text.matchAll(NAMED).some(({ 0: name, index }) => {
@@ -169,28 +168,29 @@ export const isSubjectKey = remembering((key) => {
   return words.length > 0 && words.every((word) => SUBJECT.has(word)) && words.join('') !== 'text'
 })
 
-/** Whether an object with this key has a subject of its own. */
+/** Whether an object with this key has its own subject. */
 export const isOwnSubjectKey = remembering((key) => isSubjectKey(key) && OWN_SUBJECT.has(wordsOf(key).at(-1) ?? ''))
 
-/** Whether a key says something about its object's subject, such as `help_text`. */
-export const isAboutKey = remembering((key) => wordsOf(key).some((word) => ABOUT.has(word)))
+/** Whether a key describes its object's subject, such as `help_text`. */
+const isAboutKey = remembering((key) => wordsOf(key).some((word) => ABOUT.has(word)))
 
-/** Whether a key holds the value of its object's subject, or tells it. */
+/** Whether a key contains the value of its object's subject. */
 export const isValueKey = remembering((key) => {
   if (isAboutKey(key)) return false
   const words = wordsOf(key)
   return words.some((word) => VALUE.has(word)) || VALUE_AT_END.has(words.at(-1) ?? '')
 })
 
-/** Whether a value contains a number in the form of a tax id, or is encrypted. In an object that names one it is protected under any key that isn't about it. */
+/**
+ * Whether a value has the form of a tax id, or is encrypted. In an object that names one it is protected under any key that doesn't
+ * describe it.
+ */
 export function hasFormOfTaxId(key: string, value: string): boolean {
   return !isAboutKey(key) && (FORM.test(value) || sealedParts(value) !== null)
 }
 
-/** Whether a key holds a list of column names. */
 export const isNameListKey = remembering((key) => NAME_LISTS.has(wordsOf(key).at(-1) ?? '') && !isAboutKey(key))
 
-/** Whether a key holds what one can choose from. */
 export const isOptionsKey = remembering((key) => OPTIONS.has(wordsOf(key).at(-1) ?? ''))
 
 function remembering(answer: (key: string) => boolean): (key: string) => boolean {
@@ -204,7 +204,7 @@ function remembering(answer: (key: string) => boolean): (key: string) => boolean
   }
 }
 
-/** @returns the words of a key in lower case: those between other characters, and those of `camelCase`. */
+/** @returns the words of a key in lower case: split at other characters and in `camelCase`. */
 function wordsOf(key: string): string[] {
   const words = key
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,7 +1,6 @@
 /**
- * Lets those who ask for the same thing share its answers: at most one question is under way, and all who ask meanwhile get the answer of the
- * next one. So an answer never tells of a moment before it was asked for.
- * @param ask what is asked; when it fails, all who share it are told so.
+ * Shares answers between concurrent callers: one call of `ask` runs at a time, and callers during it share the next one. So an answer is
+ * never older than its request. A failure reaches all who share it.
  */
 export function together<T>(ask: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null

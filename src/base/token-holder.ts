@@ -3,33 +3,32 @@ import { type TimeLimit, timeLimit } from './time-limit.ts'
 
 export interface FetchedToken {
   readonly token: string
-  /** Null: it is used until it is refused. */
+  /** Null: the token is used until it is rejected. */
   readonly expiresInSeconds: number | null
 }
 
 /**
- * Reads the answer of a token endpoint. It may tell the lifetime as a number, as text, or not at all: then it is null.
- * @returns null without a token of characters that are allowed in a header.
+ * Reads the answer of a token endpoint. The lifetime may be a number, a text, or missing (null).
+ * @returns null without a token of characters that a header allows.
  */
 export function readTokenAnswer(answer: unknown): FetchedToken | null {
   if (typeof answer !== 'object' || answer === null) return null
-  const { access_token: token, expires_in: told } = answer as Readonly<Record<string, unknown>>
+  const { access_token: token, expires_in: lifetime } = answer as Readonly<Record<string, unknown>>
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) return null
-  const seconds = typeof told === 'string' ? Number(told) : told
+  const seconds = typeof lifetime === 'string' ? Number(lifetime) : lifetime
   return { token, expiresInSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : null }
 }
 
-/** What a fetch is given. */
 export interface TokenContext {
   readonly clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady' | 'random'>>
 }
 
-/** Part of the lifetime by which a renewal is earlier, at most: at random, so that processes do not renew together. */
+/** Renewals come earlier by up to this share of the lifetime, at random, so that processes don't renew together. */
 const RENEW_JITTER = 0.1
 
 /**
- * Holds one token until it is to be renewed or was refused, then fetches the next one. All who ask meanwhile wait for the same fetch. When
- * it fails they are told, and whoever asks next fetches again.
+ * Holds one token until it needs renewal or was rejected, then fetches the next. Concurrent callers share one fetch and its failure; the
+ * next caller fetches again.
  */
 export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
   readonly #fetch: (context: C) => Promise<T>
@@ -39,20 +38,20 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
   #fetching: Promise<T> | null = null
 
   /**
-   * @param fetch must not end with the caller that began it: others wait for it.
-   * @param renewAfter share of its lifetime after which a token is renewed, less the jitter of a clock with chance.
+   * @param fetch must not end with the caller that began it, because others wait for it.
+   * @param renewAfter share of the lifetime after which a token is renewed, less jitter.
    */
   constructor(fetch: (context: C) => Promise<T>, renewAfter = 1) {
     this.#fetch = fetch
     this.#renewAfter = renewAfter
   }
 
-  /** The token that was fetched last and not refused, also when it should be renewed. */
+  /** The last fetched token unless it was rejected, also if it needs renewal. */
   get held(): T | null {
     return this.#held
   }
 
-  /** The same as long as it need not be renewed: `get` would give it at once. */
+  /** The token if it needs no renewal: `get` would return it immediately. */
   get usable(): T | null {
     return this.#renew === null || this.#renew.leftMs() > 0 ? this.#held : null
   }
@@ -67,7 +66,7 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
     return await this.#fetching
   }
 
-  /** Forgets a token that was refused. @returns what was held with it; null when another is held by now. */
+  /** Drops a rejected token. @returns the dropped entry; null if another token is held by now. */
   forget(token: string): T | null {
     const held = this.#held
     if (held?.token !== token) return null

@@ -1,15 +1,14 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Wakes whoever waits for something to do. A wake-up says only "look again". One that comes while nobody waits is kept, once, so that
- * looking first and waiting second loses nothing. One that woke somebody is not kept for the others.
+ * Wakes waiting code. A wake-up without a waiter is kept once, so that looking first and waiting second loses nothing. One that woke a
+ * waiter isn't kept for others.
  */
 export class WakeUp {
   readonly #clock: Clock
   readonly #waiters = new Set<() => void>()
   #isKept = false
 
-  /** @param clock measures the waiting. */
   constructor(clock: Clock) {
     this.#clock = clock
   }
@@ -19,10 +18,7 @@ export class WakeUp {
     for (const wake of this.#waiters) wake()
   }
 
-  /**
-   * Waits for the next wake-up, for `ms` milliseconds, or until `signal` aborts, whichever comes first.
-   * @returns whether it was a wake-up.
-   */
+  /** Waits for a wake-up, for `ms` milliseconds, or until `signal` aborts. @returns whether it was a wake-up. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
     if (this.#isKept) {
@@ -31,7 +27,7 @@ export class WakeUp {
     }
     const woken = new AbortController()
     const wake = () => {
-      // Removed here, not after the sleep: a wake-up that comes before the sleeper runs again must be kept for its next wait.
+      // Removed here, not after the sleep: a wake-up before the sleeper runs again must be kept for its next wait.
       this.#waiters.delete(wake)
       woken.abort('woken')
     }

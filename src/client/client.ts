@@ -26,33 +26,32 @@ import { type Identity, identitySchema } from './schemas/identity.ts'
 import type { Metadata } from './schemas/oauth.ts'
 
 export interface ClientOptions {
-  /** With the version segment; nothing but the specification's paths is appended. */
+  /** With the version segment: `https://api.example/api/v1`. */
   readonly baseUrl: string
   readonly auth: Auth
-  /** The portal user to whom writes are attributed, unless a call says another. A machine credential needs one. */
+  /** Portal user to whom writes are attributed by default. Required for a machine credential. */
   readonly producerEmail?: string
   readonly fetch?: Fetch
   readonly clock?: ClientClock
-  /** For an answer to begin; milliseconds. Default: 20,000. */
+  /** Time limit for the start of an answer, in ms. Default: 20,000. */
   readonly timeoutMs?: number
   readonly retry?: Partial<Retry>
 }
 
-/** An answer whose fields the specification does not show. */
-export type Unshown = Record<string, unknown>
+type Unshown = Record<string, unknown>
 
-/** The whole service. Every call throws a ServiceError, Unreachable, UnexpectedAnswer or LoginNeeded, and RangeError for an id that is no uuid. */
+/** The service. Calls throw ServiceError, Unreachable, UnexpectedAnswer or LoginNeeded, and RangeError for an id that is no uuid. */
 export interface Client {
   me(): Promise<Identity>
-  /** Where the grants are, and which are supported; needs no token. */
+  /** Metadata of the authorization server. Requires no token. */
   oauthMetadata(): Promise<Metadata>
   readonly submissions: Submissions
   readonly documents: { pdf(documentId: string): Promise<Download> }
   /** @param path a `download_path`. */
   download(path: string): Promise<Download>
-  /** A search that is capped at 50, not a list (trap 56). */
+  /** A search that returns at most 50 forms (trap 56). */
   forms(q?: string): Promise<Form[]>
-  /** Both count against a daily limit, so they are never repeated (trap 55). */
+  /** Both calls count against a daily limit, so they are never repeated (trap 55). */
   readonly appetite: {
     read(query: { readonly q: string; readonly state?: string; readonly lob?: string }): Promise<Appetite>
     search(body: AppetiteSearch): Promise<unknown>
@@ -61,10 +60,7 @@ export interface Client {
   readonly bind: Binding
   readonly policies: { get(id: string): Promise<Unshown> }
   readonly insureds: { get(id: string): Promise<Unshown> }
-  /**
-   * What the specification names without showing it. A GET is repeated, anything else is sent once. The object that a POST, PUT or PATCH
-   * sends gets the client's `producer_email`, unless it has one.
-   */
+  /** For operations that the specification only names. A GET is repeated. A body of POST, PUT or PATCH gets the client's `producer_email`. */
   request(
     method: string,
     path: string,
@@ -77,7 +73,7 @@ const anything = z.unknown()
 
 const isWrite = (method: string) => ['POST', 'PUT', 'PATCH'].includes(method.toUpperCase())
 
-/** @returns a client of one brokerage. It connects with the first call. @throws RangeError for a base URL that is none. */
+/** @returns a client of one brokerage. @throws RangeError for an invalid base URL. */
 export function createClient({ baseUrl, auth, producerEmail, retry, ...options }: ClientOptions): Client {
   const { fetch: given = fetch, clock = systemClock, timeoutMs = TIMEOUT_MS } = options
   checkBaseUrl(baseUrl)

@@ -2,20 +2,19 @@ import { isObject } from '../model/json.ts'
 import type { CollidingProgram } from './schemas/errors.ts'
 import type { ApplicationSection } from './schemas/workspace.ts'
 
-/** What an error answer says of itself. */
 export interface ErrorAnswer {
   readonly status: number
-  /** From `code`, `detail.code`, `error`, or a `detail` that is a code alone; null when none is there. */
+  /** From `code`, `detail.code`, `error`, or a `detail` that is only a code. */
   readonly code: string | null
-  /** `detail` as it came: a text, a list, an object, or undefined. */
+  /** A text, a list, an object, or undefined. */
   readonly detail: unknown
-  /** The whole body, parsed when it is JSON, else its text. */
+  /** Parsed JSON, or the text of another body. */
   readonly body: unknown
-  /** What `Retry-After` asks for, in seconds from now; null without it. */
+  /** `Retry-After` in seconds from now. */
   readonly retryAfterS: number | null
 }
 
-/** The service answered with an error. Its classes below say which; this one stands for every other. */
+/** An error answer of the service. Some errors have a class of their own below. */
 export class ServiceError extends Error implements ErrorAnswer {
   readonly status: number
   readonly code: string | null
@@ -34,32 +33,30 @@ export class ServiceError extends Error implements ErrorAnswer {
   }
 }
 
-/** One problem of a 422: where, what, and which kind. Its fields are missing where the service leaves them out. */
-export interface Problem {
+interface Problem {
   readonly loc?: readonly (string | number)[]
   readonly msg?: string
   readonly type?: string
 }
 
-/** 422: what was sent is not valid. */
+/** 422: invalid request. */
 export class ValidationError extends ServiceError {
-  /** What `detail` lists; a text becomes the only problem. */
   get problems(): readonly Problem[] {
     if (Array.isArray(this.detail)) return this.detail.filter(isObject) as Problem[]
     return typeof this.detail === 'string' ? [{ msg: this.detail }] : []
   }
 }
 
-/** 401: the token is missing, wrong or expired, and no other could be had. */
+/** 401: the token is missing, wrong or expired, and could not be renewed. */
 export class Unauthenticated extends ServiceError {}
 
-/** 403: the scope, the role or the kind of session does not allow it. */
+/** 403: not allowed for this scope, role or kind of session. */
 export class Forbidden extends ServiceError {}
 
-/** 404: it is not there, or belongs to another brokerage. */
+/** 404: missing, or of another brokerage. */
 export class NotFound extends ServiceError {}
 
-/** 429: too much was asked. */
+/** 429: too many requests. */
 export class RateLimited extends ServiceError {}
 
 /** 409 `service_file_exists`: a live submission for the same insured exists. */
@@ -68,7 +65,7 @@ export class FileExists extends ServiceError {
     return textIn(this, 'submission_id')
   }
 
-  /** The programs that collide, of the caller's own rater submissions. */
+  /** Colliding programs of the caller's own rater submissions. */
   get programs(): readonly CollidingProgram[] {
     return listIn(this, 'programs') as CollidingProgram[]
   }
@@ -86,25 +83,25 @@ export class AssumptionsUnconfirmed extends ServiceError {
   }
 }
 
-/** The command was made for an older state of the application; `application` is the current one. */
+/** The command is based on an older state of the application. `application` is the current state. */
 export class StaleApplication extends ServiceError {
   get application(): ApplicationSection {
     return valueIn(this, 'application') as ApplicationSection
   }
 }
 
-/** The application is being saved: the same operation may be repeated after `retryAfterS`. */
+/** The application is being saved. Repeat the operation after `retryAfterS`. */
 export class Busy extends ServiceError {}
 
-/** The quote was superseded, or its lane is being bound already. */
+/** The quote is superseded, or its lane is already being bound. */
 export class NotBindable extends ServiceError {}
 
-/** The service answered something that the specification does not allow for. */
+/** An answer that violates the specification. */
 export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer'
 }
 
-/** No answer came. `sent` is `no` when the request surely did not reach the service, so that it may be repeated. */
+/** No answer. If `sent` is `no`, the request didn't reach the service and can be repeated. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   readonly sent: 'no' | 'maybe'
@@ -115,14 +112,14 @@ export class Unreachable extends Error {
   }
 }
 
-/** No token can be had: a person has to log in. */
+/** A user must log in. */
 export class LoginNeeded extends Error {
   override readonly name = 'LoginNeeded'
 }
 
 type ErrorClass = new (what: string, answer: ErrorAnswer) => ServiceError
 
-/** By their codes, for "409 has at least four meanings" and busy has no status. */
+/** By code, because "409 has at least four meanings" and busy has no status. */
 const byCode: Readonly<Record<string, ErrorClass>> = {
   service_file_exists: FileExists,
   assumptions_unconfirmed: AssumptionsUnconfirmed,
@@ -138,10 +135,7 @@ const byStatus: Readonly<Record<number, ErrorClass>> = {
   429: RateLimited,
 }
 
-/**
- * @param what the request, as `POST /broker/submissions`.
- * @param isBind whether a 409 without a known code says that a quote cannot be bound.
- */
+/** @param what `POST /broker/submissions`. @param isBind whether a 409 without a known code means NotBindable. */
 export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean): ServiceError {
   const known = answer.code === null ? undefined : byCode[answer.code]
   if (known) return new known(what, answer)
@@ -150,16 +144,13 @@ export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean)
   return new (byStatus[answer.status] ?? ServiceError)(what, answer)
 }
 
-/**
- * Whether the same request may succeed later: there was no answer, or its header tells so, whatever the status (trap 50), else the class of
- * the status (trap 51).
- */
+/** Whether a retry may succeed: no answer, `Retry-After` with any status (trap 50), or a temporary status (trap 51). */
 export function mayPassLater(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return error instanceof Unreachable
   return error.retryAfterS !== null || error.status === 429 || error.status >= 500
 }
 
-/** A field that stands in the body or in its `detail`: the specification does not say which. */
+/** @returns a field of `detail` or of the body, because the specification doesn't state which. */
 function valueIn({ body, detail }: Pick<ErrorAnswer, 'body' | 'detail'>, name: string): unknown {
   return (isObject(detail) ? detail[name] : undefined) ?? (isObject(body) ? body[name] : undefined)
 }

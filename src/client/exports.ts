@@ -1,4 +1,3 @@
-// What `submission-mirror/client` exports.
 export { type Auth, bearer } from './auth/auth.ts'
 export { type ClientCredentials, clientCredentials } from './auth/client-credentials.ts'
 export { type DeviceLogin, deviceLogin } from './auth/device.ts'

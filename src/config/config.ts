@@ -1,88 +1,63 @@
+import { getCACertificates } from 'node:tls'
+import { z } from 'zod'
 import { UsageError } from '../base/errors.ts'
 import type { SecretText } from '../base/secret.ts'
 import { type ConfigOf, configOf } from './from-schema.ts'
-import { hiddenProblems, overridden } from './hidden-values.ts'
-import { type KnownNames, unknownNames } from './known-names.ts'
-import { plainSecrets } from './plain-secrets.ts'
-import { type DestinationSettings, destinationSchema } from './schema/destination.ts'
-import { list } from './schema/reading.ts'
+import { sameSettings } from './same-settings.ts'
+import type { DestinationSettings } from './schema/destination.ts'
+import { field, keyOf, shownKey, type Tree } from './schema/reading.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
-import { readEnvironment } from './sources/environment.ts'
-import { readConfigFile } from './sources/file.ts'
+import { secretSettings } from './schema/secrets.ts'
+import { type EnvironmentReading, readEnvironment } from './sources/environment.ts'
+import { type FileReading, nameInFile, REFERENCE, readConfigFile } from './sources/file.ts'
 import { mergeReadings } from './sources/merge.ts'
-import { type Environment, misspelled } from './sources/names.ts'
-import { extraCaWarnings, versionWarnings } from './warnings.ts'
+import { type Environment, misspelled, settings } from './sources/names.ts'
 
 /**
- * All settings, validated and deeply frozen: what `settingsSchema` describes in the form of `ConfigOf`, with what depends on other settings
- * filled in. Durations are milliseconds, sizes bytes.
+ * All settings, validated and deeply frozen: `settingsSchema` in the form of `ConfigOf`, with dependent defaults filled in. Durations
+ * are milliseconds, sizes bytes.
  */
 export type Config = Readonly<ReturnType<typeof filledIn>> & {
-  /** What is not wrong, but probably not meant: a sentence each. */
+  /** Sentences about settings that are valid but probably not intended. */
   readonly warnings: readonly string[]
-  /** Which values of the settings file a variable overrides: a sentence each. */
+  /** Sentences about values of the settings file that a variable overrides. */
   readonly overridden: readonly string[]
-  /** Variables of the environment that give values. A reload doesn't see a change of them. */
+  /** Variables that set values. A reload doesn't see changes to them. */
   readonly fromEnvironment: readonly string[]
 }
 /** One brokerage credential in one environment of the service. */
 export type AccountConfig = Config['accounts'][number]
 export type BucketConfig = NonNullable<Config['documents']['s3']>
 export type OidcConfig = NonNullable<Config['ops']['oidc']>
-/** A receiver of alarms. */
+/** An alert recipient. */
 export type OperatorConfig = Config['operators'][number]
 export type WebhookOperator = Extract<OperatorConfig, { kind: 'webhook' }>
 export type EmailOperator = Extract<OperatorConfig, { kind: 'email' }>
-/** A receiver of changes. */
 export type DestinationConfig = Filled<GivenDestination>
 export type WebhookDestination = Extract<DestinationConfig, { kind: 'webhook' }>
 export type QueueDestination = Extract<DestinationConfig, { kind: 'queue' }>
 export type HttpDestination = Extract<DestinationConfig, { kind: 'http' }>
-export type AdapterDestination = Extract<DestinationConfig, { kind: 'adapter' }>
+export type Ams360Destination = Extract<DestinationConfig, { kind: 'ams360' }>
 export type FileDestination = Extract<DestinationConfig, { kind: 'file' }>
 export type AuthConfig = NonNullable<HttpDestination['auth']>
 /** A templated request: every member except `method` and `format` is a JSONata expression. */
 export type RequestTemplate = HttpDestination['request']
 
-export interface LoadOptions {
-  /** What the command needs: an account (the default), or only the database. Settings that are present are checked either way. */
-  readonly needs?: 'accounts' | 'database'
-  /** Names that destination filters may use. Left out: those names are not checked. */
-  readonly known?: KnownNames
-}
-
-export class SettingsError extends UsageError {
-  /** Destinations without a problem of their own, so that checks outside `config/` can report further problems at the same time. */
-  readonly destinations: readonly DestinationConfig[]
-
-  constructor(problems: readonly string[], destinations: readonly DestinationConfig[]) {
-    super(problems)
-    this.destinations = destinations
-  }
-}
-
 /**
- * Reads the settings. The environment comes before the file that `CONFIG_FILE` names, and that before the defaults.
- * @param env the process's environment.
- * @throws SettingsError with all problems at once: one line each, which names the setting and what to do, and never a value.
+ * Reads the settings. The environment overrides the file that `CONFIG_FILE` names, and the file overrides the defaults.
+ * @param needs `accounts` requires an account; `database` doesn't. Settings that are present are checked either way.
+ * @throws UsageError with one line per problem: the setting and what to do, never a value.
  */
-export function loadConfig(env: Environment, options: LoadOptions = {}): Config {
+export function loadConfig(env: Environment, needs: 'accounts' | 'database' = 'accounts'): Config {
   const file = readConfigFile(env)
   const environment = readEnvironment(env, file.variables)
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
-  const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
-  problems.push(
-    ...hiddenProblems(environment, file),
-    ...plainSecrets(file.written),
-    ...unknownNames(merged.tree['destinations'], options.known),
-  )
+  const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues)), ...plainSecrets(file.written)]
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
-  if (noAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
-  if (!parsed.success || problems.length > 0) {
-    throw new SettingsError([...new Set(problems)], validDestinations(merged.tree['destinations']))
-  }
+  if (noAccount && needs === 'accounts') problems.push(NO_ACCOUNT)
+  if (!parsed.success || problems.length > 0) throw new UsageError([...new Set(problems)])
   const config = filledIn(configOf(settingsSchema, parsed.data))
   const warnings = [...misspelled(env, file.variables), ...versionWarnings(config.accounts), ...extraCaWarnings(env)]
   const direct = [...environment.variables.values()].filter((variable) => !variable.endsWith('_FILE'))
@@ -93,11 +68,10 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
 const NO_ACCOUNT =
   'No account is set; set BROKER_API_BASE_URL, BROKER_API_CLIENT_ID, BROKER_API_CLIENT_SECRET and WEBHOOK_SECRETS, or list accounts in CONFIG_FILE'
 
-/** Default time to finish work in flight. Longer when a destination is not idempotent: a person must look into each interrupted attempt there. */
+/** Default time to finish work in flight. Longer if a destination isn't idempotent: each interrupted attempt needs a person there. */
 const GRACE_MS = 8_000
 const LONG_GRACE_MS = 25_000
 
-/** Fills in what depends on other settings. */
 function filledIn({ push, ...read }: ConfigOf<Settings>) {
   const inherited = { accounts: read.accounts.map(({ name }) => name), taxIdFields: read.taxIdFields, ...push }
   const destinations: readonly DestinationConfig[] = read.destinations.map((destination) => destinationOf(destination, inherited))
@@ -111,13 +85,12 @@ function filledIn({ push, ...read }: ConfigOf<Settings>) {
   }
 }
 
-/** Ports of mail servers. */
 const PORTS = { starttls: 587, implicit: 465, off: 25 }
 
-/** What a destination has of other settings unless it says otherwise. */
+/** Defaults that a destination inherits from other settings. */
 interface Inherited {
   readonly accounts: readonly string[]
-  /** Further keys whose values are tax ids. Such values are never sent. */
+  /** More keys whose values are tax ids. Such values are never sent. */
   readonly taxIdFields: readonly string[]
   readonly timeoutMs: number
   readonly scheduleMs: readonly number[]
@@ -127,7 +100,7 @@ type GivenDestination = ConfigOf<DestinationSettings>
 type Filled<D> = D extends GivenDestination
   ? Omit<D, keyof Inherited | 'preset' | 'secret' | 'secrets' | 'concurrency'> & Inherited & Own<D>
   : never
-/** `secrets`: each signs, so that the receiver can replace one by the other. `concurrency`: of files and queues, a batch goes after the other. */
+/** `secrets`: each signs, so that the receiver can rotate them. `concurrency`: 1 for files and queues. */
 type Own<D> = { readonly concurrency: number } & (D extends { kind: 'webhook' } ? { readonly secrets: readonly SecretText[] } : unknown)
 
 function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields, ...inherited }: Inherited): DestinationConfig {
@@ -151,17 +124,7 @@ function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields,
   }
 }
 
-/**
- * @param given the unchecked list of destinations.
- * @returns those that are valid by themselves. Settings that they would inherit are left empty.
- */
-function validDestinations(given: unknown): DestinationConfig[] {
-  const none = { accounts: [], taxIdFields: [], timeoutMs: 0, scheduleMs: [] }
-  const parsed = list(given).map((destination) => destinationSchema.safeParse(destination))
-  return parsed.flatMap(({ data }) => (data === undefined ? [] : [destinationOf(configOf(destinationSchema, data), none)]))
-}
-
-/** @returns the proxies for the HTTP client, passwords included. Not to be logged. */
+/** @returns the proxies for the HTTP client, with passwords. Don't log them. */
 export function proxySettings({ upstream: { httpsProxy, httpProxy, noProxy } }: Pick<Config, 'upstream'>): {
   readonly httpsProxy?: string
   readonly httpProxy?: string
@@ -178,4 +141,51 @@ function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const item of Object.values(value)) deepFreeze(item)
   return Object.freeze(value)
+}
+
+/**
+ * Finds plain-text secrets in the settings file. The file is copied, mailed and versioned, so secrets must be references.
+ * @param written the file with `REFERENCE` for each of its references. @returns one problem per setting.
+ */
+function plainSecrets(written: Tree): string[] {
+  const isPlain = (part: string) => part.replaceAll(REFERENCE, '') !== ''
+  return [...secretSettings(settingsSchema, written)]
+    .filter(({ parts }) => parts.some(isPlain))
+    .map(({ path, isWhole }) => {
+      const must = isWhole ? 'must be a reference' : 'must hold its secret as a reference'
+      const fix = 'remove the secret from the file and replace it with a new one'
+      return `${nameInFile(path.map(shownKey))} ${must}, $${'{NAME}'} or $${'{file:PATH}'}; ${fix}`
+    })
+}
+
+/** @returns one sentence per value of the settings file that a variable overrides. */
+function overridden(environment: EnvironmentReading, file: FileReading): string[] {
+  return settings.flatMap(({ path, schema }) => {
+    const variable = environment.variables.get(keyOf(path))
+    const [inFile, given] = [file.tree, environment.tree].map((tree) => path.reduce<unknown>(field, tree))
+    // Accounts of the environment and of the file exclude each other.
+    if (variable === undefined || inFile === undefined || path[0] === 'accounts') return []
+    if (sameSettings(z.safeParse(schema, inFile).data, z.safeParse(schema, given).data)) return []
+    return [`${nameInFile(path)} is overridden by ${variable}; unset ${variable} to use the file`]
+  })
+}
+
+/** @returns one warning per base URL without a version segment: the service's has one, and the spec's paths follow it. */
+function versionWarnings(accounts: readonly { readonly name: string; readonly baseUrl: string }[]): string[] {
+  return accounts
+    .filter(({ baseUrl }) => !/\/v\d+$/.test(baseUrl))
+    .map(
+      ({ name, baseUrl }) =>
+        `the base URL of account ${name}, ${baseUrl}, does not end with a version segment such as /api/v1, and none is added. Compare it ` +
+        'with the address in the portal',
+    )
+}
+
+/** Node reads the file of NODE_EXTRA_CA_CERTS once, before the program starts, and doesn't report a file without certificates. */
+function extraCaWarnings(env: Environment): string[] {
+  if ((env['NODE_EXTRA_CA_CERTS'] ?? '').trim() === '' || getCACertificates('extra').length > 0) return []
+  return [
+    'NODE_EXTRA_CA_CERTS names a file without readable certificates, so your own CA is not trusted; ' +
+      'name a readable file with PEM certificates (-----BEGIN CERTIFICATE-----) and restart',
+  ]
 }

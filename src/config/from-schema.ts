@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import type { Secret, SecretText } from '../base/secret.ts'
 import { field } from './schema/reading.ts'
-import type { MsMark, VerbatimMark } from './schema/values.ts'
-import { metaOf, unwrapped } from './schema/walk.ts'
+import { metaOf, unwrapped } from './schema/unwrapped.ts'
+import type { MsMark } from './schema/values.ts'
 
-/**
- * Validated settings as the program reads them: keys in camel case, durations with `Ms` at the end of their names, null for what was left out
- * and has no default.
- */
+/** Validated settings as the program reads them: keys in camel case, durations end in `Ms`, null for a missing value without a default. */
 export type ConfigOf<T> = T extends readonly (infer Item)[]
   ? readonly ConfigOf<Item>[]
   : T extends Secret
@@ -15,11 +12,9 @@ export type ConfigOf<T> = T extends readonly (infer Item)[]
     : MsMark extends keyof T
       ? number
       : T extends object
-        ? VerbatimMark extends keyof T
-          ? T
-          : string extends keyof T
-            ? Readonly<T>
-            : { readonly [K in keyof T & string as NameOf<K, T[K]>]-?: ConfigOf<Exclude<T[K], undefined>> | NullFor<T[K]> }
+        ? string extends keyof T
+          ? Readonly<T>
+          : { readonly [K in keyof T & string as NameOf<K, T[K]>]-?: ConfigOf<Exclude<T[K], undefined>> | NullFor<T[K]> }
         : T
 
 type NullFor<T> = undefined extends T ? null : never
@@ -27,7 +22,7 @@ type NameOf<K extends string, T> = `${Camel<K>}${true extends IsMs<Exclude<T, nu
 type IsMs<T> = T extends readonly (infer Item)[] ? IsMs<Item> : MsMark extends keyof T ? true : false
 type Camel<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K
 
-/** @returns the values in the form of `ConfigOf`. @param values what `schema` made of the settings. */
+/** @returns `values`, the output of `schema`, in the form of `ConfigOf`. */
 export function configOf<S extends z.ZodType>(schema: S, values: z.output<S>): ConfigOf<z.output<S>> {
   return formed(schema, values) as ConfigOf<z.output<S>>
 }
@@ -42,13 +37,12 @@ function formed(schema: z.core.$ZodType, values: unknown): unknown {
   return Object.fromEntries(Object.entries(inner.shape).map(([key, part]) => [nameOf(key, part), formed(part, field(values, key))]))
 }
 
-/** Whether a function of the schema made the value: it has its form already. */
+/** Whether a transform of the schema made the value, which is then in its final form. */
 function isConverted(schema: z.core.$ZodType): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return isConverted(schema.unwrap())
   return schema instanceof z.ZodPipe && schema.out instanceof z.ZodTransform
 }
 
-/** @returns the alternative that took the values. */
 function alternativeOf(union: z.ZodDiscriminatedUnion, values: unknown): z.core.$ZodType {
   const { discriminator } = union.def
   const isTaken = (option: z.core.$ZodType) =>

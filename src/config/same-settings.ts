@@ -2,12 +2,12 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { Secret } from '../base/secret.ts'
 
-/** @returns whether two parts of the settings are equal. Compares the values of secrets, whose printed forms are all alike. */
+/** Whether two parts of the settings are equal, secrets included. */
 export function sameSettings(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(revealed(a), revealed(b))
 }
 
-/** @returns a hash of a part of the settings that depends on the values of its secrets. Not to be stored or shown. */
+/** @returns a hash of a part of the settings and its secrets. Don't store or show it. */
 export function settingsDigest(part: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(revealed(part)))
@@ -17,12 +17,11 @@ export function settingsDigest(part: unknown): string {
 const derive = promisify<string, string, number, Buffer>(scrypt)
 const KEY_BYTES = 32
 
-/** @returns a salted, slow hash of a part of the settings, which may be stored: it tells later whether the part has changed. */
+/** @returns a salted, slow hash of a part of the settings. It may be stored, and shows later whether the part changed. */
 export async function settingsFingerprint(part: unknown, salt = randomBytes(16).toString('hex')): Promise<string> {
   return `${salt}:${(await derive(settingsDigest(part), salt, KEY_BYTES)).toString('hex')}`
 }
 
-/** Whether a fingerprint is of these settings. */
 export async function hasFingerprint(part: unknown, fingerprint: string): Promise<boolean> {
   const [salt = ''] = fingerprint.split(':')
   const [own, other] = [Buffer.from(await settingsFingerprint(part, salt)), Buffer.from(fingerprint)]

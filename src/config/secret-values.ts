@@ -1,20 +1,20 @@
 import { Secret, secretForms, secretsOfQuery } from '../base/secret.ts'
 import type { Config } from './config.ts'
 
-/** A shorter text would be masked within words that have nothing to do with it; such a secret is masked by its place alone. */
+/** A shorter secret would be masked inside unrelated words, so it is masked only at its place. */
 const SHORTEST = 8
 
 /**
- * Finds the secrets by walking the settings: each `Secret`, and the secret parts of each text that is or holds a URL.
- * @returns them in each form in which they could appear in a text, for the log and all that shows texts of others to mask.
+ * @returns all secrets of the settings, and the secret parts of URLs, in each form in which they could appear in a text. The log and
+ * other output mask them.
  */
 export function secretValues(config: Partial<Config>): string[] {
   return [...new Set(formsIn(config, []))].filter((form) => form.length >= SHORTEST)
 }
 
-/** @param beside the texts that stand beside the value: a user name may be sent together with its secret. */
-function* formsIn(value: unknown, beside: readonly string[]): Generator<string> {
-  if (value instanceof Secret) yield* secretForms(value.reveal(), beside)
+/** @param siblings sibling texts: a user name may be sent together with its secret. */
+function* formsIn(value: unknown, siblings: readonly string[]): Generator<string> {
+  if (value instanceof Secret) yield* secretForms(value.reveal(), siblings)
   else if (typeof value === 'string') yield* value.includes('://') ? secretsOfQuery(value) : []
   else if (typeof value === 'object' && value !== null) {
     const parts = Object.values(value)

@@ -7,10 +7,10 @@ import { NotFound } from './pages/not-found.tsx'
 import { Failed, Loading } from './parts/states.tsx'
 import { SignIn } from './session/sign-in.tsx'
 
-const asTexts = (search: Record<string, unknown>): ListSearch =>
+const toListSearch = (search: Record<string, unknown>): ListSearch =>
   Object.fromEntries(Object.entries(search).flatMap(([key, value]) => (typeof value === 'string' && value !== '' ? [[key, value]] : [])))
 
-/** The account that was chosen is kept while one goes from page to page; a link that names one, or none, says so itself. */
+/** Keeps the account filter from page to page, unless the link sets it. */
 const keepAccount: SearchMiddleware<ListSearch> = ({ search, next }) => {
   const result = next(search)
   const { account } = search
@@ -20,7 +20,7 @@ const keepAccount: SearchMiddleware<ListSearch> = ({ search, next }) => {
 const root = createRootRoute({
   component: Root,
   notFoundComponent: NotFound,
-  validateSearch: asTexts,
+  validateSearch: toListSearch,
   search: { middlewares: [keepAccount] },
 })
 
@@ -31,8 +31,8 @@ function Root() {
   if (session.data === null) return <SignIn token={token ?? ''} />
   if (session.error) {
     return (
-      <main className="alone">
-        <h1>No answer</h1>
+      <main className="alone stack">
+        <h1>Not reachable</h1>
         <Failed error={session.error} onRetry={() => void session.refetch()} />
       </main>
     )
@@ -40,63 +40,37 @@ function Root() {
   return <Loading />
 }
 
-const page = { getParentRoute: () => root, validateSearch: asTexts } as const
+const page = { getParentRoute: () => root, validateSearch: toListSearch } as const
 
-const deliveries = createRoute({
-  ...page,
-  path: '/deliveries',
-  component: lazyRouteComponent(() => import('./pages/deliveries/deliveries.tsx'), 'Deliveries'),
-})
-const destinations = createRoute({
-  ...page,
-  path: '/destinations',
-  component: lazyRouteComponent(() => import('./pages/destinations/destinations.tsx'), 'Destinations'),
-})
-const reconcile = createRoute({
-  ...page,
-  path: '/reconcile',
-  component: lazyRouteComponent(() => import('./pages/reconcile/reconcile.tsx'), 'Reconcile'),
-})
+const views = {
+  Overview: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'Overview'),
+  Submissions: lazyRouteComponent(() => import('./pages/submissions.tsx'), 'Submissions'),
+  Submission: lazyRouteComponent(() => import('./pages/submission/submission.tsx'), 'Submission'),
+  Documents: lazyRouteComponent(() => import('./pages/documents.tsx'), 'Documents'),
+  Deliveries: lazyRouteComponent(() => import('./pages/deliveries/deliveries.tsx'), 'Deliveries'),
+  Delivery: lazyRouteComponent(() => import('./pages/deliveries/delivery.tsx'), 'Delivery'),
+  Destinations: lazyRouteComponent(() => import('./pages/destinations/destinations.tsx'), 'Destinations'),
+  Destination: lazyRouteComponent(() => import('./pages/destinations/destination.tsx'), 'Destination'),
+  Reconcile: lazyRouteComponent(() => import('./pages/reconcile/reconcile.tsx'), 'Reconcile'),
+  Run: lazyRouteComponent(() => import('./pages/reconcile/run.tsx'), 'Run'),
+  Operations: lazyRouteComponent(() => import('./pages/operations/operations.tsx'), 'Operations'),
+}
 
-/** A list holds what is opened of it. */
+const deliveries = createRoute({ ...page, path: '/deliveries', component: views.Deliveries })
+const destinations = createRoute({ ...page, path: '/destinations', component: views.Destinations })
+const reconcile = createRoute({ ...page, path: '/reconcile', component: views.Reconcile })
+
 const routes = root.addChildren([
-  createRoute({ ...page, path: '/', component: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'Overview') }),
-  createRoute({ ...page, path: '/submissions', component: lazyRouteComponent(() => import('./pages/submissions.tsx'), 'Submissions') }),
-  createRoute({
-    ...page,
-    path: '/submissions/$account/$submission_id',
-    component: lazyRouteComponent(() => import('./pages/submission/submission.tsx'), 'Submission'),
-  }),
-  createRoute({ ...page, path: '/documents', component: lazyRouteComponent(() => import('./pages/documents.tsx'), 'Documents') }),
-  deliveries.addChildren([
-    createRoute({
-      getParentRoute: () => deliveries,
-      path: '$delivery',
-      component: lazyRouteComponent(() => import('./pages/deliveries/delivery.tsx'), 'Delivery'),
-    }),
-  ]),
-  destinations.addChildren([
-    createRoute({
-      getParentRoute: () => destinations,
-      path: '$name',
-      component: lazyRouteComponent(() => import('./pages/destinations/destination.tsx'), 'Destination'),
-    }),
-  ]),
-  reconcile.addChildren([
-    createRoute({
-      getParentRoute: () => reconcile,
-      path: '$run_id',
-      component: lazyRouteComponent(() => import('./pages/reconcile/run.tsx'), 'Run'),
-    }),
-  ]),
-  createRoute({
-    ...page,
-    path: '/operations',
-    component: lazyRouteComponent(() => import('./pages/operations/operations.tsx'), 'Operations'),
-  }),
+  createRoute({ ...page, path: '/', component: views.Overview }),
+  createRoute({ ...page, path: '/submissions', component: views.Submissions }),
+  createRoute({ ...page, path: '/submissions/$account/$submission_id', component: views.Submission }),
+  createRoute({ ...page, path: '/documents', component: views.Documents }),
+  deliveries.addChildren([createRoute({ getParentRoute: () => deliveries, path: '$delivery', component: views.Delivery })]),
+  destinations.addChildren([createRoute({ getParentRoute: () => destinations, path: '$name', component: views.Destination })]),
+  reconcile.addChildren([createRoute({ getParentRoute: () => reconcile, path: '$run_id', component: views.Run })]),
+  createRoute({ ...page, path: '/operations', component: views.Operations }),
 ])
 
-/** @param context `token`: from the address of the page. */
 export function createConsoleRouter(context: { readonly token: string | null }) {
   return createRouter({
     routeTree: routes,
@@ -110,10 +84,12 @@ export function createConsoleRouter(context: { readonly token: string | null }) 
     context,
     defaultPreload: 'intent',
     scrollRestoration: true,
-    // As any program would write it: no JSON in an address.
+    // Plain query strings, without JSON.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
-      const text = new URLSearchParams(Object.entries(asTexts(search)).flatMap(([key, value]) => (value ? [[key, value]] : []))).toString()
+      const text = new URLSearchParams(
+        Object.entries(toListSearch(search)).flatMap(([key, value]) => (value ? [[key, value]] : [])),
+      ).toString()
       return text === '' ? '' : `?${text}`
     },
   })

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** The page as `npm run build` makes it, in `dist/console`; the program serves it below `/console/`. */
+/** Builds the console into `dist/console`, which is served below `/console/`. */
 export default defineConfig({
   base: '/console/',
   plugins: [react(), licences(), compressed()],
@@ -12,16 +12,16 @@ export default defineConfig({
     outDir: '../../dist/console',
     emptyOutDir: true,
     target: 'es2023',
-    // The policy of the page allows no inline script and no data: address.
+    // The content security policy allows no inline script and no data: address.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  // `npx vite src/console` beside a `serve`, which answers the calls.
+  // For `npx vite src/console`: a running `serve` answers API calls.
   server: { proxy: { '/api': { target: process.env['CONSOLE_API'] ?? 'http://127.0.0.1:8081' } } },
 })
 
-/** Leaves the licences of the packages that the page is made of beside it. */
+/** Writes the licences of the bundled packages. */
 function licences(): Plugin {
   return {
     name: 'licences',
@@ -46,7 +46,7 @@ function licenceOf(folder: string): string {
   return `${name} ${version} (${license})\n\n${text}\n`
 }
 
-/** Leaves each file compressed beside itself, so that serving it costs nothing. */
+/** Writes compressed copies of each file, so that `serve` needs no compression. */
 function compressed(): Plugin {
   return {
     name: 'compressed',

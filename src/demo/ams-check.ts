@@ -1,34 +1,33 @@
 import type { Arrival } from './ams.ts'
 
-/** A change that the AMS must have. */
-export interface Logged {
+interface Logged {
   readonly seq: number
   readonly submissionId: string | null
 }
 
-/** The changes that arrived, compared with the change log, in numbers. */
+/** The AMS's requests compared with the change log, in numbers. */
 export interface AmsVerdict {
   readonly logged: number
   readonly arrived: number
-  /** Changes that never arrived, or were always refused. */
+  /** Changes that were never accepted. */
   readonly missing: number
   /** Changes that arrived after a later one of their submission. */
   readonly disordered: number
   /** Changes with more than one id, and ids with more than one change. */
   readonly otherIds: number
-  /** Changes that were accepted more than once. */
+  /** Repeated requests for accepted changes. */
   readonly repeated: number
-  /** Attempts that were refused. */
+  /** Refused requests. */
   readonly refused: number
 }
 
 /** Checks that each change arrived at least once, under one id, and in order within its submission. */
 export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]): AmsVerdict {
-  const taken = arrivals.filter((arrival) => arrival.taken)
+  const accepted = arrivals.filter(({ isAccepted }) => isAccepted)
   const seen = new Set<number>()
   const newest = new Map<string, number>()
   let [disordered, repeated] = [0, 0]
-  for (const { seq, submissionId } of taken) {
+  for (const { seq, submissionId } of accepted) {
     const before = submissionId === null ? 0 : (newest.get(submissionId) ?? 0)
     if (seen.has(seq)) repeated += 1
     else if (seq < before) disordered += 1
@@ -43,16 +42,15 @@ export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]
     disordered,
     repeated,
     otherIds: ambiguous(arrivals.map(({ seq, id }) => [seq, id])) + ambiguous(arrivals.map(({ seq, id }) => [id, seq])),
-    refused: arrivals.length - taken.length,
+    refused: arrivals.length - accepted.length,
   }
 }
 
-/** Whether nothing is missing or out of order, and every change has one id. */
+/** Whether every change arrived in order, under one id. */
 export function isWhole({ missing, disordered, otherIds }: AmsVerdict): boolean {
   return missing === 0 && disordered === 0 && otherIds === 0
 }
 
-/** How many of the first values came with more than one second value. */
 function ambiguous(pairs: readonly (readonly [unknown, unknown])[]): number {
   const seconds = new Map<unknown, Set<unknown>>()
   for (const [first, second] of pairs) seconds.set(first, (seconds.get(first) ?? new Set()).add(second))

@@ -6,24 +6,23 @@ import { pluralize } from '../ops/output/text.ts'
 import { LoopbackServer } from './loopback.ts'
 import type { Screen } from './screen.ts'
 
-/** One request that arrived with a good signature. */
+/** A request with a good signature. */
 export interface Arrival {
   /** `webhook-id`. */
   readonly id: string
   readonly seq: number
   readonly submissionId: string | null
-  /** Whether it was accepted; if not, it must be sent again. */
-  readonly taken: boolean
+  /** If false, it must be sent again. */
+  readonly isAccepted: boolean
 }
 
-/** Every so many requests are refused, or get no answer, at their first attempt, so that retries are seen. */
+/** Every 9th new request is refused, and every 14th gets no answer, so that the demo shows retries. */
 const REFUSE_EVERY = 9
 const HANG_UP_EVERY = 14
 const BODY_LIMIT = 1024 * 1024
 const OLD_SECONDS = 300
-const TELL_MS = 1_000
+const REPORT_MS = 1_000
 
-/** As changes are named: `quotes.insert`. */
 const CHANGE_TYPE = /^[a-z_]+\.(insert|update|gone|purged)$/
 const anyMessage = z.object({ type: z.string() })
 const change = z.object({
@@ -32,12 +31,8 @@ const change = z.object({
   brokerage: z.object({ echo: z.boolean() }).optional(),
 })
 
-/**
- * A minimal agency-management system: it receives Standard Webhooks on loopback, checks their signatures, and logs what arrives. It refuses
- * the first attempt of some requests, and closes the connection after accepting some others.
- */
+/** A minimal AMS: receives Standard Webhooks on loopback, checks their signatures and logs them. */
 export class Ams {
-  /** For the settings of the destination. */
   readonly secret = `whsec_${randomBytes(32).toString('base64')}`
   readonly arrivals: Arrival[] = []
   badSignatures = 0
@@ -45,15 +40,15 @@ export class Ams {
   readonly #log: WriteStream
   readonly #now: () => number
   readonly #seen = new Set<string>()
-  readonly #taken = new Set<number>()
-  #told = 0
-  #tellAt = 0
+  readonly #accepted = new Set<number>()
+  #reported = 0
+  #reportAt = 0
 
   /** @param logFile gets a line for each request. @param now milliseconds. */
   constructor(logFile: string, now: () => number) {
     this.#log = createWriteStream(logFile)
     this.#now = now
-    this.#server = new LoopbackServer((request, response) => void this.#take(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#receive(request, response))
   }
 
   /** @returns the URL of the destination. */
@@ -61,14 +56,14 @@ export class Ams {
     return `${await this.#server.listen()}/changes`
   }
 
-  /** Shows how many changes arrived since it last did, at most once a second unless `atOnce`. */
-  tell(screen: Screen, atOnce = false): void {
+  /** Shows how many changes arrived since the last report, at most once a second unless `isLast`. */
+  report(screen: Screen, isLast = false): void {
     const now = this.#now()
-    const taken = this.#taken.size
-    if (taken === this.#told || (now < this.#tellAt && !atOnce)) return
-    screen.event('ams', 'the AMS', `took ${pluralize(taken - this.#told, 'change')}, ${taken} in all`)
-    this.#told = taken
-    this.#tellAt = now + TELL_MS
+    const accepted = this.#accepted.size
+    if (accepted === this.#reported || (now < this.#reportAt && !isLast)) return
+    screen.event('ams', 'AMS', `received ${pluralize(accepted - this.#reported, 'change')}, ${accepted} in total`)
+    this.#reported = accepted
+    this.#reportAt = now + REPORT_MS
   }
 
   async close(): Promise<void> {
@@ -76,7 +71,7 @@ export class Ams {
     await new Promise((resolve) => this.#log.end(resolve))
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await bodyOf(request)
       const id = String(request.headers['webhook-id'])
@@ -85,27 +80,27 @@ export class Ams {
         return this.#answer(response, 401, 'bad signature')
       }
       const message: unknown = JSON.parse(body)
-      // What is no change, such as a test of the connection, is taken and left alone.
+      // Connection tests, for example.
       const { type: given } = anyMessage.parse(message)
-      if (!CHANGE_TYPE.test(given)) return this.#answer(response, 200, `${given}, no change`)
+      if (!CHANGE_TYPE.test(given)) return this.#answer(response, 200, `${given}, not a change`)
       const { type, data, brokerage } = change.parse(message)
       const isNew = !this.#seen.has(id)
       this.#seen.add(id)
       const refused = isNew && this.#seen.size % REFUSE_EVERY === 0
-      this.arrivals.push({ id, seq: data.seq, submissionId: data.submission_id, taken: !refused })
-      if (!refused) this.#taken.add(data.seq)
-      const written = brokerage?.echo ? ', which the brokerage wrote itself' : ''
+      this.arrivals.push({ id, seq: data.seq, submissionId: data.submission_id, isAccepted: !refused })
+      if (!refused) this.#accepted.add(data.seq)
+      const written = brokerage?.echo ? ', written by the brokerage itself' : ''
       const line = `${type}, change ${data.seq} of submission ${data.submission_id ?? '-'}${written}, ${isNew ? 'new' : 'again'}, id ${id}`
       if (refused) return this.#answer(response, 503, line)
       if (!isNew || this.#seen.size % HANG_UP_EVERY !== 0) return this.#answer(response, 200, line)
-      this.#write('gone', `${line} (taken, and hung up without an answer)`)
+      this.#write('gone', `${line} (accepted, but the connection was closed without an answer)`)
       response.destroy()
     } catch {
-      this.#answer(response, 400, 'not understood')
+      this.#answer(response, 400, 'malformed')
     }
   }
 
-  /** Written by hand from the Standard Webhooks specification: it must not share code with the sender. */
+  /** Follows the Standard Webhooks specification, without sharing code with the sender. */
   #isSigned(request: IncomingMessage, id: string, body: string): boolean {
     const timestamp = String(request.headers['webhook-timestamp'])
     if (!(Math.abs(this.#now() / 1000 - Number(timestamp)) <= OLD_SECONDS)) return false

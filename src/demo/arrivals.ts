@@ -7,10 +7,9 @@ import type { Screen } from './screen.ts'
 
 const PAGE = 500
 
-/** A line of the sandbox's log about a delivery that it lost. */
 const lostLine = z.object({ msg: z.literal('delivery lost'), submission: z.string(), type: z.string(), items: z.array(z.string()) })
 
-/** Events and messages by the way they arrived. */
+/** Numbers of events and messages by how they arrived. */
 export interface Tally {
   webhook: number
   poll: number
@@ -19,14 +18,11 @@ export interface Tally {
   history: number
 }
 
-/**
- * Follows the change log, as any reader can, and shows how events and messages arrive. Learns from the sandbox's log which deliveries are
- * lost.
- */
+/** Follows the change log, as any reader can, and shows how events and messages arrive. */
 export class Arrivals {
   readonly tally: Tally = { webhook: 0, poll: 0, found: 0, history: 0 }
-  /** Ids of records whose delivery was lost. */
-  readonly lost = new Set<string>()
+  /** Ids of records with a lost delivery. */
+  readonly #lost = new Set<string>()
   readonly #q: Query
   readonly #screen: Screen
   readonly #names = new Map<string, string>()
@@ -37,21 +33,21 @@ export class Arrivals {
     this.#screen = screen
   }
 
-  /** Lines about this submission show the insured's name from now on. */
+  /** Sets the name in lines about a submission. */
   name(submissionId: string, insuredName: string): void {
     this.#names.set(submissionId, insuredName)
   }
 
-  /** Takes a line of the sandbox's log. */
-  hear(line: string): void {
+  /** Reads lost deliveries from the sandbox's log. */
+  readSandboxLine(line: string): void {
     const lost = lostLine.safeParse(jsonIn(line)).data
     if (!lost) return
-    for (const id of lost.items) this.lost.add(id)
+    for (const id of lost.items) this.#lost.add(id)
     const what = lost.type === 'submission.message' ? 'a message' : pluralize(lost.items.length, 'event')
-    this.#screen.event('lost', this.#nameOf(lost.submission), `the delivery of ${what} was lost`)
+    this.#screen.event('lost', this.#nameOf(lost.submission), `lost the delivery of ${what}`)
   }
 
-  /** Shows the changes since the last call. */
+  /** Reads the changes since the last call. */
   async follow(): Promise<void> {
     const history = new Map<string, number>()
     for (let more = true; more; ) {
@@ -63,7 +59,7 @@ export class Arrivals {
       }
     }
     for (const [submission, n] of history)
-      this.#screen.event('history', this.#nameOf(submission), `${pluralize(n, 'record')} from before it was tracked`)
+      this.#screen.event('history', this.#nameOf(submission), `${pluralize(n, 'record')} from before tracking began`)
   }
 
   #show({ entity, operation, cause, submission_id, entity_id, after }: LoggedChange, history: Map<string, number>): void {
@@ -75,7 +71,7 @@ export class Arrivals {
       return
     }
     const [, recordId = ''] = JSON.parse(entity_id) as string[]
-    const wasLost = cause !== 'webhook' && this.lost.has(recordId)
+    const wasLost = cause !== 'webhook' && this.#lost.has(recordId)
     const mark = cause === 'webhook' ? 'webhook' : wasLost ? 'found' : 'poll'
     this.tally[mark] += 1
     const name = this.#nameOf(submission)
@@ -92,7 +88,7 @@ function eventText(row: Row): string {
   return [row['type'], row['market_name'], row['status_label']].filter((part) => typeof part === 'string').join(' · ')
 }
 
-/** The subject of most messages begins with the insured's name, which the line shows already. */
+/** Most subjects begin with the insured's name, which the line shows already. */
 function messageText(row: Row, insuredName: string): string {
   return `message · ${String(row['subject'] ?? row['kind']).replace(`${insuredName}: `, '')}`
 }

@@ -4,18 +4,17 @@ import { LoopbackServer } from './loopback.ts'
 
 const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this once more' }
 
-/** As often as a change is attempted before it is given up, with `schedule: [300ms]`. */
+/** Attempts until a change is dead-lettered, with `schedule: [300ms]`. */
 const REFUSALS = 2
 
-/** An accounting system that takes policies of known clients. It refuses the first one until that is given up; a retry it takes. */
+/** An accounting system. It refuses the first policy until that is dead-lettered, and accepts its retry. */
 export class Books {
-  /** The id of the first message, and how often it was refused. */
   #first: string | undefined
   #refused = 0
   readonly #server: LoopbackServer
 
   constructor() {
-    this.#server = new LoopbackServer((request, response) => void this.#take(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#receive(request, response))
   }
 
   /** @returns the URL of the destination. */
@@ -27,7 +26,7 @@ export class Books {
     await this.#server.close()
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     await text(request)
     const id = String(request.headers['webhook-id'])
     this.#first ??= id

@@ -3,21 +3,21 @@ import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Host } from '../base/host.ts'
 
-/** Another process of this program, such as the demo's sandbox and its `serve`. */
+/** Another process of this program. */
 export interface Child {
-  /** Calls `hear` with every further line of both streams. */
-  onLine(hear: (line: string) => void): void
+  /** Calls `onLine` with every further line of both streams. */
+  onLine(onLine: (line: string) => void): void
   /** @returns the first result of `read` that is not undefined. @throws Error when the child ends before. */
   first<T>(read: (line: string) => T | undefined): Promise<T>
   /** Rejects when the child ends without being stopped. */
   readonly died: Promise<never>
   /** Sends SIGTERM and waits for the end. @returns its exit code. */
   stop(): Promise<number | null>
-  /** Waits until it ends by itself, as a command does. @returns its exit code. */
+  /** Waits until it ends. @returns its exit code. */
   finish(): Promise<number | null>
 }
 
-/** Variables that a child inherits; none of our settings, which would change what it does. */
+/** Variables that a child inherits. It gets none of our settings. */
 const KEPT = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'SystemRoot']
 const LINES_KEPT = 20
 
@@ -41,23 +41,23 @@ export function startChild(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...Object.fromEntries(kept), ...settings },
   })
-  const heard = listen(child, logFile)
+  const output = readLines(child, logFile)
   const ended = Promise.withResolvers<number | null>()
   child.on('close', (code) => ended.resolve(code))
   child.on('error', (error) => ended.reject(error))
   let stopping = false
   const died = new Promise<never>((_, reject) => {
     const end = (code: number | null) => {
-      if (!stopping) reject(new Error(`${name} ended by itself (exit code ${code}):\n${heard.last.join('\n')}`))
+      if (!stopping) reject(new Error(`${name} ended unexpectedly (exit code ${code}):\n${output.last.join('\n')}`))
     }
     ended.promise.then(end, reject)
   })
-  // Not unhandled when nobody waits for it.
+  // Prevents an unhandled rejection.
   died.catch(() => undefined)
   return {
     died,
-    onLine: (hear) => heard.hearers.add(hear),
-    first: (read) => Promise.race([firstLine(heard, read), died]),
+    onLine: (onLine) => output.listeners.add(onLine),
+    first: (read) => Promise.race([firstLine(output, read), died]),
     async stop() {
       stopping = true
       if (child.exitCode === null) child.kill('SIGTERM')
@@ -70,37 +70,36 @@ export function startChild(
   }
 }
 
-interface Heard {
-  readonly hearers: Set<(line: string) => void>
-  /** The last lines, for the error when it ends unexpectedly. */
+interface ChildOutput {
+  readonly listeners: Set<(line: string) => void>
   readonly last: string[]
 }
 
-function listen(child: ChildProcess, logFile: string): Heard {
-  const heard: Heard = { hearers: new Set(), last: [] }
+function readLines(child: ChildProcess, logFile: string): ChildOutput {
+  const output: ChildOutput = { listeners: new Set(), last: [] }
   const log = createWriteStream(logFile)
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue
     createInterface({ input: stream }).on('line', (line) => {
       log.write(`${line}\n`)
-      heard.last.push(line)
-      if (heard.last.length > LINES_KEPT) heard.last.shift()
-      for (const hear of heard.hearers) hear(line)
+      output.last.push(line)
+      if (output.last.length > LINES_KEPT) output.last.shift()
+      for (const onLine of output.listeners) onLine(line)
     })
   }
   child.on('close', () => log.end())
-  return heard
+  return output
 }
 
-function firstLine<T>(heard: Heard, read: (line: string) => T | undefined): Promise<T> {
+function firstLine<T>({ listeners, last }: ChildOutput, read: (line: string) => T | undefined): Promise<T> {
   return new Promise((resolve) => {
-    const hear = (line: string) => {
+    const onLine = (line: string) => {
       const value = read(line)
       if (value === undefined) return
-      heard.hearers.delete(hear)
+      listeners.delete(onLine)
       resolve(value)
     }
-    heard.hearers.add(hear)
-    for (const line of [...heard.last]) if (heard.hearers.has(hear)) hear(line)
+    listeners.add(onLine)
+    for (const line of [...last]) if (listeners.has(onLine)) onLine(line)
   })
 }

@@ -4,8 +4,8 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 export class LoopbackServer {
   readonly #server: Server
 
-  constructor(take: RequestListener) {
-    this.#server = createServer(take)
+  constructor(onRequest: RequestListener) {
+    this.#server = createServer(onRequest)
   }
 
   /** @returns its origin. */
@@ -15,7 +15,7 @@ export class LoopbackServer {
       this.#server.listen(0, '127.0.0.1', resolve)
     })
     const address = this.#server.address()
-    if (address === null || typeof address === 'string') throw new Error('a server of the demo listens nowhere')
+    if (address === null || typeof address === 'string') throw new Error('A server of the demo has no port.')
     return `http://127.0.0.1:${address.port}`
   }
 

@@ -3,18 +3,14 @@ import { dirname, join } from 'node:path'
 import { Ams } from './ams.ts'
 import { Books } from './books.ts'
 
-/** The account at the emulator, and where the mirror keeps what it reads. */
-export interface DemoAccount {
+interface DemoAccount {
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: string
   readonly webhookSecret: string
 }
 
-/**
- * All settings that a later command needs too: the settings file alone says which mirror it is about. The AMS gets everything, backfill
- * included; refused changes are sent again soon enough to be seen. Accounting gets the policies of submissions whose client it knows.
- */
+/** All settings that later commands need. The AMS gets every change, accounting the policies of submissions mapped to a client. */
 const settingsText = (database: string, { baseUrl, clientId }: DemoAccount, amsUrl: string, booksUrl: string) => `accounts:
   - name: default
     default: true
@@ -55,10 +51,9 @@ interface ReceiversParts {
   readonly closing: AsyncDisposableStack
 }
 
-/** Both receivers of changes, and the settings file that leads to them. */
+/** Starts both receivers of changes and writes the settings file. */
 export async function startReceivers({ folder, database, account, now, closing }: ReceiversParts) {
-  const log = join(folder, 'ams.log')
-  const ams = new Ams(log, now)
+  const ams = new Ams(join(folder, 'ams.log'), now)
   const amsUrl = await ams.listen()
   closing.defer(() => ams.close())
   const books = new Books()
@@ -73,5 +68,5 @@ export async function startReceivers({ folder, database, account, now, closing }
   for (const [file, secret] of Object.entries(secrets)) writeFileSync(file, secret, { mode: 0o600 })
   const settingsFile = join(folder, 'mirror.yaml')
   writeFileSync(settingsFile, settingsText(database, account, amsUrl, booksUrl))
-  return { ams, log, secretsFile, settingsFile }
+  return { ams, secretsFile, settingsFile }
 }

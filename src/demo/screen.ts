@@ -1,8 +1,8 @@
+import { createWriteStream, type WriteStream } from 'node:fs'
 import { styleText } from 'node:util'
 import type { Output } from '../base/host.ts'
 import { printableLine } from '../ops/output/text.ts'
 
-/** The marks of lines, with their colours on a terminal. */
 const marks = {
   webhook: 'green',
   poll: 'cyan',
@@ -11,54 +11,50 @@ const marks = {
   found: 'yellow',
   ams: 'magenta',
 } as const
-export type Mark = keyof typeof marks
+type Mark = keyof typeof marks
 
+const COLUMNS = 100
 const NAME_WIDTH = 30
-const WHAT_WIDTH = 90
 /** Time and mark before the name, and the gap behind it. */
 const OTHER_WIDTH = 20
 
-/** Writes the demo's lines: time, mark, name, what. Coloured only on a terminal. */
+/** Prints the demo's lines, and logs all its events: time since the first one, mark, name, text. */
 export class Screen {
   readonly #out: Output
+  readonly #log: WriteStream
   readonly #now: () => number
-  #startedAt: number
+  #startedAt: number | undefined
+  readonly #printed = new Set<Mark>()
 
-  /** @param now milliseconds. */
-  constructor(out: Output, now: () => number) {
+  /** @param logFile gets every event. @param now milliseconds. */
+  constructor(out: Output, logFile: string, now: () => number) {
     this.#out = out
+    this.#log = createWriteStream(logFile)
     this.#now = now
-    this.#startedAt = now()
   }
 
-  /** The times of lines count from now on. */
-  restartClock(): void {
-    this.#startedAt = this.#now()
-  }
-
-  /** One thing that happened. */
-  event(mark: Mark, name: string, what: string): void {
-    const seconds = ((this.#now() - this.#startedAt) / 1000).toFixed(1).padStart(5)
-    const columns = this.#out.columns ?? Number.POSITIVE_INFINITY
+  /** Logs an event, and prints it if it is the first of its kind. */
+  event(mark: Mark, name: string, text: string): void {
+    this.#startedAt ??= this.#now()
+    const time = `${((this.#now() - this.#startedAt) / 1000).toFixed(1).padStart(5)} s`
+    this.#log.write(`${time}  ${mark.padEnd(7)}  ${name.padEnd(NAME_WIDTH)}  ${text}\n`)
+    if (this.#printed.has(mark)) return
+    this.#printed.add(mark)
+    const columns = Math.min(this.#out.columns ?? COLUMNS, COLUMNS)
     const nameWidth = Math.min(NAME_WIDTH, Math.floor(columns / 4))
-    const whatWidth = Math.max(1, Math.min(WHAT_WIDTH, columns - OTHER_WIDTH - nameWidth))
-    const line = [cut(name, nameWidth).padEnd(nameWidth), cut(what, whatWidth)].join('  ').trimEnd()
-    this.#out.write(`${this.#paint('gray', `${seconds} s`)}  ${this.#paint(marks[mark], mark.padEnd(7))}  ${line}\n`)
-  }
-
-  heading(text: string): void {
-    this.#out.write(`\n${this.#paint('bold', text)}\n`)
+    const line = `${printableLine(name, nameWidth).padEnd(nameWidth)}  ${printableLine(text, columns - OTHER_WIDTH - nameWidth)}`
+    this.#out.write(`${this.#paint('gray', time)}  ${this.#paint(marks[mark], mark.padEnd(7))}  ${line}\n`)
   }
 
   text(text: string): void {
-    this.#out.write(text.endsWith('\n') ? text : `${text}\n`)
+    this.#out.write(`${text}\n`)
   }
 
-  #paint(style: 'bold' | (typeof marks)[Mark], text: string): string {
+  async close(): Promise<void> {
+    await new Promise((resolve) => this.#log.end(resolve))
+  }
+
+  #paint(style: (typeof marks)[Mark], text: string): string {
     return this.#out.hasColors ? styleText(style, text, { validateStream: false }) : text
   }
-}
-
-function cut(text: string, width: number): string {
-  return printableLine(text, width)
 }

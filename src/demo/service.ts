@@ -19,7 +19,7 @@ export type ServiceStats = z.output<typeof stats>
 
 const faultList = z.object({ faults: z.array(z.looseObject({ kind: z.string(), status: z.number().optional() })) })
 
-/** The sandbox's control routes: the demo steers it by them and reads its truth. */
+/** The sandbox's control routes. */
 export class Service {
   readonly #origin: string
 
@@ -46,14 +46,13 @@ export class Service {
   }
 
   /** Removes the faults that answer with this status. */
-  async withoutStatus(status: number): Promise<void> {
+  async removeFaultsWithStatus(status: number): Promise<void> {
     const { faults } = faultList.parse(await this.#ask('faults'))
     const kept = faults.filter((fault) => fault.status !== status).map(({ struck: _, ...fault }) => fault)
     await this.#ask('faults', { faults: kept })
   }
 
-  /** Removes all faults. */
-  async calm(): Promise<void> {
+  async removeFaults(): Promise<void> {
     await this.#ask('faults', { preset: 'none' })
   }
 

@@ -1,48 +1,45 @@
-/** A difference between clocks from which on operators are told. */
-export const APART_MS = 60_000
-/** A difference from which on nothing is removed or dropped by the clock. */
-export const WRONG_MS = 3_600_000
-/** Without the time of the service, a clock this far ahead of everything recorded before is not believed. */
+/** Differences from this size on are reported. */
+const APART_MS = 60_000
+/** From this difference on, nothing is removed because of its age. */
+const WRONG_MS = 3_600_000
+/** Without the service's time, a clock this far ahead of the newest record is not trusted. */
 const LONG_GAP_MS = 2 * 86_400_000
 
-/** What is known of the time, in milliseconds since the epoch. */
+/** All known times, in milliseconds since the epoch. */
 export interface ClockSightings {
   /** The clock of this process. */
   readonly nowMs: number
-  /** The clock of the database server; null on SQLite, which has ours. */
+  /** The clock of the database server; null on SQLite, which uses ours. */
   readonly databaseMs: number | null
-  /** By account, how far the clock of its service is ahead of ours. Accounts without an answer of the last hour are left out. */
+  /** How far each service's clock is ahead of ours, for accounts with an answer in the last hour. */
   readonly services: readonly { readonly account: string; readonly aheadMs: number }[]
-  /** The newest of what was recorded: each is in the past unless a clock was wrong. */
+  /** The newest recorded times. Each is in the past unless a clock was wrong. */
   readonly recorded: readonly { readonly what: string; readonly atMs: number }[]
-  /** The newest of these when the process began; null when there was nothing. */
+  /** The newest of these when the process began; null if there was none. */
   readonly recordedBeforeMs: number | null
-  /** How far the wall clock of this process has moved against its steady clock since it was last known to be right. */
+  /** How far this process's wall clock moved against its steady clock since it was last known to be right. */
   readonly steppedMs: number
 }
 
-/** A clock, or a time recorded by one, that does not agree with ours. */
 export interface ClockDifference {
   readonly clock: string
-  /** How far our clock is ahead of it; negative when it is behind. */
+  /** How far our clock is ahead of it; negative if behind. */
   readonly aheadMs: number
 }
 
 export interface ClockJudgement {
-  /** All differences of a minute or more. */
   readonly apart: readonly ClockDifference[]
-  /** Whether something may be removed or dropped because of its age. */
+  /** Whether data may be removed because of its age. */
   readonly isTrusted: boolean
-  /** Whether the clock of a service agrees with ours, to within an hour. */
+  /** Whether a service's clock agrees with ours to within an hour. */
   readonly isConfirmed: boolean
-  /** Why it is not trusted: a phrase; null when it is. */
+  /** Why the clock is not trusted: a phrase; null if it is. */
   readonly doubt: string | null
 }
 
 /**
- * Compares the clocks. A clock of a service that agrees with ours confirms it: then a record from the future was written by a clock that is
- * right by now. Without one, our clock is not trusted when something was recorded in its future, when it has stepped, or when it is days ahead
- * of all that was recorded before the process began.
+ * Compares the clocks. If a service's clock agrees with ours, records from the future were written by a clock that was wrong. Without one,
+ * our clock isn't trusted if records are in its future, if it was set, or if it is days ahead of every record from before the start.
  */
 export function judgeClocks(s: ClockSightings): ClockJudgement {
   const database = s.databaseMs === null ? [] : [{ clock: 'the database server', aheadMs: s.nowMs - s.databaseMs }]
@@ -57,10 +54,10 @@ export function judgeClocks(s: ClockSightings): ClockJudgement {
 
 function unconfirmedDoubt({ nowMs, recordedBeforeMs, steppedMs }: ClockSightings): string | null {
   if (Math.abs(steppedMs) >= WRONG_MS) {
-    return `the clock of this machine was set ${steppedMs > 0 ? 'ahead' : 'back'} by ${durationText(steppedMs)}, and the service has not told its time since`
+    return `the clock of this machine was set ${steppedMs > 0 ? 'ahead' : 'back'} by ${durationText(steppedMs)}, and the service has not reported its time since`
   }
   if (recordedBeforeMs !== null && nowMs - recordedBeforeMs >= LONG_GAP_MS) {
-    return `the newest that was recorded before the start is ${durationText(nowMs - recordedBeforeMs)} old, and the service has not told its time yet`
+    return `the newest record from before the start is ${durationText(nowMs - recordedBeforeMs)} old, and the service has not reported its time yet`
   }
   return null
 }

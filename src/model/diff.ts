@@ -1,5 +1,4 @@
 import type { Change, Operation } from './change.ts'
-import { isDamaged, readableValue } from './damaged.ts'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from './entity.ts'
 import { sameJson } from './json.ts'
 import { stableLink } from './links.ts'
@@ -9,15 +8,15 @@ import { entityIdOf } from './row-key.ts'
 
 /** How a row differs from the stored one. */
 export interface RowDiff {
-  /** The columns that must be written. */
+  /** The columns to write. */
   readonly columns: readonly string[]
-  /** null when no column of the change log differs. */
+  /** null if no column of the change log differs. */
   readonly change: Change | null
-  /** Whether more differs than what differs at every read, and than the query or fragment of links. */
+  /** Whether anything differs besides volatile columns and the query or fragment of links. */
   readonly isReported: boolean
 }
 
-/** Compares a stored row (null: none) with the new one. @returns null when there is nothing to write. */
+/** Compares a stored row (null: none) with the new one. @returns null if there is nothing to write. */
 export function diffRow(entity: Entity, before: Row | null, after: Row, cause: Cause): RowDiff | null {
   if (before === null) {
     return {
@@ -28,22 +27,21 @@ export function diffRow(entity: Entity, before: Row | null, after: Row, cause: C
   }
   const changed = Object.keys(entity.columns).filter((column) => !sameJson(before[column] ?? null, after[column] ?? null))
   if (changed.length === 0) return null
-  const isNews = (column: string) => entity.fields[column]?.volatile !== true || isDamaged(before[column])
-  const news = changed.filter((column) => isNews(column) && !isSameLink(entity, column, before, after))
+  const news = changed.filter((column) => entity.fields[column]?.volatile !== true && !isSameLink(entity, column, before, after))
   const logged = news.filter((column) => isLogged(entity, column))
   if (logged.length === 0) return { columns: changed, change: null, isReported: news.length > 0 }
   const operation = logged.includes('gone_at') && after['gone_at'] !== null ? 'gone' : 'update'
   return { columns: changed, change: change(entity, operation, pick(before, logged), pick(after, logged), after, cause), isReported: true }
 }
 
-/** Whether a link, or an object with links, differs in the query or fragment of links alone. */
+/** Whether a link, or an object with links, differs only in the query or fragment of links. */
 function isSameLink({ fields }: Entity, column: string, before: Row, after: Row): boolean {
   const [{ link = false, kind = null } = {}, a, b] = [fields[column], before[column], after[column]]
   if (!link || typeof a !== 'string' || typeof b !== 'string') return false
   return kind === 'raw' ? sameRaw(a, b) : stableLink(a) === stableLink(b)
 }
 
-/** A difference in `raw` alone, which is not a row of the change log. */
+/** A difference in `raw` only, which is not a row of the change log. */
 export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
   return change(entity, 'update', { raw: null }, { raw: null }, row, cause)
 }
@@ -67,5 +65,5 @@ function isLogged({ fields }: Entity, column: string): boolean {
 }
 
 function pick(row: Row, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map((column) => [column, readableValue(row[column] ?? null)]))
+  return Object.fromEntries(columns.map((column) => [column, row[column] ?? null]))
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { isDamaged } from './damaged.ts'
 import type { DocumentRow } from './entities/documents.ts'
 import type { PolicyRow } from './entities/policies.ts'
 import type { SourceOfferRow } from './entities/source-offers.ts'
@@ -10,16 +9,15 @@ import { hasValue } from './merge.ts'
 import { parseTime } from './time.ts'
 import { parseUuid } from './uuid.ts'
 
-/** Where documents can be found: rows of one submission. */
+/** Rows of one submission that may name documents. */
 export interface DocumentSources {
   readonly attachments: readonly ThreadAttachmentRow[]
   readonly offers: readonly SourceOfferRow[]
   readonly policies: readonly PolicyRow[]
-  /** Ids of documents that any answer named. */
+  /** Ids of documents in any answer. */
   readonly ids: readonly string[]
 }
 
-/** What the sources say of a document. */
 export type FoundDocument = Pick<
   DocumentRow,
   | 'document_key'
@@ -42,8 +40,8 @@ const MAX_FOUND = 1_000
 const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
 
 /**
- * @param name the document's name, since a query may be all that tells two paths apart; for a carrier original its `presentation_id`.
- * @returns the document's id when `link` is the path of a finalized document, else the hash of its stable part and the name, in hex.
+ * @param name the document's name, because two paths may differ only in their query; for a carrier original its `presentation_id`.
+ * @returns the document's id if `link` is the path of a finalized document, else the hash of its stable part and the name, in hex.
  */
 export function documentKeyOf(link: string, name: string | null): string {
   const known = parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1])
@@ -51,9 +49,8 @@ export function documentKeyOf(link: string, name: string | null): string {
 }
 
 /**
- * The documents of a submission, from all rows that name one. The result depends only on the rows, not on the order in which they came
- * (invariant 2): of several that name one document, the policy comes before the carrier's original, that before an attachment, and within a
- * table the lowest key.
+ * All documents of a submission. The result depends only on the rows, not on their order of arrival (invariant 2): for one document,
+ * policies come first, then carrier originals, then attachments, and within a table the lowest key.
  */
 export function documentsOf({ attachments, offers, policies, ids }: DocumentSources): Map<string, FoundDocument> {
   const found = new Map<string, FoundDocument>()
@@ -68,7 +65,6 @@ export function documentsOf({ attachments, offers, policies, ids }: DocumentSour
   return found
 }
 
-/** Keys of documents that a policy's object names. */
 export function documentKeysOfPolicy(row: Pick<PolicyRow, 'raw'>): string[] {
   return ofPolicy(row).map(({ document_key }) => document_key)
 }
@@ -108,7 +104,7 @@ function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
   return found
 }
 
-/** What an object says of a document under the names of the spec's BrokerFinalizedDocument, and those that attachments and offers have. */
+/** Metadata under the field names of BrokerFinalizedDocument in the spec, and those of attachments and offers. */
 function metadataIn(object: Record<string, unknown>): Omit<FoundDocument, 'document_key' | 'document_id' | 'origin'> {
   const size = object['size_bytes']
   const of = (key: string) => (typeof object[key] === 'string' && object[key] !== '' ? storableText(object[key]) : null)
@@ -136,10 +132,10 @@ function sorted<T>(rows: readonly T[], keyOf: (row: T) => string): T[] {
 }
 
 function text(value: Json): string | null {
-  return typeof value === 'string' && !isDamaged(value) ? value : null
+  return typeof value === 'string' ? value : null
 }
 
 function parsedObject(raw: string | null): Record<string, unknown> {
-  const value = raw === null || isDamaged(raw) ? null : parsedJson(raw)
+  const value = raw === null ? null : parsedJson(raw)
   return isObject(value) ? value : {}
 }

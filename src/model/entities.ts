@@ -53,7 +53,7 @@ export const entities = [
   documents,
 ] as const satisfies readonly Entity[]
 
-/** The names of all columns of kind `raw`, in whichever table. */
+/** The names of all columns of kind `raw`, in any table. */
 export const rawNames: ReadonlySet<string> = new Set(entities.flatMap((entity) => columnsWhere(entity, ({ kind }) => kind === 'raw')))
 
 export function entityNamed(table: string): Entity | null {
@@ -65,7 +65,7 @@ export function fieldOf(table: string, column: string): Field | null {
   return entityNamed(table)?.fields[column] ?? null
 }
 
-/** @returns the feed that brings the rows of a table; null for a table of a state read and for an unknown one. */
+/** @returns the feed of a table's rows; null for tables of state reads and unknown tables. */
 export function feedOf(table: string): Feed | null {
   const read = entityNamed(table)?.read
   return read !== undefined && read !== 'document' && isFeed(read) ? read : null

@@ -3,24 +3,21 @@ import type { Feed, ReadKind, StateRead } from './reads.ts'
 import type { TimeText } from './time.ts'
 
 /**
- * The type of a column, the same on both databases:
- * `text`, `int` (a safe integer), `real`, `bool`, `json` (any JSON value; SQL NULL is null), `time` (TimeText), `date` (YYYY-MM-DD),
- * `raw` (JSON text as received, with storable texts; never part of the change log).
+ * The type of a column on both databases: `text`, `int` (a safe integer), `real`, `bool`, `json` (any JSON value; SQL NULL is null), `time`
+ * (TimeText), `date` (YYYY-MM-DD), `raw` (JSON text as received, with storable texts; never part of the change log).
  */
 export type ColumnKind = 'text' | 'int' | 'real' | 'bool' | 'json' | 'time' | 'date' | 'raw'
 
 type KindValue = { text: string; int: number; real: number; bool: boolean; json: Json; time: TimeText; date: string; raw: string }
 
 /**
- * How much protection a column needs.
- * - `none`: ids, states, times. `business`: confidential between brokerage, service and market.
- * - `personal`: may name a person. `free`: free text. `document`: the location of a person's documents.
- *   Columns of these three classes are only sent to destinations that ask for them.
- * - `tax id`: never sent.
+ * How much protection a column needs. `none`: ids, states, times. `business`: confidential between brokerage, service and market.
+ * `personal`: may name a person. `free`: free text. `document`: location of a person's documents. Columns of these three classes are only
+ * sent to destinations that ask for them. `tax id`: never sent.
  */
 export type ProtectionClass = 'none' | 'business' | 'personal' | 'free' | 'document' | 'tax id'
 
-/** The description of a column of any public table or view. */
+/** A column of any public table or view. */
 export interface DescribedColumn {
   readonly kind: ColumnKind
   readonly class: ProtectionClass
@@ -34,68 +31,60 @@ export interface DescribedColumn {
 
 /** A column of a table of service data. */
 export interface Field extends DescribedColumn {
-  /** Where the service's object has it: keys joined by dots. Left out for what does not stand in the object. */
+  /** Its place in the service's object: keys joined by dots. Left out if the object does not contain it. */
   readonly path?: string
   /**
-   * How a value of the service is read where the kind does not tell:
-   * - text: `id` a uuid in lower case, or any other id; `uuid` nothing but one; `key` an id that is part of the table's key.
-   * - json: `any` value instead of a list; `text` the JSON inside a text.
+   * How to read a service value, beyond its kind: `id` a lowercase uuid, or any other id; `uuid` only a uuid; `key` an id that is part of
+   * the table's key; `any` value instead of a list; `text` the JSON inside a text.
    */
   readonly as?: 'id' | 'uuid' | 'key' | 'any' | 'text'
-  /** The specification lets it be null, and an answer that leaves it out says the same: a service may send no nulls. */
+  /** The spec allows null. A missing field then means null too, because a service may omit nulls. */
   readonly nullable?: true
   /** Without a readable value the whole object is unreadable. */
   readonly required?: true
-  /** Of a key that the service does not give: its value in the column `own`, else the hash of other columns. */
+  /** For a key that the service doesn't send: the value of column `own`, else the hash of other columns. */
   readonly madeOf?: { readonly own?: string; readonly hashed: readonly string[] }
-  /** Part of a record's identity: once set, it never changes (invariant 4). */
+  /** Part of a record's identity: never changes once set (invariant 4). */
   readonly identity?: true
   /** Computed from the records of a feed. */
   readonly derivedFrom?: Feed
   /** Set by the mirror, not by the service. */
   readonly local?: true
-  /** Differs at every read: stored with every answer, and never part of a change. */
+  /** Differs at every read: stored with every answer, never part of a change. */
   readonly volatile?: true
-  /**
-   * A link, or an object in which documents have theirs: the newest is stored, and a change after `?` or `#` alone is not logged, pushed or
-   * reported.
-   */
+  /** A link, or an object with links: the newest is stored; a change after `?` or `#` only is not logged, pushed or reported. */
   readonly link?: true
-  /** The read that brings it, when that is another than the table's. It says nothing about rows of which the table's read tells. */
+  /** The read that sets it, if not the table's. Such a read doesn't show rows of the table's read. */
   readonly read?: StateRead
-  /**
-   * Shown to whoever may read, although its class is one of those that are masked until somebody asks for them: what people find and work a
-   * submission by.
-   */
+  /** Shown to every reader although its class is masked: people find a submission by it. */
   readonly shown?: true
-  /** Text that holds JSON when the service sends something else than text. */
+  /** Text that contains JSON if the service sends another type. */
   readonly mayHoldJson?: true
 }
 
-/** A column as its table's file writes it. Without `source` it is read from `path`, without `path` too from the field of its own name. */
+/** A column as a table's file writes it. `source` defaults to `path`, and `path` to the column's name. */
 export type FieldDescription = Omit<Field, 'source'> & { readonly source?: string }
 
-/** The description of a table of service data, from which everything that the program does with it follows. */
+/** A table of service data. Everything the program does with it follows from this description. */
 export interface EntityDescription {
   readonly table: string
   /** What the table holds, in sentences. */
   readonly holds: string
-  /** The read that brings its rows; `document`: they follow from other tables, and files are fetched for them. */
+  /** The read of its rows; `document`: rows follow from other tables, and files are fetched for them. */
   readonly read: ReadKind | 'document'
   /** Key columns in order, `account` first. */
   readonly key: readonly string[]
-  /** The table of parent rows. Rows are gone when their parent is. */
+  /** The table of parent rows. Rows are gone if their parent is. */
   readonly parent?: string
-  /** A field that an object of the service leaves out is null, instead of staying as it was. */
+  /** A missing field is null, instead of unchanged. */
   readonly absentIsNull?: true
-  /** All columns with keys, in the order of the table. Rows of a table without `gone_at` are never marked as gone. */
+  /** All columns in the order of the table. Rows of a table without `gone_at` are never marked as gone. */
   readonly fields: Readonly<Record<string, FieldDescription>>
 }
 
-/** One public table of service data. */
 export interface Entity extends EntityDescription {
   readonly fields: Readonly<Record<string, Field>>
-  /** The kinds of all columns with keys, in the order of the table. */
+  /** The kinds of all columns, in the order of the table. */
   readonly columns: Readonly<Record<string, ColumnKind>>
 }
 
@@ -124,10 +113,9 @@ export type RowOf<E extends { readonly key: readonly string[]; readonly columns:
   -readonly [C in keyof E['columns']]: C extends E['key'][number] ? KindValue[E['columns'][C]] : KindValue[E['columns'][C]] | null
 }
 
-/** Any row: column name to value. */
 export type Row = { [column: string]: Json }
 
-/** @returns the columns that match, in the order of the table. */
+/** @returns the matching columns, in the order of the table. */
 export function columnsWhere(of: Pick<Entity, 'fields'>, is: (field: Field) => boolean): string[] {
   return Object.entries(of.fields).flatMap(([column, field]) => (is(field) ? [column] : []))
 }
@@ -142,7 +130,6 @@ export function ownKey(of: Pick<EntityDescription, 'key'>): string[] {
   return of.key.filter((column) => column !== 'account' && column !== 'submission_id')
 }
 
-/** Identity columns (see `Field.identity`). */
 export function identityOf(of: Pick<Entity, 'fields'>): string[] {
   return columnsWhere(of, ({ identity }) => identity === true)
 }

@@ -1,29 +1,23 @@
-import { randomUUID } from 'node:crypto'
 import type { Json } from './json.ts'
 
 /*
- * A double cannot hold every number of JSON: 12345678901234567890 becomes 12345678901234567000, 1E400 becomes null, and -0 becomes 0.
- * `raw` must keep what the service sent, so the text of such numbers is kept beside the parsed value.
+ * A double cannot hold every JSON number: 12345678901234567890 becomes 12345678901234567000, 1E400 becomes null, and -0 becomes 0. `raw`
+ * must keep what the service sent, so the text of such numbers is kept next to the parsed value.
  */
 
-/** A function of JSON in the engine that TypeScript's types do not know yet. */
+/** Features of the engine that TypeScript's types lack. */
 const engine = JSON as unknown as {
+  parse(text: string, reviver: (key: string, value: unknown, context: { readonly source: string }) => unknown): unknown
   rawJSON(text: string): object
 }
 
-/**
- * Matches numbers that a double may change: at least 16 digits, an exponent, or -0. A match inside a string is harmless: the text is then
- * parsed twice.
- */
+/** Matches numbers that a double may change: at least 16 digits, an exponent, or -0. A match inside a string only costs a second parse. */
 const INEXACT = /[:[,]\s*(?:-0(?:\.0+)?|-?(?:[\d.]{16,}|\d+(?:\.\d+)?[eE][+-]?\d+))\s*[,\]}]/
 
 /** By object or list in which a double changed a number: the same value with its numbers as sent. */
 const exact = new WeakMap<object, object>()
 
-/**
- * As JSON.parse, but keeps for `exactText` the numbers that the value cannot hold.
- * @throws SyntaxError when `text` is not JSON.
- */
+/** JSON.parse that keeps inexact numbers for `exactText`. @throws SyntaxError if `text` is not JSON. */
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text)
   if (INEXACT.test(text)) {
@@ -35,53 +29,40 @@ export function parseExact(text: string): unknown {
 
 /**
  * @param value any value; a result of `parseExact`, or a part of one, has its numbers as received.
- * @returns its JSON text; undefined for a value that JSON does not have.
- * @throws RangeError when it nests deeper than the stack.
+ * @returns its JSON text; undefined for a value outside JSON. @throws RangeError if it nests deeper than the stack.
  */
 export function exactText(value: unknown): string | undefined {
   return JSON.stringify(typeof value === 'object' && value !== null ? (exact.get(value) ?? value) : value)
 }
 
-/** As `exactText`, for an object without what stands under `name`. */
+/** `exactText` of an object without its member `name`. */
 export function exactTextWithout(object: object, name: string): string {
   const { [name]: _, ...rest } = (exact.get(object) ?? object) as Record<string, unknown>
   return JSON.stringify(rest)
 }
 
-/**
- * @returns the parsed value, in which numbers are equal only when their texts are.
- * @throws SyntaxError when `text` is not JSON.
- */
+/** @returns the parsed value, in which numbers are equal only if their texts are. @throws SyntaxError if `text` is not JSON. */
 export function comparableJson(text: string): Json {
   return (INEXACT.test(text) ? parseWithSources(text).value : JSON.parse(text)) as Json
 }
 
-/** A string, or a number in JSON text. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/gs
-
 /**
- * Parses JSON; each number that a double would change becomes an object that JSON.stringify writes as sent. Without recursion: one item that
- * nests thousands of levels deep must not cost its siblings their digits.
+ * Parses JSON; each number that a double would change becomes an object that JSON.stringify writes as sent. A value too deep for a reviver,
+ * some 2,000 levels, keeps its doubles.
  */
 function parseWithSources(text: string): { readonly value: unknown; readonly changed: boolean } {
-  const mark = `${randomUUID()} `
   let changed = false
-  const marked = text.replace(TOKEN, (token, number?: string) => {
-    if (number === undefined || isExact(Number(number), number)) return token
-    changed = true
-    return `"${mark}${number}"`
-  })
-  const unmarked = (part: unknown) => (typeof part === 'string' && part.startsWith(mark) ? engine.rawJSON(part.slice(mark.length)) : part)
-  const value = unmarked(JSON.parse(marked))
-  const open = [value]
-  for (let part = open.pop(); part !== undefined; part = open.pop()) {
-    for (const [key, inner] of entriesOf(part)) {
-      const plain = unmarked(inner)
-      if (plain !== inner) Object.defineProperty(part, key, { value: plain, writable: true, enumerable: true, configurable: true })
-      else if (isContainer(inner)) open.push(inner)
-    }
+  try {
+    const value = engine.parse(text, (_, part, { source }) => {
+      if (typeof part !== 'number' || isExact(part, source)) return part
+      changed = true
+      return engine.rawJSON(source)
+    })
+    return { value, changed }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return { value: JSON.parse(text), changed: false }
   }
-  return { value, changed }
 }
 
 function linkExact(value: unknown, twin: unknown): void {
@@ -90,16 +71,12 @@ function linkExact(value: unknown, twin: unknown): void {
     const [part, same] = pair
     if (!isContainer(part)) continue
     exact.set(part, same as object)
-    for (const [key, inner] of entriesOf(part)) if (isContainer(inner)) open.push([inner, (same as Record<string, unknown>)[key]])
+    for (const [key, inner] of Object.entries(part)) if (isContainer(inner)) open.push([inner, (same as Record<string, unknown>)[key]])
   }
 }
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-function entriesOf(value: unknown): [string, unknown][] {
-  return isContainer(value) ? Object.entries(value) : []
 }
 
 function isExact(value: number, source: string): boolean {
@@ -111,7 +88,7 @@ function isExact(value: number, source: string): boolean {
 function decimal(text: string): string {
   const [, sign = '', integer = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
   const digits = (integer + fraction).replace(/^0+/, '')
-  // Not a regular expression: it would take quadratic time on many zeros.
+  // A regular expression would take quadratic time on many zeros.
   let end = digits.length
   while (digits[end - 1] === '0') end -= 1
   if (end === 0) return integer === '' ? text : `${sign}0`

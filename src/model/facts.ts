@@ -4,15 +4,14 @@ import type { Cause, MarketEvent, ThreadMessage, Via } from './records.ts'
 import type { TimeText } from './time.ts'
 import type { View } from './view.ts'
 
-/** The submission of a fact. */
-export interface Place {
+export interface SubmissionRef {
   readonly account: string
-  /** Empty for what belongs to no submission that is known. */
+  /** Empty if no known submission has the record. */
   readonly submissionId: string
 }
 
 /** The value of `submission_id` in a row. */
-export function submissionIn({ submissionId }: Pick<Place, 'submissionId'>): string | null {
+export function submissionIn({ submissionId }: Pick<SubmissionRef, 'submissionId'>): string | null {
   return submissionId === '' ? null : submissionId
 }
 
@@ -20,32 +19,29 @@ export function submissionIn({ submissionId }: Pick<Place, 'submissionId'>): str
 export interface Origin {
   readonly via: Via
   readonly cause: Cause
-  /** Whether it was read in a walk from the beginning of the feed. */
-  readonly fromReplay: boolean
-  /** Whether earlier pages of the same walk were read before; records may have become visible on them since. */
+  /** Whether a full re-read of the feed found it. */
+  readonly isFullRead: boolean
+  /** Whether the same feed read read earlier pages; records may have become visible on them since. */
   readonly pagesBefore?: boolean
-  /** Whether an operator had its delivery replayed: when it is applied tells nothing of how long the service's news take. */
+  /** Whether an operator replayed its delivery, so that its time of application doesn't measure delays. */
   readonly isReplayed?: boolean
   /** Whether the feed was never read to its end before: old records in it are `backfill`. */
-  readonly firstWalk: boolean
+  readonly firstFeedRead: boolean
   /** Columns that a reconcile run may empty or change; an attachment's as `position.column`. Left out: all, for comparing. */
   readonly corrects?: readonly string[]
 }
 
-/** A delivered or read market event. */
-export interface EventFact extends Place, Origin {
+export interface EventFact extends SubmissionRef, Origin {
   readonly kind: 'event'
   readonly event: MarketEvent
 }
 
-/** A delivered or read thread message. */
-export interface MessageFact extends Place, Origin {
+export interface MessageFact extends SubmissionRef, Origin {
   readonly kind: 'message'
   readonly message: ThreadMessage
 }
 
-/** The result of a state read. */
-export interface StateFact extends Place {
+export interface StateFact extends SubmissionRef {
   readonly kind: 'state'
   readonly read: StateRead
   /** The id that a read by id asked for. */
@@ -55,28 +51,28 @@ export interface StateFact extends Place {
   /** The read number, taken before the request was sent (invariant 6). */
   readonly readNo: number
   readonly readAt: TimeText
-  /** Of the view, when one that shows the same again need not be compared. */
+  /** Hash of the view, if an unchanged view need not be compared. */
   readonly contentHash?: string
 }
 
 /** Whether the service knows a submission. `unreachableSince`: when it first did not; null: it does. */
-export interface ReachabilityFact extends Place {
+export interface ReachabilityFact extends SubmissionRef {
   readonly kind: 'reach'
   readonly cause: Cause
   readonly unreachableSince: TimeText | null
 }
 
 /** A submission became known, or some of its reads may have news. */
-export interface WakeFact extends Place {
-  readonly kind: 'wake'
+interface ReadRequest extends SubmissionRef {
+  readonly kind: 'request'
   readonly cause: Cause
   readonly reads: readonly OwnRead[]
-  /** For a new submission: how it became known, unless the cause tells. */
+  /** For a new submission: how it became known, unless `cause` says so. */
   readonly trackedVia?: string
 }
 
-/** Records that two complete replays did not show (invariant 7). */
-export interface AbsentFact extends Place {
+/** Records missing from two complete re-reads (invariant 7). */
+export interface AbsentFact extends SubmissionRef {
   readonly kind: 'absent'
   readonly cause: Cause
   readonly events: readonly string[]
@@ -85,8 +81,8 @@ export interface AbsentFact extends Place {
   readonly goneAt: TimeText
 }
 
-/** Ids that an answer or an operator named beside all other facts. */
-export interface NamedFact extends Place {
+/** Ids that an answer or an operator named, outside the other facts. */
+interface NamedFact extends SubmissionRef {
   readonly kind: 'named'
   readonly cause: Cause
   readonly ids: readonly KnownId[]
@@ -94,27 +90,36 @@ export interface NamedFact extends Place {
   readonly via: string
 }
 
-/** Asks to recompute derived columns, such as `last_event_at`, from all stored records. */
-export interface DerivedFact extends Place {
+/** Recomputes derived columns, such as `last_event_at`, from all stored records. */
+export interface DerivedFact extends SubmissionRef {
   readonly kind: 'derived'
   readonly cause: Cause
   readonly now: TimeText
-  /** Insureds that answers name for the submission, the best source first. A stored one that is none of them is replaced by the first. */
+  /** Insureds that answers name for the submission, the best source first. The first replaces a stored one that is none of them. */
   readonly insuredIds?: readonly string[]
 }
 
-/** What became of an attempt to fetch a document's file, or of looking whether it is still there. */
-export interface DocumentFact extends Place {
+/** The result of fetching a document's file, or of checking that it still exists. */
+export interface DocumentFact extends SubmissionRef {
   readonly kind: 'document'
   readonly cause: Cause
   readonly documentKey: string
   readonly triedAt: TimeText
-  /** The file, which is durable already; null: the attempt failed. */
+  /** The file, already durable; null: the attempt failed. */
   readonly stored: { readonly sha256: string; readonly bytes: number; readonly path: string } | null
-  /** Why it failed; null when it did not. */
+  /** Why it failed; null if it did not. */
   readonly error: string | null
-  /** Whether a file that was stored is no longer there. */
+  /** Whether a stored file is missing. */
   readonly isLost?: boolean
 }
 
-export type Fact = EventFact | MessageFact | StateFact | ReachabilityFact | WakeFact | AbsentFact | NamedFact | DerivedFact | DocumentFact
+export type Fact =
+  | EventFact
+  | MessageFact
+  | StateFact
+  | ReachabilityFact
+  | ReadRequest
+  | AbsentFact
+  | NamedFact
+  | DerivedFact
+  | DocumentFact

@@ -1,18 +1,18 @@
 import { MASK } from './masking.ts'
 
-/** Stands for whatever differs between failures of one reason. */
+/** Replaces the parts that differ between failures with the same reason. */
 const ANY = '…'
 const LONGEST = 300
-/** Ids, numbers and times: words with a digit. The status of an answer stays. */
+/** Words with a digit: ids, numbers and times, except the status of an answer. */
 const VARYING = /(?<!\banswered )(?<![\p{L}\p{N}])[\p{L}\p{N}_.:@+-]*\p{N}[\p{L}\p{N}_.:@+-]*/gu
 
-/** @returns a failure's text without what differs between failures of the same reason. */
+/** @returns a failure's text without the parts that differ between failures with the same reason. */
 export function reasonOf(text: string): string {
   const plain = text.replaceAll(MASK, ANY).replace(VARYING, ANY)
   return plain.slice(0, LONGEST) + (plain.length > LONGEST ? ANY : '')
 }
 
-/** Whether a failure is of a reason: its text is that of the reason, with anything at each `…`. */
+/** Whether a failure has a reason: `…` in the reason matches any text. */
 export function isOfReason(text: string, reason: string): boolean {
   const [first = '', ...others] = reason.split(ANY)
   if (!text.startsWith(first)) return false

@@ -1,7 +1,6 @@
 import { isObject } from './json.ts'
 import { parseUuid } from './uuid.ts'
 
-/** Limits of a search. */
 const MAX_DEPTH = 16
 const MAX_VALUES = 1_000_000
 
@@ -12,7 +11,7 @@ export interface FoundIds {
   readonly isComplete: boolean
 }
 
-/** Searches a JSON value of any shape, at any depth, for UUIDs under one of `keys`. UUIDs under other keys may identify anything. */
+/** Searches a JSON value of any shape for UUIDs under one of `keys`. UUIDs under other keys may identify anything. */
 export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
   const found = new Map(keys.map((key) => [key, new Set<string>()]))
   let remaining = MAX_VALUES
@@ -38,8 +37,8 @@ export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
 }
 
 /**
- * @returns the distinct UUIDs in one field of an answer's items: of the answer, if it is a list, else of the lists that are its fields. Deeper
- * objects describe something else.
+ * @returns the distinct UUIDs in one field of an answer's items: of the answer, if it is a list, else of its lists. Deeper objects describe
+ * something else.
  */
 export function idsOfItems(answer: unknown, field: string): string[] {
   const lists = isObject(answer) ? Object.values(answer) : [answer]

@@ -1,6 +1,6 @@
 import type { ColumnKind } from './entity.ts'
 
-/** The JSON type of the values of each kind of column, in words of JSON Schema; `json` takes any. */
+/** The JSON Schema type of each kind of column; `json` takes any. */
 export const jsonTypes: Readonly<Record<ColumnKind, { readonly type?: string; readonly format?: string }>> = {
   text: { type: 'string' },
   raw: { type: 'string' },

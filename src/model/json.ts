@@ -1,6 +1,5 @@
 import { comparableText, isSameText } from '../base/sealed.ts'
 
-/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** @returns whether `value` is an object and not an array. */
@@ -8,18 +7,16 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * Text that both databases can store: U+0000 (refused by Postgres) and lone surrogates become U+FFFD (trap 72). The inbox keeps what was sent.
- */
+/** Text that both databases can store: U+0000 (refused by Postgres) and lone surrogates become U+FFFD (trap 72). */
 export function storableText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: replacing U+0000 is the purpose.
   return (text.isWellFormed() ? text : text.toWellFormed()).replace(/\u0000/g, '\uFFFD')
 }
 
-/** An escape in JSON text: a pair of surrogates, one without its other half, U+0000, or any other. */
+/** An escape in JSON text: a surrogate pair, a lone surrogate, U+0000, or any other. */
 const ESCAPE = /\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..|u0000)|.)/gi
 
-/** `storableText` for JSON text: of any other Postgres reads not a single field (`raw -> 'forms'`). */
+/** `storableText` for JSON text; otherwise Postgres can't read fields from it (`raw -> 'forms'`). */
 export function storableJsonText(text: string): string {
   return storableText(text).replace(ESCAPE, (whole, unstorable?: string) => (unstorable === undefined ? whole : '\\ufffd'))
 }
@@ -32,7 +29,7 @@ export function storableJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [storableText(key), storableJson(item)]))
 }
 
-/** @returns JSON text with sorted keys: equal values have equal texts, and so have two encryptions of one value. */
+/** @returns JSON text with sorted keys: equal values, and two encryptions of one value, have equal texts. */
 export function canonicalJson(value: Json): string {
   if (typeof value === 'string') return JSON.stringify(comparableText(value))
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
@@ -44,7 +41,7 @@ export function canonicalJson(value: Json): string {
   return `{${parts.join(',')}}`
 }
 
-/** @returns whether two values are equal, whatever the order of their keys. Two encryptions of one value are equal too. */
+/** @returns whether two values are equal in any key order. Two encryptions of one value are equal too. */
 export function sameJson(a: Json, b: Json): boolean {
   if (a === b) return true
   if (typeof a === 'string' && typeof b === 'string') return isSameText(a, b)

@@ -3,8 +3,8 @@ import { isObject } from './json.ts'
 import { recordLists } from './unshown-names.ts'
 import { parseUuid } from './uuid.ts'
 
-/** What an id identifies. Documents are no read of this kind; their ids are known all the same. */
-export const knownKinds = ['bind_request', 'policy', 'insured', 'document'] as const
+/** What an id identifies. Documents have no read of this kind. */
+const knownKinds = ['bind_request', 'policy', 'insured', 'document'] as const
 export type KnownKind = (typeof knownKinds)[number]
 
 /** An id that an answer or an operator named. The service lists none of them (trap 23). */
@@ -12,29 +12,28 @@ export interface KnownId {
   readonly kind: KnownKind
   /** A uuid in lower case. */
   readonly id: string
-  /** The submission that it was named for; empty when none is known. */
+  /** The submission that it was named for; empty if unknown. */
   readonly submissionId: string
-  /** Whether the object with the id names this submission. Then it replaces a submission that was concluded from where the id was found. */
+  /** Whether the identified object names this submission, which then replaces a submission inferred from the place of the id. */
   readonly isStated?: boolean
 }
 
-/** Limits of a search. */
 const MAX_DEPTH = 64
 const MAX_VALUES = 1_000_000
 
 const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind) => [`${kind}_id`, kind]))
-/** JSON text that may hold one. Quotes inside JSON texts are escaped, so that the pattern needs no parser. */
+/** JSON text that may contain one. Quotes inside JSON texts are escaped, so the pattern needs no parser. */
 const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path|${[...recordLists.keys()].join('|')})"`)
 const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
 
-/** Whether the mirror learns an id from a field of this name and value, wherever it stands. */
+/** Whether the mirror learns an id from a field with this name and value, in any place. */
 export function isKnownIdField(name: string, value: unknown): boolean {
   return KIND_OF_KEY.has(name) && parseUuid(value) !== null
 }
 
 /**
- * Searches a JSON value of any shape for ids: a uuid under a key such as `policy_id`, and the document of a `download_path`, at any depth.
- * @param submissionId what an id belongs to that no object with a `submission_id` of its own encloses.
+ * Searches a JSON value of any shape for ids: a uuid under a key such as `policy_id`, and the document of a `download_path`.
+ * @param submissionId the submission of ids that no object with its own `submission_id` encloses.
  */
 export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   const found = new Map<string, KnownId>()
@@ -69,7 +68,7 @@ export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   return [...found.values()]
 }
 
-/** The records of a list that have their id under `id`, with the key that it has elsewhere. */
+/** Records of a list with their id under `id`, and the key that it has elsewhere. */
 function recordsIn(list: string, value: unknown) {
   const key = recordLists.get(list)
   if (key === undefined || !Array.isArray(value)) return []
@@ -79,20 +78,20 @@ function recordsIn(list: string, value: unknown) {
   })
 }
 
-/** @returns the submissions that an insured's answer names: under their key at any depth, or by `id` in its list of them. */
+/** @returns the submissions in an insured's answer: under their key at any depth, or by `id` in its list of them. */
 export function submissionsOfInsured(answer: unknown): string[] {
   const named = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []
   const listed = recordsIn('submissions', isObject(answer) ? answer['submissions'] : null).map(({ id }) => id)
   return [...new Set([...named, ...listed])]
 }
 
-/** Whether an id with its submission replaces what is known of it in the same answer or transaction. */
+/** Whether an id with its submission replaces the known one of the same answer or transaction. */
 export function isBetterKnown(one: KnownId, known: KnownId | undefined): boolean {
   if (known === undefined || known.submissionId === '') return true
   return one.isStated === true && known.isStated !== true
 }
 
-/** `knownIdsIn` of JSON text. Text that is not JSON holds none. */
+/** `knownIdsIn` of JSON text. Other text contains none. */
 export function knownIdsInText(text: string, submissionId: string): KnownId[] {
   if (!MENTIONS.test(text)) return []
   try {

@@ -1,15 +1,14 @@
 import { isObject, type Json } from './json.ts'
 
 /*
- * The spec calls no link stable: the service may sign each one anew for every answer. Signatures, expiry times and tokens are sent as
- * parameters, and the path names the file. So only the part before the query and the fragment identifies a link or is compared. The newest
- * link is where to fetch from.
+ * The spec calls no link stable: the service may sign each one for every answer. Signatures, expiry times and tokens are parameters, and
+ * the path names the file. So only the part before the query and fragment identifies a link or is compared. Fetch from the newest link.
  */
 
 /** Keys whose text is a link. */
 const KEYS = '(?:\\w+_)?(?:url|uri|path|link|href)'
 const LINK_KEY = new RegExp(`^${KEYS}$`)
-/** A link with a query or a fragment in JSON text. A link with escaped characters is left out. */
+/** A link with a query or a fragment in JSON text, without escaped characters. */
 const LINK_IN_TEXT = new RegExp(`("${KEYS}":"[^"\\\\?#]*)[?#][^"\\\\]*"`, 'g')
 
 /** @returns a link without its query and fragment. */
@@ -25,7 +24,7 @@ export function withStableLinks(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, stable(key, item as Json)]))
 }
 
-/** As `withStableLinks` for JSON text, without parsing it. */
+/** `withStableLinks` for JSON text, without parsing it. */
 export function withStableLinksInText(json: string): string {
   return json.replace(LINK_IN_TEXT, '$1"')
 }

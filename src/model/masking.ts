@@ -3,19 +3,19 @@ import { entityNamed } from './entities.ts'
 import type { Field, ProtectionClass, Row } from './entity.ts'
 import type { Json } from './json.ts'
 
-/** What stands in the place of a value that is only shown to whoever asks for it, by row. */
+/** Replaces a value that is only shown on request, row by row. */
 export const MASK = '••••'
 
 const MASKED: readonly ProtectionClass[] = ['personal', 'free', 'document', 'tax id']
 
-/** Whether values of a column are masked until somebody asks for them. */
+/** Whether values of a column are masked until a user asks for them. */
 export function isMasked(field: Pick<Field, 'kind' | 'class' | 'shown'>): boolean {
   return field.kind === 'raw' || (field.shown !== true && MASKED.includes(field.class))
 }
 
 /**
- * @param row some or all columns of a row.
- * @returns the row with masks in the place of personal values; null stays null. Of a table that nobody knows everything is masked.
+ * @param row some or all columns of a row. @returns the row with personal values masked; null stays null. All columns of an unknown table
+ * are masked.
  */
 export function maskedRow(table: string, row: Row): Row {
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, maskedValue(table, column, value)]))
@@ -27,28 +27,26 @@ export function maskedValue(table: string, column: string, value: Json): Json {
   return value === null || (field !== undefined && !isMasked(field)) ? value : MASK
 }
 
-/** A shorter value may stand in a text by chance. */
+/** A shorter value may occur in a text by chance. */
 const TELLING_LENGTH = 4
 /** E-mail addresses, social security numbers and FEINs. */
 const PERSONAL = /(?<![\w./])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w-])(?:\d{3}-\d{2}-\d{4}|\d{2}-\d{7})(?![\w-])/g
 
 /**
- * @param text what somebody else wrote, such as the answer of an AMS that repeats what it was sent.
- * @param values masked wherever they stand; see `maskedValues`.
- * @returns the text with masks in the place of those, and of whatever is written like an e-mail address or a tax id.
+ * @param text foreign text, such as an AMS answer that repeats what it was sent. @param values to mask; see `maskedValues`.
+ * @returns the text without these values and anything written like an e-mail address or a tax id.
  */
 export function maskedText(text: string, values: readonly string[] = []): string {
   const telling = values.filter((value) => value.length >= TELLING_LENGTH)
   return withoutSecrets(text, telling, MASK).replace(PERSONAL, MASK)
 }
 
-/** What a sentence about an attempt says before it repeats the answer: in brackets, or behind its status. */
+/** The part of an attempt's description before the repeated answer: before brackets, or up to its status. */
 const BEFORE_ANSWER = /^(?:[^("]*?\banswered \d{3}\b|[^(]*?(?= \())/
 
 /**
- * @param text what came of an attempt to reach a destination. @param status of the answer; null: there was none, or it was that of an
- * earlier step.
- * @returns the sentence with a mask in place of what the destination answered, and of all behind it: that may repeat anything it was sent.
+ * @param text the result of an attempt to reach a destination. @param status of its last answer; null: none, or an earlier step's.
+ * @returns the text with a mask instead of the answer and all after it, which may repeat anything that was sent.
  */
 export function withoutAnswer(text: string, status: number | null): string {
   if (status === null && !/\banswered\b/.test(text)) return text
@@ -56,12 +54,12 @@ export function withoutAnswer(text: string, status: number | null): string {
   return before.length === text.length ? text : `${before} ${MASK}`
 }
 
-/** @returns the same without personal values elsewhere in the text: for logs, and for whoever may not see these values. */
+/** @returns the same without personal values elsewhere in the text: for logs, and for readers who may not see these values. */
 export function shownOutcome(error: string, status: number | null): string {
   return maskedText(withoutAnswer(error, status))
 }
 
-/** @returns every text in the masked columns of a row, but for `raw`, which repeats those of the others. */
+/** @returns every text in the masked columns of a row, except `raw`, which repeats the others. */
 export function maskedValues(table: string, row: Row): string[] {
   const fields = entityNamed(table)?.fields ?? {}
   return Object.entries(row).flatMap(([column, value]) => {

@@ -1,5 +1,3 @@
-import { isDamaged } from './damaged.ts'
-import type { MarketEventRow } from './entities/market-events.ts'
 import type { Row } from './entity.ts'
 import { comparableJson } from './exact-json.ts'
 import type { Origin } from './facts.ts'
@@ -8,16 +6,16 @@ import { withStableLinks } from './links.ts'
 import type { Via } from './records.ts'
 import { isSameMoment, isTimeText, type TimeText } from './time.ts'
 
-/** The result of a merge: the conflicting identity columns, or the merged row. */
+/** The conflicting identity columns, or the merged row. */
 export type Merge = { readonly conflict: readonly string[] } | { readonly conflict: null; readonly row: Row }
 
 /**
  * Merges a record that was received again into the stored one (invariant 4).
- * - Identity: a column that differs from a stored value is a conflict, and nothing of the new record is taken over. The order of a list and the
- *   number of a time's digits make no difference.
+ * - Identity: a column that differs from a stored value is a conflict, and the new record is ignored. List order and missing digits of a
+ * time don't count.
  * - Fill: a column without a value takes the new one. A value, even an empty list, is never emptied.
- * - Other columns, `raw` too, are replaced only by records from a feed: a feed is read later than a delivery is sent. So the order of
- *   arrival does not matter (invariant 2).
+ * - Other columns and `raw` are replaced only by records from a feed, which is read later than a delivery is sent, so the order of arrival
+ * does not matter (invariant 2).
  * @param fromFeed whether the new record was read from a feed; a delivery only fills.
  */
 export function mergeRecord(stored: Row, newcomer: Row, identity: readonly string[], fromFeed: boolean): Merge {
@@ -35,8 +33,8 @@ export function mergeRecord(stored: Row, newcomer: Row, identity: readonly strin
 }
 
 /**
- * Merges a record by its origin: a reconcile run corrects, other feed reads fill and replace, a delivery only fills.
- * @param prefix prefix of the column names in `corrects`.
+ * Merges a record by its origin: a reconcile run corrects, other feed reads fill and replace, a delivery only fills. @param prefix prefix
+ * of the column names in `corrects`.
  */
 export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly string[], { via, corrects }: Origin, prefix = ''): Merge {
   if (via !== 'reconcile') return mergeRecord(stored, newcomer, identity, via !== 'webhook')
@@ -44,26 +42,15 @@ export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly str
   return { conflict: null, row: correctRecord(stored, newcomer, may) }
 }
 
-/** @returns the new `gone_at`: null for a record that a feed shows. A delivery changes nothing, since it may have been sent long before. */
+/** @returns the new `gone_at`: null for a record in a feed. A delivery changes nothing, because it may have been sent long before. */
 export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
   return via === 'webhook' ? stored.gone_at : null
 }
 
-/** @returns the first-seen columns as stored; a reconcile run replaces damaged ones. */
-export function firstSeen({ first_seen_at, first_seen_via }: FirstSeen, via: Via, now: TimeText): FirstSeen {
-  if (via !== 'reconcile') return { first_seen_at, first_seen_via }
-  return {
-    first_seen_at: isDamaged(first_seen_at) ? now : first_seen_at,
-    first_seen_via: isDamaged(first_seen_via) ? via : first_seen_via,
-  }
-}
-
-type FirstSeen = Pick<MarketEventRow, 'first_seen_at' | 'first_seen_via'>
-
 /**
- * Corrects a stored row by a replay, which is the authority (invariant 4): it takes over every value, null too.
+ * Corrects a stored row by a full re-read, which is the authority (invariant 4): it takes every value, null too.
  * @param may whether a stored value may be emptied or changed. If one must stay, `raw` stays as well.
- * @returns the row; it equals the stored one when nothing differs.
+ * @returns the row; it equals the stored one if nothing differs.
  */
 function correctRecord(stored: Row, newcomer: Row, may: (column: string) => boolean): Row {
   const row: Row = { ...stored, ...newcomer }
@@ -76,16 +63,16 @@ function correctRecord(stored: Row, newcomer: Row, may: (column: string) => bool
   return row
 }
 
-/** Whether a column has a value. An empty list is one; damage is not. */
+/** Whether a column has a value. An empty list is one. */
 export function hasValue(value: Json | undefined): value is NonNullable<Json> {
-  return value !== null && value !== undefined && !isDamaged(value)
+  return value !== null && value !== undefined
 }
 
 function same(a: Row, b: Row, column: string): boolean {
   return sameJson(a[column] ?? null, b[column] ?? null)
 }
 
-/** Whether the values of a column are equal but for the order of a list, or for the digits that one of two times lacks. */
+/** Whether the values of a column are equal except for list order or missing digits of a time. */
 function meansSame(a: Row, b: Row, column: string): boolean {
   const [one, other] = [a[column] ?? null, b[column] ?? null]
   if (Array.isArray(one) && Array.isArray(other)) return sameJson(inOneOrder(one), inOneOrder(other))
@@ -97,26 +84,26 @@ function inOneOrder(list: readonly Json[]): Json {
   return list.map(canonicalJson).sort()
 }
 
-/** Whether two raw texts are equal JSON, whatever the order of their keys. */
+/** Whether two raw texts are equal JSON in any key order. */
 export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
   return a === b || (typeof a === 'string' && typeof b === 'string' && sameJsonText(a, b))
 }
 
 /**
- * Whether two JSON texts are equal, apart from the query and fragment of their links.
- * @param aspect selects the part to compare; default: everything.
+ * Whether two JSON texts are equal, apart from the query and fragment of their links. @param aspect selects the part to compare. Default:
+ * all.
  */
 export function sameJsonText(a: string, b: string, aspect: (value: Json) => Json = (value) => value): boolean {
   if (a === b) return true
   try {
     return sameJson(withStableLinks(aspect(parsed(a))), withStableLinks(aspect(parsed(b))))
   } catch {
-    // Nested deeper than the stack: treat as different, so that the new one is stored.
+    // Nested deeper than the stack: treated as different, so that the new one is stored.
     return false
   }
 }
 
-/** @returns the value of a stored JSON text; the text itself when it is damaged and not JSON. */
+/** @returns the value of a stored JSON text; the text itself if it is not JSON. */
 function parsed(text: string): Json {
   try {
     return comparableJson(text)
@@ -125,7 +112,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** @returns how many attachments a message's object lists; null when it has no such list. */
+/** @returns how many attachments a message's object lists; null without such a list. */
 export function listedAttachments(raw: string | null): number | null {
   const message: unknown = raw === null ? null : parsed(raw)
   const list = isObject(message) ? message['attachments'] : null

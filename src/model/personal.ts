@@ -4,10 +4,9 @@ import { entities } from './entities.ts'
 import { columnsWhere, type Field, type ProtectionClass, type Row } from './entity.ts'
 import { type Json, parsedJson } from './json.ts'
 
-/** Classes of columns that are only sent to destinations that ask for them. */
 const WITHHELD: readonly ProtectionClass[] = ['personal', 'free', 'document']
 
-/** Columns of the classes `personal`, `free` and `document` as `<table>.<column>`: only sent to destinations that ask for them. */
+/** Columns as `<table>.<column>` that are only sent to destinations that ask for them. */
 export const personalColumns: readonly string[] = qualified((field) => field.kind !== 'raw' && WITHHELD.includes(field.class))
 
 /** Columns that are never sent. */
@@ -18,10 +17,9 @@ function qualified(is: (field: Field) => boolean): string[] {
 }
 
 /**
- * @param allowed personal columns that may be sent, as `<table>.<column>`.
- * @param taxIdFields further keys whose values are tax ids, beside the known ones.
- * @returns a function that removes from a row (or some columns) of `entity` the other personal columns and every key with a FEIN or social
- * security number, at any depth (invariant 12). It does not change the row, and returns the same one when nothing is removed.
+ * @param allowed personal columns that may be sent, as `<table>.<column>`. @param taxIdFields further keys of tax ids.
+ * @returns a function that removes from a row of `entity` the other personal columns and every key with a FEIN or SSN, at any depth
+ * (invariant 12). It returns the same row if nothing is removed, else a changed copy.
  */
 export function personalDataFilter(
   allowed: readonly string[],
@@ -45,10 +43,9 @@ export function personalDataFilter(
   }
 }
 
-/** Marks what is removed. */
 const REMOVED = '[tax id removed]'
 
-/** @returns the same value when nothing is removed. */
+/** @returns the same value if nothing is removed. */
 function withoutTaxIds(value: Json, keys: TaxIdKeys, around: Around): Json {
   if (value === null || (typeof value !== 'object' && typeof value !== 'string')) return value
   const rewriting = { keys, replace: (found: string) => (isHarmless(found, keys) ? found : `"${REMOVED}"`) }
@@ -59,7 +56,7 @@ function withoutTaxIds(value: Json, keys: TaxIdKeys, around: Around): Json {
     if (written === text) return value
     return typeof value === 'string' ? textWithoutMarks(written) : withoutMarks(written)
   } catch {
-    // Nested deeper than the stack: what cannot be searched is not sent.
+    // Nested deeper than the stack: unsearchable values are not sent.
     return null
   }
 }

@@ -1,17 +1,17 @@
-/** The reads of a submission: two feeds, state reads, and reads by an id that the submission's answers name. */
+/** The reads of a submission: two feeds, state reads, and reads by an id that its answers name. */
 export type ReadKind = Feed | StateRead
 /** Reads of a feed, in pages. */
 export const feeds = ['events', 'thread'] as const
 export type Feed = (typeof feeds)[number]
 /**
- * State reads beside the requirements view. Not every service has them for every submission, so a refusal says nothing about the submission;
- * they come more rarely, and after everything else.
+ * State reads besides the requirements view. Not every service offers them for every submission, so a rejection says nothing about the
+ * submission; they run less often, and last.
  */
 export const detailReads = ['outstanding', 'workspace', 'sessions'] as const
 export type DetailRead = (typeof detailReads)[number]
-/** Reads of the present state that every submission has. */
+/** Reads of current state that every submission has. */
 export const stateReads = ['requirements', ...detailReads] as const
-/** Reads of what has an id of its own, once for each id that is known (see `KnownId`). */
+/** Reads of objects with their own id, once per known id (see `KnownId`). */
 export const idReads = ['bind_request', 'policy', 'insured'] as const
 export type IdRead = (typeof idReads)[number]
 /** A read that every submission has, with a row in `sync_reads`. */
@@ -19,12 +19,11 @@ export type OwnRead = Feed | OwnStateRead
 /** A state read that every submission has. */
 export type OwnStateRead = (typeof stateReads)[number]
 export type StateRead = OwnStateRead | IdRead
-/** Reads by which a submission is known to be up to date. */
+/** Reads that decide whether a submission is up to date. */
 export const mainReads = [...feeds, 'requirements'] as const
-/** Reads that `STATE_READS` may leave out, and that a service may refuse as a whole. */
+/** Reads that `STATE_READS` may leave out, and that a service may reject entirely. */
 export const optionalReads = [...detailReads, ...idReads] as const
 export type OptionalRead = (typeof optionalReads)[number]
-/** The reads that every submission has. */
 export const readKinds = [...feeds, ...stateReads] as const
 
 /** A 404 counts as gone after this many in a row, some of them minutes apart: a fault of the service may take that long. */
@@ -36,10 +35,6 @@ export function isFeed(read: ReadKind): read is Feed {
 
 export function isDetail(read: ReadKind): read is DetailRead {
   return (detailReads as readonly ReadKind[]).includes(read)
-}
-
-export function isOptional(read: ReadKind): read is OptionalRead {
-  return (optionalReads as readonly ReadKind[]).includes(read)
 }
 
 export function isIdRead(read: ReadKind): read is IdRead {

@@ -1,7 +1,6 @@
-import { readableValue } from './damaged.ts'
 import type { EntityDescription, Row } from './entity.ts'
 
-/** The key of a row as one text: its parts in the order of the table, each encoded as a part of a path, with `/` between them. */
+/** The key of a row as one text: URL-encoded parts in the order of the table, with `/` between them. */
 export function rowKeyOf({ key }: Pick<EntityDescription, 'key'>, row: Row): string {
   return rowKey(key.map((column) => String(row[column] ?? '')))
 }
@@ -10,7 +9,7 @@ export function rowKey(parts: readonly string[]): string {
   return parts.map((part) => encodeURIComponent(part.toWellFormed())).join('/')
 }
 
-/** The parts of a row's key; null for a text that is none. */
+/** The parts of a row's key; null for a malformed text. */
 export function partsOfRowKey(text: string): string[] | null {
   try {
     return text.split('/').map(decodeURIComponent)
@@ -19,7 +18,12 @@ export function partsOfRowKey(text: string): string[] | null {
   }
 }
 
-/** The key of a row as the change log names it: what stands behind `account`, as the text of a JSON list. */
+/** The key of a row in the change log: the columns after `account`, as JSON array text. */
 export function entityIdOf({ key }: Pick<EntityDescription, 'key'>, row: Row): string {
-  return JSON.stringify(key.slice(1).map((column) => readableValue(row[column] ?? null)))
+  return JSON.stringify(key.slice(1).map((column) => row[column] ?? null))
+}
+
+/** A row's key as one text, for maps and sets. */
+export function keyText({ key }: { readonly key: readonly string[] }, row: Row): string {
+  return JSON.stringify(key.map((column) => row[column] ?? null))
 }

@@ -1,11 +1,11 @@
-/** Only the beginning of a name is split, and of a word kept: a hostile name must not fill an index. In characters. */
+/** Limits in characters: a hostile name must not fill an index. */
 const SPLIT_LENGTH = 1_000
 const WORD_LENGTH = 64
 
 /** Spaces, punctuation, control characters and signs such as `$`, `=` and `|`. Emoji are words. */
 const SEPARATORS = /[\p{Z}\p{P}\p{Cc}\p{Sc}\p{Sm}\p{Sk}]+/u
 
-/** Letters that Unicode does not take apart into a plain letter and its accent. */
+/** Letters that Unicode does not split into a plain letter and its accent. */
 const PLAIN: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -20,22 +20,21 @@ const PLAIN: Readonly<Record<string, string>> = {
 }
 
 /**
- * The distinct words of a name, or of what somebody looks for: lower case, without accents. Stored words and searched words come from this one
- * function, so both databases find the same names ("castaneda" finds Castañeda).
+ * The distinct words of a name or a search text: lower case, without accents. Stored and searched words both come from here, so both
+ * databases find the same names ("castaneda" finds Castañeda).
  */
 export function searchWords(text: string): string[] {
   const words = withoutAccents([...text].slice(0, SPLIT_LENGTH).join('')).split(SEPARATORS)
   return [...new Set(words.filter((word) => word !== '').map((word) => [...word].slice(0, WORD_LENGTH).join('')))]
 }
 
-/** Whether one of some texts has a part, in any case, without accents, and as people type it: `quote received` for `quote_received`. */
+/** Whether a text contains `part`, in any case, without accents, and as people type it: `quote received` for `quote_received`. */
 export function haveText(texts: readonly (string | null)[], part: string): boolean {
   const plain = (text: string) => withoutAccents(text).replaceAll('_', ' ')
   const wanted = plain(part)
   return texts.some((text) => text !== null && plain(text).includes(wanted))
 }
 
-/** @returns a text in lower case and without accents. */
 function withoutAccents(text: string): string {
   const lowered = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   return lowered.replace(/[^\p{ASCII}]/gu, (char) => PLAIN[char] ?? char)

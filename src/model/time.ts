@@ -6,9 +6,9 @@ const DATE_TIME =
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /**
- * Normalises a date-time of the service. Its fraction never passes through a Date, which has no microseconds.
+ * Normalizes a date-time of the service. Its fraction never passes through a Date, which has no microseconds.
  * @param wire RFC 3339 text with any offset (none: UTC) and any number of fractional digits. Digits after the sixth are cut off.
- * @returns the time; null when `wire` is not a valid date-time.
+ * @returns the time; null if `wire` is not a valid date-time.
  */
 export function parseTime(wire: unknown): TimeText | null {
   if (typeof wire !== 'string') return null
@@ -35,7 +35,7 @@ export function parseTime(wire: unknown): TimeText | null {
   return `${seconds.toISOString().slice(0, 19)}.${(m[7] ?? '').padEnd(6, '0').slice(0, 6)}Z`
 }
 
-/** @returns the date `YYYY-MM-DD` of `wire`, a date or date-time; null when it is not valid. */
+/** @returns the date `YYYY-MM-DD` of `wire`, a date or date-time; null if it is invalid. */
 export function parseDate(wire: unknown): string | null {
   if (typeof wire !== 'string') return null
   const text = parseTime(wire) ? wire.trim().slice(0, 10) : wire.trim()
@@ -60,8 +60,8 @@ export function isTimeText(text: string): text is TimeText {
 }
 
 /**
- * Whether two times are one moment that the service wrote with fewer digits once: they differ by less than the last digit of the one with
- * fewer. Zeros at the end count as missing digits.
+ * Whether two times differ by less than the last digit of the one with fewer digits, as if the service once wrote one moment with fewer.
+ * Zeros at the end count as missing digits.
  */
 export function isSameMoment(a: TimeText, b: TimeText): boolean {
   const digits = Math.min(...[a, b].map((time) => time.slice(20, 26).replace(/0+$/, '').length))
@@ -69,19 +69,19 @@ export function isSameMoment(a: TimeText, b: TimeText): boolean {
   return Math.abs(microseconds) < 10 ** (6 - digits)
 }
 
-/** @returns the earlier time; null only when both are null. */
+/** @returns the earlier time; null only if both are null. */
 export function earlierTime(a: TimeText | null, b: TimeText | null): TimeText | null {
   if (a === null || b === null) return a ?? b
   return a <= b ? a : b
 }
 
-/** @returns the later time; null only when both are null. */
+/** @returns the later time; null only if both are null. */
 export function laterTime(a: TimeText | null, b: TimeText | null): TimeText | null {
   if (a === null || b === null) return a ?? b
   return a >= b ? a : b
 }
 
 function isDay(year: number, month: number, day: number): boolean {
-  // Postgres refuses the year 0.
+  // Postgres rejects the year 0.
   return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 }

@@ -1,14 +1,12 @@
-/*
- * Names that a shape may have where the specification shows none, the likeliest first. The variants of the sandbox hold the same choices.
- */
+/* Possible names of shapes that the spec does not show, the likeliest first. The sandbox's variants use the same choices. */
 
 /** The list of quote sessions, if the answer is an object. */
 export const sessionLists = ['sessions', 'items', 'data', 'results'] as const
 
-/** Of columns, as `table.column`: further fields that may hold the value. */
+/** By `table.column`: further fields that may contain the value. */
 export const otherNames: ReadonlyMap<string, readonly string[]> = new Map([['carrier_api_sessions.session_id', ['id']]])
 
-/** Lists whose items are records of one kind, with the field of their id, which may also be `id`. */
+/** Lists of records of one kind, with the field of their id, which may also be `id`. */
 export const recordLists: ReadonlyMap<string, string> = new Map([
   ['submissions', 'submission_id'],
   ['policies', 'policy_id'],

@@ -5,15 +5,15 @@ import type { ViewList } from './records.ts'
 export interface View {
   /** Columns of `submissions`; null: the view has none. */
   readonly submission: Row | null
-  /** All lists of one table have the same columns in `of`. Without a list, nothing is concluded about a table. */
+  /** All lists of one table have the same columns in `of`. A table without a list stays unchanged. */
   readonly lists: readonly ViewList[]
   /** Items that could not be parsed, as JSON text. */
   readonly unreadable: readonly string[]
-  /** The submission that a record read by its id names as its own. It counts, whichever submission the id was learned from. */
+  /** The submission that a record read by its id names. It overrides the submission that the id was learned from. */
   readonly ownSubmissionId?: string | null
 }
 
-/** The parts of a requirements view that an answer may leave out, each with the tables whose rows it holds. */
+/** The parts of a requirements view that an answer may omit, and the tables of their rows. */
 export const viewParts = {
   rail: ['lanes', 'quotes', 'source_offers'],
   quote_history: ['quote_history'],
@@ -21,7 +21,7 @@ export const viewParts = {
 } as const
 export type ViewPart = keyof typeof viewParts
 
-/** @returns the parts that the view shows. One that is empty because it isn't ready (trap 62) isn't shown. */
+/** @returns the parts that the view shows. A part that is empty because it isn't ready (trap 62) isn't shown. */
 export function partsShown({ lists }: View): ViewPart[] {
   const names = Object.keys(viewParts) as ViewPart[]
   return names.filter((part) => lists.some(({ table, rows, whole }) => table === viewParts[part][0] && (whole || rows.length > 0)))
@@ -36,10 +36,10 @@ export interface TableView {
   saysGone(row: Row): boolean
 }
 
-/** @returns null when the view has no list of the table or its parent. */
+/** @returns null if the view has no list of the table or its parent. */
 export function tableView(view: View, entity: Entity): TableView | null {
   const own = listIndex(view.lists, entity.table)
-  // Rows are gone with their parent; under a parent that is shown, they may be gone by themselves.
+  // Rows are gone with their parent; under a shown parent, single rows may be gone.
   const parents = listIndex(view.lists, entity.parent ?? null)
   if (own === null && parents === null) return null
   const listFor = (row: Row) => own?.(row) ?? parents?.(row) ?? null
@@ -50,7 +50,7 @@ export function tableView(view: View, entity: Entity): TableView | null {
   }
 }
 
-/** @returns a function that finds the list of a row; null when the table has no list. */
+/** @returns a function that finds the list of a row; null if the table has no list. */
 function listIndex(all: readonly ViewList[], table: string | null): ((row: Row) => ViewList | null) | null {
   const lists = all.filter((list) => list.table === table)
   const [first] = lists

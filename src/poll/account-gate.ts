@@ -16,46 +16,41 @@ import { NotFoundWave, WAVE_WINDOW_MS } from './not-found-wave.ts'
 import { probe, refusalIn, someSubmissions } from './probe.ts'
 import { Refusals, submissionsToProbe } from './refusals.ts'
 
-/** How long an account stays stopped before it is checked again. */
 const RETRY_MS = 900_000
-/** Wait after `GET /broker/me` failed; reads go on meanwhile. So far apart, too, are the two refusals that suspend an account. */
+/** Wait after `GET /broker/me` failed. Two refusals this far apart suspend an account. */
 const IDENTITY_RETRY_MS = 60_000
 const IDENTITY_EVERY_MS = 3_600_000
-/** How long the first read of a process waits for the identity of a pinned account. */
+/** Limit of the first read's wait for the identity of a pinned account. */
 const FIRST_IDENTITY_WAIT_MS = 30_000
-/** Pauses between those attempts: from 1 s, doubling to this. */
 const FIRST_IDENTITY_PAUSE_MAX_MS = 8_000
-/** Submissions probed to see whether a stopped account may be read again. */
 const SAMPLE = 5
-/** Known submissions to choose from when looking for some that were not refused. */
 const KNOWN = 20
 
 export interface GateOptions extends ServiceParts {
   readonly account: string
   readonly client: UpstreamClient
-  /** `accessOf` the account: after a change a stopped account is tried again. Left out where none is configured. */
+  /** `accessOf` the account. After a change a stopped account is checked again. */
   readonly access?: unknown
 }
 
 /**
- * Decides whether an account may be read. An account is
- * - `active`: its reads are made;
- * - `suspended`: its credentials were refused, or every read made with them (trap 43). A token endpoint that refuses them suspends it at once. Where
- *   it grants a token which the service then refuses, a second new token has to be refused a minute later: a single answer may be a fault;
- * - `paused`: the credentials belong to another brokerage than the pinned one, or submissions that were known are suddenly "not found".
- * A stopped account sends no request before `retry_at`. Then it checks its identity once, and probes some submissions if it was stopped
- * because of them. If all is well, it is active again.
+ * Decides whether an account may be read:
+ * - `active`: it is read.
+ * - `suspended`: its credentials, or all its reads, were refused (trap 43). A refused token exchange suspends immediately; a refused token
+ * must be refused again a minute later, since one answer may be a fault.
+ * - `paused`: the credentials belong to another brokerage, or known submissions are suddenly "not found".
+ * A stopped account sends nothing before `retry_at`. Then it checks its identity, and probes submissions if they were the reason.
  */
 export class AccountGate {
   readonly #o: GateOptions
   readonly #wave: NotFoundWave
   readonly #refusals = new Refusals()
-  /** Whether a wave is pausing the account, or has paused it; null when neither. */
+  /** Whether a wave is pausing or has paused the account; null: neither. */
   #wavePause: 'pausing' | 'paused' | null = null
   #checkIdentityAt = Number.NEGATIVE_INFINITY
-  /** When, by the steady clock, the service first refused a new token without having taken one since; null: it does not. */
+  /** When, by the steady clock, the service first refused a new token without accepting one since; null: never. */
   #refusedAt: number | null = null
-  /** Whether this process has learned the account's identity, or has waited for it in vain. */
+  /** Whether this process knows the account's identity or has stopped waiting for it. */
   #hasCheckedIdentity = false
 
   constructor(options: GateOptions) {
@@ -63,7 +58,6 @@ export class AccountGate {
     this.#wave = new NotFoundWave(options.clock)
   }
 
-  /** @returns true when the account must not be read now. */
   async isClosed(signal: AbortSignal): Promise<boolean> {
     const { db, account, clock } = this.#o
     const row = await findAccount(db.read, account)
@@ -87,10 +81,10 @@ export class AccountGate {
     return false
   }
 
-  /** Notes how a read ended. @param begunAt when it began, in ms since the epoch. @returns whether the account is now paused. */
+  /** Records the end of a read. @param begunAt ms since the epoch. @returns whether the account is now paused. */
   async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#noteRefused(claim.submissionId)
-    // A service may refuse the main reads and still answer the others.
+    // A service may refuse the main reads but not these.
     if (isDetail(claim.read)) return false
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
@@ -99,8 +93,8 @@ export class AccountGate {
   }
 
   /**
-   * After a refused read, the identity is checked at once. Only if that is refused too are the credentials bad: a single read may be refused
-   * for reasons of its own. Many refused reads in a row are investigated.
+   * After a refused read, checks the identity: only if that is refused too are the credentials bad. Many refused reads in a row are
+   * investigated.
    */
   #noteRefused(submissionId: string): void {
     if (this.#refusedAt === null) this.#checkIdentityAt = Number.NEGATIVE_INFINITY
@@ -111,13 +105,13 @@ export class AccountGate {
     const { db, account } = this.#o
     const wasUnreachableBefore = await wasUnreachable(db.read, account, submissionId, timeFromMs(begunAt))
     const known = await countReadSubmissions(db.read, account, 10)
-    // Reads that were in flight when the account was paused belong to the same wave.
+    // Reads in flight at the pause belong to the same wave.
     if (this.#wavePause !== null) {
       this.#wave.join(submissionId)
       await this.#undoMarks([submissionId])
       return true
     }
-    // A submission that already counted as gone before this read says nothing new.
+    // Already known to be gone.
     if (wasUnreachableBefore) return false
     this.#wave.note(submissionId, read, true)
     if (!this.#wave.isWave(known)) return false
@@ -133,14 +127,14 @@ export class AccountGate {
       await this.#undoMarks(missing)
       this.#wavePause = 'paused'
     } catch (error) {
-      // The database was down and the account is not paused. The same submissions may form a wave again.
+      // The account is not paused because the database failed. The same submissions may form a wave again.
       this.#wave.reset()
       this.#wavePause = null
       throw error
     }
   }
 
-  /** Removes `unreachable_since` from the submissions of a wave, and resets its counts of "not found" (trap 48). */
+  /** Removes `unreachable_since` from a wave's submissions, and resets their counts (trap 48). */
   async #undoMarks(missing: readonly string[]): Promise<void> {
     const { db, account, clock, observer } = this.#o
     const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
@@ -151,14 +145,14 @@ export class AccountGate {
   }
 
   /**
-   * Checks the identity, and at the first check of a process retries for a while: credentials of another brokerage may know the same
-   * submissions, as a copy of production does. A service that never tells the identity stops nothing (trap 46).
+   * Checks the identity. The first check of a process retries for a while, since another brokerage's credentials may know the same
+   * submissions (a copy of production). A service that never returns the identity stops nothing (trap 46).
    */
   async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { clock, client } = this.#o
     const until = clock.steady() + FIRST_IDENTITY_WAIT_MS
     let identity = await this.#checkIdentity(pinned, signal)
-    // In a pause that the service asked for nothing is sent, so this waits for its end, as reads do.
+    // During a pause nothing is sent, so this waits, as reads do.
     if (identity === 'unknown' && client.pause() !== null) return identity
     const mustRetry = () => identity === 'unknown' && pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
     for (let pauseMs = 1_000; mustRetry(); pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)) {
@@ -169,7 +163,7 @@ export class AccountGate {
     return identity
   }
 
-  /** @param isStopped the account is stopped already: then one refusal keeps it so. */
+  /** @param isStopped the account is stopped already, so one refusal is enough. */
   async #checkIdentity(pinned: string | null, signal: AbortSignal, isStopped = false): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
@@ -200,13 +194,13 @@ export class AccountGate {
       if (pause !== null) return 'unknown'
       log.warn(
         { account, err: error },
-        `the identity of account ${account} could not be checked (${messageOf(error)}); reads go on, next attempt in ${IDENTITY_RETRY_MS / 1000} s`,
+        `the identity of account ${account} could not be checked (${messageOf(error)}); reading continues, next check in ${IDENTITY_RETRY_MS / 1000} s`,
       )
       return 'unknown'
     }
   }
 
-  /** Whether a failed identity check says that the credentials are no good, and not only this one answer. */
+  /** Whether a failed identity check means bad credentials, not a single bad answer. */
   async #areCredentialsRefused(error: unknown, isStopped: boolean, signal: AbortSignal): Promise<boolean> {
     if (error instanceof AuthRefusedError) return true
     const kind = upstreamClass(error)
@@ -217,7 +211,7 @@ export class AccountGate {
     return now - this.#refusedAt >= IDENTITY_RETRY_MS
   }
 
-  /** After many refusals in a row, probes submissions that were not refused. If all are refused, suspends the account. @returns whether it did. */
+  /** After many refusals in a row, probes other submissions. Suspends the account if all are refused. @returns whether it did. */
   async #suspendIfAllRefused(signal: AbortSignal): Promise<boolean> {
     const refused = this.#refusals.take()
     if (refused === null) return false
@@ -231,21 +225,20 @@ export class AccountGate {
     return true
   }
 
-  /** Whether the reason for which the account was stopped still holds. */
   async #isStillStopped(reason: string, signal: AbortSignal): Promise<boolean> {
     const { db, account, client } = this.#o
     if (reason.startsWith(REFUSED_REASON))
       return refusalIn(await probe(client, await someSubmissions(db.read, account, SAMPLE), signal)) !== null
     if (!reason.startsWith(WAVE_REASON)) return false
-    // All submissions that were read may have been removed. New ones still show whether the account may be read.
+    // All submissions read before may be gone, but new ones show whether the account may be read.
     const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
     const answers = await probe(client, [...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
   }
 
   /**
-   * Whether reads of known submissions are refused, too. The specification does not say with which status `/broker/me` answers for credentials
-   * that are no longer active; a 404 or 422 of that path alone says nothing of them.
+   * Whether known submissions are refused too. The spec doesn't define the status of `/broker/me` for inactive credentials; its 404 or 422
+   * alone means nothing.
    */
   async #areReadsRefused(signal: AbortSignal): Promise<boolean> {
     const { db, account, client } = this.#o
@@ -262,7 +255,7 @@ export class AccountGate {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusedAt = null
     const { db, account, log } = this.#o
-    // Reads end first: the fingerprint takes time to compute.
+    // First stops reads, since the fingerprint takes time.
     await stopAccount(db, account, state, reason, RETRY_MS, null)
     const refusedWith = await this.#refusedWith()
     if (refusedWith !== null) await stopAccount(db, account, state, reason, RETRY_MS, refusedWith)
@@ -273,10 +266,10 @@ export class AccountGate {
   }
 }
 
-/** Outcome of an identity check; `stopped`: the check stopped the account. */
+/** Outcome of an identity check; `stopped`: it stopped the account. */
 type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
-/** How the reason of an account begins whose credentials were refused. */
+/** Beginning of an account's reason for refused credentials. */
 export const CREDENTIALS_REFUSED = 'the service refuses the credentials'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'

@@ -6,23 +6,22 @@ import { timeFromMs } from '../model/time.ts'
 import { claimSweep, endSweep, sweepStep } from '../store/reads/account-reads.ts'
 import { claimedReads, claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
 import { rank } from '../store/reads/reads.ts'
+import { shortenWaits } from '../store/reads/shorten-waits.ts'
 import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
 import { type ClaimedReadEnd, carryOutRead, READ_LEASE_MS } from './claimed-read.ts'
-import type { PollPolicy } from './intervals.ts'
+import { longestIntervals, type PollPolicy } from './intervals.ts'
 import type { ReadSwitches } from './read-switches.ts'
 import { slotsAt } from './slots.ts'
 
-/** How often due reads are looked for when no signal comes. */
 const TICK_MS = 1_000
-/** A delivery that names no submission wakes the active ones, at most this often (trap 25). */
+/** A delivery without a submission requests reads of active ones, at most this often (trap 25). */
 const SWEEP_EVERY_MS = 300_000
 const SWEEP_ACTIVE_MS = 30 * 86_400_000
-/** Submissions in one step of a sweep. The pause between steps leaves the database and the event loop to others. */
 const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
-/** Which of the claimed reads get a slot first: the one failing and the one background read that are never starved, then woken ones. */
+/** Order of claimed reads: one failing and one background read that must not starve, then requested ones. */
 const priorities = { kept: 2, woken: 1, scheduled: 0 }
 type Priority = keyof typeof priorities
 
@@ -33,9 +32,8 @@ export interface AccountPollerOptions extends GateOptions {
 }
 
 /**
- * Carries out the due reads of one account: woken reads first, then scheduled ones. Failing reads get at most a quarter of the slots, so
- * that a hanging feed never delays one that works. Reads beside the requirements view have one slot at least, of more than two, so that
- * feeds that are always due never starve them. While the account is stopped nothing is read.
+ * Carries out the due reads of one account, requested ones first. Failing reads get at most a quarter of the slots, so that they don't
+ * delay others. Of three or more slots, detail reads get at least one, so that busy feeds don't starve them. A stopped account is not read.
  */
 export class AccountPoller implements Service {
   readonly name: string
@@ -56,16 +54,22 @@ export class AccountPoller implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#failure = undefined
+    let shortening: Promise<void> | null = null
     try {
-      await releaseLeft(this.#o.db, claimedReads, { account: this.#o.account })
+      const { db, account, policy } = this.#o
+      await releaseLeft(db, claimedReads, { account, id: '' })
+      shortening = shortenWaits(db, account, longestIntervals(policy), signal).catch((error: unknown) => {
+        this.#failure = error
+      })
       while (!signal.aborted && this.#failure === undefined) await this.#look(signal)
     } catch (error) {
       // Stopping the poller aborts the gate's requests.
       if (!signal.aborted) this.#failure = error
     } finally {
-      // Reads in flight are settled. A sweep ends with its current step and is repeated later.
+      // Settles reads in flight. A sweep ends with its current step and is repeated later.
       await this.#queue.onIdle()
       await this.#sweeping
+      await shortening
     }
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -73,19 +77,19 @@ export class AccountPoller implements Service {
   async #look(signal: AbortSignal): Promise<void> {
     const { db, client, clock } = this.#o
     const deadMs = client.waitMs()
-    // While the service is down, or asked for a pause, nothing is claimed: every claimed read would only fail, and so would the gate's checks.
+    // Claims nothing during an outage or pause, when reads and checks would only fail.
     if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)
     // `account resume` takes effect at the next tick.
     if (await this.#gate.isClosed(signal)) return db.signals.wait('reads', TICK_MS, signal)
     this.#sweeping ??= this.#sweep(signal)
     await this.#start(signal)
-    // Every read that ends signals too, since its slot is free.
+    // Every ended read signals its free slot.
     await db.signals.wait('reads', TICK_MS, signal)
   }
 
   /**
-   * Claims reads and starts them. Scheduled ones are claimed several at a time, ahead of the slots that they wait for: a claim for each freed
-   * slot would leave the slots empty meanwhile. Woken reads overtake them. One slot is kept for failing reads, so that they are never starved.
+   * Claims and starts reads. Claims scheduled ones in batches ahead of free slots, so that slots don't stay empty during claims. Requested
+   * reads overtake them.
    */
   async #start(signal: AbortSignal): Promise<void> {
     const { client, concurrency } = this.#o
@@ -93,7 +97,6 @@ export class AccountPoller implements Service {
     const slots = Math.min(concurrency, most)
     this.#queue.concurrency = slots
     const failingSlots = Math.max(1, Math.floor(slots / 4))
-    /** How many more may be claimed beside those that come before them. */
     const room = (priority: Priority) => most - this.#queue.pending - this.#waiting(priority)
     if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, room('kept')), signal, 'kept')
     if (this.#background === 0 && slots > 2) await this.#claim(rank.background, Math.min(1, room('kept')), signal, 'kept')
@@ -104,7 +107,6 @@ export class AccountPoller implements Service {
     await this.#claim(rank.failing, Math.min(failingSlots - this.#failing, room('scheduled')), signal)
   }
 
-  /** Claimed reads that wait for a slot and come before, or with, those of a priority. */
   #waiting(least: Priority): number {
     const before = Object.values(priorities).filter((priority) => priority >= priorities[least])
     return before.reduce((sum, priority) => sum + this.#queue.sizeBy({ priority }), 0)
@@ -152,13 +154,12 @@ export class AccountPoller implements Service {
     if (end === 'declined') await this.#o.switches.noteDeclined(read, submissionId, lastReadAt !== null)
   }
 
-  /** Whether the service went down, or refused reads of this kind, while this one waited for a slot: it would only fail. */
+  /** Whether the read would only fail, because the service went down or refused this kind during its wait. */
   #isPointless({ read }: ReadClaim): boolean {
     const { client, switches } = this.#o
     return client.waitMs() > 0 || switches.off.includes(read)
   }
 
-  /** Sweeps if a sweep was requested, beside the reads. Never rejects. */
   async #sweep(signal: AbortSignal): Promise<void> {
     try {
       await this.#sweepIfRequested(signal)

@@ -6,65 +6,65 @@ import type { Fact, StateFact } from '../model/facts.ts'
 import { isDetail, isFeed, NOT_FOUND_TO_CONFIRM, type OwnStateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
+import { type FeedPage, type FeedRead, type FeedReadEnd, readFeedPages } from '../read/feed-pages.ts'
 import { readState } from '../read/state.ts'
-import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
 import type { ServiceParts, Tx } from '../store/engine/db.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
-import { noteUnreadable, type Unreadable } from '../store/mirror/evidence.ts'
+import { noteUnreadable, type Unreadable } from '../store/mirror/conflicts.ts'
 import { type ReadClaim, type ReadSettlement, recordPage, refuseCursor, settleRead } from '../store/reads/claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads/reads.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, isForbidden, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
 import { afterDeclined } from './declined.ts'
-import { type PollPolicy, pollIntervalMs, readIntervalMs, replayIntervalMs } from './intervals.ts'
+import { fullReadIntervalMs, type PollPolicy, pollIntervalMs, readIntervalMs } from './intervals.ts'
 
-/** Lease on a read, renewed by each page. Longer than one page's requests can take. */
+/** Lease of a read, renewed by each page. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
 const FAILURE_BASE_MS = 1_000
-/** After this many failures in a row, or a failure that took this long, a read no longer competes with reads that work. */
+/** After this many failures in a row, or a slow one, a read doesn't compete with others. */
 const FAILURES_TO_RANK = 3
 const SLOW_FAILURE_MS = 4_000
 const FAILURE_CAP_MS = 900_000
-/** Backoff when the cursor does not move on an empty page (trap 2). */
+/** Backoff for a repeated cursor on an empty page (trap 2). */
 const STALL_BASE_MS = 1_000
 const STALL_CAP_MS = 30_000
-/** The same after hundreds of pages that held nothing; up to the longest time between polls. */
+/** Backoff after hundreds of empty pages; up to the longest poll interval. */
 const COSTLY_STALL_BASE_MS = 60_000
-/** The waits between 404s, before a submission counts as gone and after (trap 48). */
+/** Waits between 404s, before and after a submission counts as gone (trap 48). */
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000] as const
 export interface ClaimedReadOptions extends ServiceParts {
   readonly client: UpstreamClient
   readonly policy: PollPolicy
-  /** The `cause` of the changes that the read makes. */
+  /** `cause` of the resulting changes. */
   readonly cause: Cause
 }
 
-/** How a read ended. `gone`: 404 · `refused`: the credentials were · `declined`: a read beside the requirements view, by 403 or 404 · `lost`: the lease. */
+/** The end of a read. `gone`: 404 · `refused`: bad credentials · `declined`: a detail read got 403 or 404 · `lost`: the lease. */
 export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed' | 'lost'
 
 /**
- * Carries out one claimed read, applies the result, and schedules the next one. Errors of the service, and data that cannot be applied, are
- * settled as failures of this read.
- * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
+ * Carries out one claimed read, applies the result, and schedules the next one. Errors of the service, and data that can't be applied, are
+ * settled as failures.
+ * @throws LeaseLostError if another process has the read; database errors; the reason of `signal` when it aborts.
  */
 export async function carryOutRead(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
   const startedAt = o.clock.steady()
   try {
     const end = isFeed(claim.read) ? await readFeed(o, claim, signal) : await readSubmissionState(o, claim, claim.read, signal)
-    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: end })
+    o.observer.count('feed_reads_total', { account: claim.account, read: claim.read, outcome: end })
     return end
   } catch (error) {
     const kind = upstreamClass(error)
     const isOfDatabase = kind === null && (error instanceof TransientError || error instanceof FatalError)
     if (isOfDatabase || error instanceof LeaseLostError || signal.aborted) throw error
-    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: kind ?? 'broken' })
+    o.observer.count('feed_reads_total', { account: claim.account, read: claim.read, outcome: kind ?? 'broken' })
     return await settleFailure(o, claim, error, o.clock.steady() - startedAt)
   }
 }
 
 async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read' | 'stalled'> {
   try {
-    return await walk(o, claim, signal, claim.replayDue ? null : claim.cursor)
+    return await walk(o, claim, signal, claim.fullReadDue ? null : claim.cursor)
   } catch (error) {
     const refused = error instanceof UpstreamPermanentError && error.rejectedWithCursor
     if (!refused || claim.cursor === null) throw error
@@ -73,9 +73,9 @@ async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSi
 }
 
 /**
- * @param refusal why the service refused the cursor. The spec does not say how it refuses one, so any refusal of a request with a cursor
- * counts. If the feed can be read from the beginning, the stored cursor is replaced (trap 17). In a full re-read the refused cursor is the
- * re-read's own, and the stored one stays (invariant 6).
+ * @param refusal why the service refused the cursor: any refusal of a request with a cursor, since the spec doesn't define one. If the feed
+ * can be read from the beginning, the stored cursor is replaced (trap 17), except in a full re-read, whose cursors are its own (invariant
+ * 6).
  */
 async function walk(
   o: ClaimedReadOptions,
@@ -84,21 +84,21 @@ async function walk(
   since: string | null,
   refusal: string | null = null,
 ): Promise<'read' | 'stalled'> {
-  const replacesCursor = refusal !== null && !claim.replayDue
+  const replacesCursor = refusal !== null && !claim.fullReadDue
   const keepsCursor = since === null && claim.cursor !== null && !replacesCursor
-  const walk: Walk = {
+  const walk: FeedRead = {
     account: claim.account,
     submissionId: claim.submissionId,
-    read: claim.read as Walk['read'],
+    read: claim.read as FeedRead['read'],
     since,
     via: 'poll',
     cause: o.cause,
-    fromReplay: since === null,
-    firstWalk: claim.lastReplayAt === null,
+    isFullRead: since === null,
+    firstFeedRead: claim.lastFullReadAt === null,
   }
   let cursor: string | undefined
   let isFirst = true
-  const commit = async (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
+  const commit = async (page: FeedPage, end: FeedReadEnd | null): Promise<Applied> => {
     if (page.nextCursor !== null && !keepsCursor) cursor = page.nextCursor
     const refused = isFirst ? refusal : null
     isFirst = false
@@ -109,42 +109,42 @@ async function walk(
       await keepUnreadable(o, transaction.tx, claim, page.unreadable)
       const mark = cursor === undefined ? {} : { cursor }
       if (end === null) await recordPage(transaction.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
-      else await settleRead(transaction.tx, claim, { ...afterWalk(o, claim, walk, end, applied.inserted), ...mark })
+      else await settleRead(transaction.tx, claim, { ...afterFeedRead(o, claim, walk, end, applied.inserted), ...mark })
       return applied
     })
   }
-  const end = await walkFeed(o.client, walk, commit, signal)
+  const end = await readFeedPages(o.client, walk, commit, signal)
   report(o, claim, walk, end)
   return end.stall === null ? 'read' : 'stalled'
 }
 
-function afterWalk(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, lastInserted: number): ReadSettlement {
+function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, end: FeedReadEnd, lastInserted: number): ReadSettlement {
   const changed = end.inserted + lastInserted > 0
   const base = { failures: 0, notFound: 0, error: null, changed, complete: end.stall === null }
   if (end.stall !== null) {
-    const stalledWalks = claim.stalledWalks + 1
+    const stalledFeedReads = claim.stalledFeedReads + 1
     const [baseMs, capMs] = end.stall.isCostly ? [COSTLY_STALL_BASE_MS, o.policy.poll.maxMs] : [STALL_BASE_MS, STALL_CAP_MS]
-    const dueInMs = doublingMs(Math.min(stalledWalks - 1, 10), baseMs, capMs)
+    const dueInMs = doublingMs(Math.min(stalledFeedReads - 1, 10), baseMs, capMs)
     const error = end.stall.reason
-    return { ...base, ...replayDeferral(claim, stalledWalks), rank: rank.failing, dueInMs, stalledWalks, error }
+    return { ...base, ...fullReadDeferral(claim, stalledFeedReads), rank: rank.failing, dueInMs, stalledFeedReads, error }
   }
   const activeAt = activityOf(o, claim, end, changed)
   const quietMs = o.clock.now() - msFromTime(activeAt)
-  const settled = { ...base, stalledWalks: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
-  if (walk.fromReplay) return { ...settled, replayDueInMs: replayIntervalMs(o.policy, quietMs, o.clock) }
-  // The first walk was interrupted and continued from its cursor. Only a whole replay proves what lies before it.
-  if (walk.firstWalk) {
-    const requestReplayInMs = Math.min(REPLAY_COALESCE_MS, replayIntervalMs(o.policy, quietMs, o.clock))
-    return { ...settled, dueInMs: Math.min(settled.dueInMs, requestReplayInMs), requestReplayInMs }
+  const settled = { ...base, stalledFeedReads: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
+  if (walk.isFullRead) return { ...settled, fullReadDueInMs: fullReadIntervalMs(o.policy, quietMs, o.clock) }
+  // The first feed read was interrupted. Only a full re-read confirms what precedes its cursor.
+  if (walk.firstFeedRead) {
+    const requestFullReadInMs = Math.min(REPLAY_COALESCE_MS, fullReadIntervalMs(o.policy, quietMs, o.clock))
+    return { ...settled, dueInMs: Math.min(settled.dueInMs, requestFullReadInMs), requestFullReadInMs }
   }
   return settled
 }
 
-/** When the submission last moved: now if the walk brought something new; for the history of a first walk, the time of its newest item. */
-function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: WalkEnd, changed: boolean): TimeText {
+/** Time of the last activity: now if there are new records; for the history of a first feed read, the newest item's time. */
+function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: FeedReadEnd, changed: boolean): TimeText {
   const now = timeFromMs(o.clock.now())
   if (!changed) return claim.activeAt ?? now
-  if (claim.lastReplayAt !== null || end.newestAt === null) return now
+  if (claim.lastFullReadAt !== null || end.newestAt === null) return now
   return end.newestAt < now ? end.newestAt : now
 }
 
@@ -166,7 +166,7 @@ async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read
       dueInMs: readIntervalMs(o.policy, read, quietMs, o.clock),
       failures: 0,
       notFound: 0,
-      stalledWalks: 0,
+      stalledFeedReads: 0,
       error: null,
       complete: true,
       changed,
@@ -181,13 +181,13 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   const kind = upstreamClass(error)
   const kept = {
     notFound: claim.notFound,
-    stalledWalks: claim.stalledWalks,
+    stalledFeedReads: claim.stalledFeedReads,
     complete: false,
     changed: false,
     error: messageOf(error).slice(0, 500),
   }
   if (error instanceof AuthRefusedError) {
-    // Not the read's fault: it stays due, and the account gets suspended.
+    // Not the read's fault: it stays due, and the account is suspended.
     const ranked = isDetail(claim.read) ? rank.background : rank.routine
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'
@@ -204,9 +204,9 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   const failures = countedOnce(o, claim.failures)
   const dueInMs = Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
-  // A throttled read keeps its rank, since that is not its fault. It still waits longer each time, because each time lowers everyone's rate.
+  // A throttled read keeps its rank, but waits longer each time, since each one lowers the account's rate.
   const ranked = isDetail(claim.read) ? rank.background : kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
-  const settled = { ...kept, ...replayDeferral(claim, failures), rank: ranked, dueInMs, failures }
+  const settled = { ...kept, ...fullReadDeferral(claim, failures), rank: ranked, dueInMs, failures }
   await o.db.write('read-failed', (tx) => settleRead(tx, claim, settled))
   if (kind === 'throttled' && failures < FAILURES_TO_RANK) return 'failed'
   const level = kind === 'rejected' || kind === null ? 'error' : 'warn'
@@ -217,22 +217,22 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   return kind === 'auth' && !isDetail(claim.read) ? 'refused' : 'failed'
 }
 
-/** Defers a replay that keeps failing, perhaps at one page of old history, so that news after the cursor is read meanwhile. */
-function replayDeferral(claim: ReadClaim, failures: number): Pick<ReadSettlement, 'replayNotBeforeMs'> {
-  const keepsOut = claim.replayDue && claim.cursor !== null && failures >= FAILURES_TO_RANK
-  return keepsOut ? { replayNotBeforeMs: FAILURE_CAP_MS } : {}
+/** Defers a full re-read that keeps failing, so that new records after the cursor are read. */
+function fullReadDeferral(claim: ReadClaim, failures: number): Pick<ReadSettlement, 'fullReadNotBeforeMs'> {
+  const keepsOut = claim.fullReadDue && claim.cursor !== null && failures >= FAILURES_TO_RANK
+  return keepsOut ? { fullReadNotBeforeMs: FAILURE_CAP_MS } : {}
 }
 
-/** Reads requested by a command neither lengthen the backoff of scheduled reads nor confirm a 404. */
+/** Commands neither extend the backoff of scheduled reads nor confirm a 404. */
 function countedOnce({ cause }: ClaimedReadOptions, before: number): number {
   return cause === 'command' ? Math.max(1, before) : before + 1
 }
 
-/** Settles a 404. A submission counts as gone only after several; its rows stay, and it is still read, slowly (trap 48). */
+/** Settles a 404. A submission counts as gone only after several; it keeps its rows and is read rarely (trap 48). */
 async function settleMiss(
   o: ClaimedReadOptions,
   claim: ReadClaim,
-  kept: Pick<ReadSettlement, 'stalledWalks' | 'complete' | 'changed' | 'error'>,
+  kept: Pick<ReadSettlement, 'stalledFeedReads' | 'complete' | 'changed' | 'error'>,
 ): Promise<void> {
   const notFound = countedOnce(o, claim.notFound)
   const confirmed = notFound >= NOT_FOUND_TO_CONFIRM
@@ -247,11 +247,10 @@ async function settleMiss(
       failures: 0,
     })
   })
-  const what = confirmed ? 'marked unreachable; its rows stay in the mirror' : `asked again in ${dueInMs / 1000} s before it counts as gone`
+  const what = confirmed ? 'marked unreachable; its rows stay in the mirror' : `retrying in ${dueInMs / 1000} s before it counts as gone`
   o.log.warn({ ...place(claim), notFound }, `${claim.read} of submission ${claim.submissionId} not found (${notFound} in a row): ${what}`)
 }
 
-/** A read that succeeds after a 404 shows that the submission is reachable again. */
 function reachableAgain(o: ClaimedReadOptions, claim: ReadClaim): Fact[] {
   return claim.notFound === 0 ? [] : [reach(o, claim, null)]
 }
@@ -265,21 +264,20 @@ function reportRefusedCursor(o: ClaimedReadOptions, claim: ReadClaim, refusal: s
   o.log.warn(place(claim), `the service refused the ${claim.read} cursor (${refusal}); the feed is read from the beginning`)
 }
 
-function report(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): void {
+function report(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, end: FeedReadEnd): void {
   const labels = { account: claim.account, read: claim.read }
-  if (walk.fromReplay && end.stall === null) o.observer.count('replays_total', labels)
+  if (walk.isFullRead && end.stall === null) o.observer.count('full_reads_total', labels)
   if (end.stall !== null) {
     o.observer.count('stalled_cursors_total', labels)
     o.log.error(place(claim), `${end.stall.reason}; the ${claim.read} feed is read again with backoff`)
   }
   const level = end.inserted > 0 ? 'info' : 'debug'
   o.log[level](
-    { ...place(claim), pages: end.pages, inserted: end.inserted, replay: walk.fromReplay },
-    `${claim.read} walked: ${end.inserted} new records in ${end.pages} pages`,
+    { ...place(claim), pages: end.pages, inserted: end.inserted, replay: walk.isFullRead },
+    `read the ${claim.read} feed: ${end.inserted} new records in ${end.pages} pages`,
   )
 }
 
-/** Keeps items that could not be understood, and logs how many of them are new. */
 async function keepUnreadable(o: ClaimedReadOptions, tx: Tx, claim: ReadClaim, items: readonly Unreadable[]): Promise<void> {
   if (items.length === 0) return
   const kept = await noteUnreadable(tx, items, timeFromMs(o.clock.now()))
@@ -288,7 +286,7 @@ async function keepUnreadable(o: ClaimedReadOptions, tx: Tx, claim: ReadClaim, i
     o.observer.count('unreadable_items_total', { account: claim.account, read: claim.read }, kept)
     o.log.error(
       { ...place(claim), items: kept },
-      `${kept} items of ${claim.read} could not be understood; they are kept in sync_unreadable, and other items are mirrored`,
+      `stored ${kept} malformed items of ${claim.read} in sync_unreadable; other items are mirrored`,
     )
   })
 }

@@ -18,63 +18,56 @@ import {
   type PathEnd,
   releasePath,
   settlePath,
+  shortenPathWaits,
 } from '../store/reads/path-reads.ts'
 import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
 
-/** Wait before looking for due probes again. Probing has the lowest priority, so nothing signals it. */
 const TICK_MS = 2_000
 const LEASE_MS = 300_000
-/** How long a checked identity is trusted before the next probe checks it again. */
 const IDENTITY_MS = 600_000
 const SUBMISSION_KEY = 'submission_id'
-/** Submissions or paths in one transaction. */
 const STEP = 200
 const PAUSE_MS = 10
-/** New submissions taken from one answer; the next answer brings more. A list of something else may use the same key. */
+/** Limit of new submissions per answer. A list of something else may use the same key. */
 const MAX_NEW = 10_000
-/** Paths that one template may expand to. */
 const MAX_PATHS = 10_000
-/** Characters kept of the last answer: of a plain path, and of each path expanded from a template. */
 const KEPT_CHARS = { plain: 1024 * 1024, expanded: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000
-/** An expanded path that keeps being refused is probed less often, at most this many times `every` apart. */
-export const LONGEST_PROBE_FACTOR = 32
-/** Transient failures in a row before one is logged. */
+/** Limit of the growing interval of a refused expanded path, times `every`. */
+const LONGEST_PROBE_FACTOR = 32
 const FAILURES_TO_LOG = 3
-/** Ticks, about a minute, without a known identity before that is logged. */
+/** Ticks (about a minute) without a known identity before that is logged. */
 const UNIDENTIFIED_TICKS_TO_LOG = 30
 
 export interface DiscoveryOptions extends GateOptions {
-  /** Paths from the settings. A key in braces stands for the ids that other answers hold under that key. */
+  /** Paths from the settings. A key in braces is replaced with ids that other answers contain under that key. */
   readonly paths: readonly string[]
-  /** By path: the field of a listed item that holds the id of a submission. */
+  /** By path: the field with a submission's id in a listed item. */
   readonly idFields?: Readonly<Record<string, string>>
   readonly everyMs: number
-  /** New submissions taken from one answer; 10,000 when left out. */
+  /** Limit of new submissions per answer; default: 10,000. */
   readonly maxNew?: number | undefined
 }
 
-/** What was tracked from an answer. */
 interface Tracked {
   readonly found: number
-  /** Whether more new submissions wait for the next answer. */
+  /** Whether more new submissions remain. */
   readonly limited: boolean
 }
 
 /**
- * Discovers submissions by probing paths from the settings, since the spec has no list of submissions. Tracks every uuid under a key
- * `submission_id` in an answer, and every id of a listed item in the field that `id_fields` names for the path. Nothing else is assumed
- * about an answer, and only one page of each path is read. A failing probe never affects the account.
+ * Discovers submissions by probing paths from the settings, since the spec has no list of them. Tracks every UUID under a key
+ * `submission_id`, and ids in the field that `id_fields` names. Reads one page of each path. A failing probe never affects the account.
  */
 export class Discovery extends DueLoop<PathClaim> {
   readonly #o: DiscoveryOptions
   #identifiedAt = Number.NEGATIVE_INFINITY
   #pausedUntil = Number.NEGATIVE_INFINITY
   #unidentifiedTicks = 0
-  /** When a failure of each template was last logged. */
+  /** When each template's failure was last logged. */
   readonly #loggedAt = new Map<string, number>()
 
   constructor(options: DiscoveryOptions) {
@@ -86,10 +79,13 @@ export class Discovery extends DueLoop<PathClaim> {
   }
 
   protected override async begin(): Promise<void> {
-    const { account, db, paths } = this.#o
+    const { account, db, paths, everyMs } = this.#o
     const plain = paths.filter((path) => keyIn(path) === null).map((path) => probeOf(path, path))
     await releaseLeft(db, claimedPaths, { account })
-    await db.write('path-add', (tx) => addPaths(tx, account, plain))
+    await db.write('path-add', async (tx) => {
+      await addPaths(tx, account, plain)
+      await shortenPathWaits(tx, account, paths, everyMs)
+    })
   }
 
   protected override async claim(signal: AbortSignal): Promise<readonly PathClaim[]> {
@@ -118,8 +114,8 @@ export class Discovery extends DueLoop<PathClaim> {
   }
 
   /**
-   * Whether the account is active and its credentials still belong to the pinned brokerage: submissions of another brokerage must never be
-   * tracked. If they do not, the account's poller is about to stop it.
+   * Whether the account is active and belongs to the pinned brokerage: another brokerage's submissions must not be tracked. Otherwise the
+   * poller stops it.
    */
   async #isIdentified(signal: AbortSignal): Promise<boolean> {
     const { account, db, client, clock, log } = this.#o
@@ -150,7 +146,6 @@ export class Discovery extends DueLoop<PathClaim> {
     return true
   }
 
-  /** @returns null when the account is refused, not the path. Its poller handles that. */
   async #probe(claim: PathClaim, signal: AbortSignal): Promise<PathEnd | null> {
     try {
       return await this.#trackAnswer(claim, await this.#o.client.probe(claim.path, signal), signal)
@@ -161,7 +156,6 @@ export class Discovery extends DueLoop<PathClaim> {
     }
   }
 
-  /** Tracks the submissions in an answer, and adds the paths that its ids expand templates to. */
   async #trackAnswer(claim: PathClaim, answer: ProbeAnswer, signal: AbortSignal): Promise<PathEnd> {
     const { account, log, observer, everyMs, paths, idFields = {} } = this.#o
     const templates = paths.flatMap((template) => ({ template, key: keyIn(template) ?? '' })).filter(({ key }) => key !== '')
@@ -185,7 +179,6 @@ export class Discovery extends DueLoop<PathClaim> {
     return { outcome: limited ? 'limited' : 'ok', error: null, failures: 0, dueInMs: everyMs, answer: kept }
   }
 
-  /** Tracks the unknown ones among the submissions, up to the limit for one answer. */
   async #track(claim: PathClaim, submissionIds: readonly string[], signal: AbortSignal): Promise<Tracked> {
     const { account, clock, db, observer, maxNew = MAX_NEW } = this.#o
     let found = 0
@@ -198,8 +191,8 @@ export class Discovery extends DueLoop<PathClaim> {
       const fresh = ids.filter((id) => !known.has(`${account} ${id}`))
       const facts = fresh
         .slice(0, maxNew - found)
-        .map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'poll', reads: [], trackedVia }))
-      // Only new submissions change here, so each change is one of them.
+        .map((submissionId): Fact => ({ kind: 'request', account, submissionId, cause: 'poll', reads: [], trackedVia }))
+      // Each change is a new submission.
       if (facts.length > 0)
         found += (await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(facts))).changes
       if (facts.length < fresh.length) return { found, limited: true }
@@ -209,7 +202,6 @@ export class Discovery extends DueLoop<PathClaim> {
     return { found, limited: false }
   }
 
-  /** Notes bind requests, policies, insureds and documents that the answer names, of submissions that are tracked or of none. */
   async #nameIds(claim: PathClaim, answer: unknown, signal: AbortSignal): Promise<void> {
     const { account, clock, db, observer } = this.#o
     for (const ids of steps(knownIdsIn(answer, ''))) {
@@ -254,7 +246,7 @@ export class Discovery extends DueLoop<PathClaim> {
     const { clock, everyMs } = this.#o
     const failures = claim.failures + 1
     const isTransient = error instanceof UpstreamTransientError
-    // When throttled, all probing pauses, since it has the lowest priority.
+    // Throttling pauses all probes, which have the lowest priority.
     if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, retryAfterOf(error))
     const isExpanded = claim.path !== claim.name
     const refusedMs = isExpanded ? doublingMs(failures, everyMs, everyMs * LONGEST_PROBE_FACTOR) : everyMs
@@ -263,7 +255,6 @@ export class Discovery extends DueLoop<PathClaim> {
     return { outcome: kind, error: messageOf(error), failures, dueInMs }
   }
 
-  /** Logs when a path begins to fail; for all paths of a template at most once per round. */
   #logFailure(claim: PathClaim, reason: string, logAt: number, failures: number): void {
     const { account, clock, everyMs, log } = this.#o
     if (failures !== logAt || clock.steady() < (this.#loggedAt.get(claim.name) ?? Number.NEGATIVE_INFINITY) + everyMs) return
@@ -276,7 +267,6 @@ export class Discovery extends DueLoop<PathClaim> {
   }
 }
 
-/** The key in braces of a path, if it has one. */
 function keyIn(path: string): string | null {
   return /\{(\w+)\}/.exec(path)?.[1] ?? null
 }

@@ -18,26 +18,24 @@ import {
   type PathClaim,
   releasePath,
   settlePath,
+  shortenPathWaits,
 } from '../store/reads/path-reads.ts'
 import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import type { ProbeAnswer } from '../upstream/answer-bodies.ts'
 import { AuthRefusedError, TokenNotTakenError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
 import type { GateOptions } from './account-gate.ts'
 
-/** Wait before looking for due reads again. They have the lowest priority, so nothing signals them. */
 const TICK_MS = 2_000
-/** How often submissions that became known are looked for. */
 const SCHEDULE_EVERY_MS = 60_000
 const STEP = 300
 const PAUSE_MS = 20
 const RETRY_BASE_MS = 60_000
-/** Ids taken from one answer. */
 const MAX_IDS = 1_000
 
-/** A path that the operator names. */
+/** A configured path. */
 export interface ExtraRead {
   readonly name: string
-  /** Below the base URL; `{submission_id}` stands for each submission. */
+  /** Below the base URL; `{submission_id}` is replaced with each submission. */
   readonly path: string
   readonly everyMs: number
 }
@@ -47,16 +45,16 @@ export interface ExtraReadsOptions extends GateOptions {
 }
 
 /**
- * Reads the paths that the settings name, one after another and behind all other reads, and keeps each last answer. Nothing is assumed about
- * an answer but that it is JSON. A failure concerns neither the submission nor the account.
+ * Reads configured paths one after another, with the lowest priority, and stores each last answer, any JSON. A failure affects neither
+ * submission nor account.
  */
 export class ExtraReads extends DueLoop<PathClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
-  /** A read of the lowest priority that was asked to wait lets all of them wait (trap 49). */
+  /** If one is asked to wait, all wait (trap 49). */
   #pausedUntil = Number.NEGATIVE_INFINITY
-  /** Names whose failure was told since they last succeeded. */
-  readonly #told = new Set<string>()
+  /** Names with a logged failure since their last success. */
+  readonly #logged = new Set<string>()
 
   constructor(options: ExtraReadsOptions) {
     super(`extra reads of ${options.account}`, options.log)
@@ -66,7 +64,10 @@ export class ExtraReads extends DueLoop<PathClaim> {
   protected override async begin(): Promise<void> {
     const { db, account, reads } = this.#o
     await releaseLeft(db, claimedPaths, { account })
-    await db.write('path-add', (tx) => addPaths(tx, account, extraReadsOf(namesOf(reads, false), [''])))
+    await db.write('path-add', async (tx) => {
+      await addPaths(tx, account, extraReadsOf(namesOf(reads, false), ['']))
+      for (const { name, everyMs } of reads) await shortenPathWaits(tx, account, [name], everyMs)
+    })
   }
 
   protected override async claim(signal: AbortSignal): Promise<readonly PathClaim[]> {
@@ -89,7 +90,7 @@ export class ExtraReads extends DueLoop<PathClaim> {
   protected override async carryOut(claim: PathClaim, signal: AbortSignal): Promise<void> {
     const failure = await carryOutExtraRead(this.#o, claim, 'poll', signal)
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#o.clock.steady() + (failure?.pauseMs ?? 0))
-    this.#tell(claim, failure?.reason ?? null)
+    this.#logFailure(claim, failure?.reason ?? null)
   }
 
   protected override async release(claim: PathClaim): Promise<void> {
@@ -100,15 +101,15 @@ export class ExtraReads extends DueLoop<PathClaim> {
     await this.#o.clock.sleep(TICK_MS, signal)
   }
 
-  #tell({ name }: PathClaim, error: string | null): void {
+  #logFailure({ name }: PathClaim, error: string | null): void {
     const { account, log } = this.#o
-    if (error === null) this.#told.delete(name)
-    else if (!this.#told.has(name)) {
-      this.#told.add(name)
+    if (error === null) this.#logged.delete(name)
+    else if (!this.#logged.has(name)) {
+      this.#logged.add(name)
       log.warn(
         { account, name },
         `the extra read ${name} of account ${account} fails (${error}) and is tried again; nothing else is affected. Ask the service for the right path, or ` +
-          'take it out of accounts[].extra_reads',
+          'remove it from accounts[].extra_reads',
       )
     }
   }
@@ -121,8 +122,8 @@ export interface ExtraReadFailure {
 
 /**
  * Carries out one claimed extra read and schedules the next one.
- * @returns why it failed, and for how long the service asked to be left alone; null when it did not.
- * @throws LeaseLostError when another process holds the read; errors of the database; the reason of `signal` when it aborts.
+ * @returns why it failed, and how long the service asked to pause; null on success.
+ * @throws LeaseLostError if another process has the read; database errors; the reason of `signal` when it aborts.
  */
 export async function carryOutExtraRead(
   o: ExtraReadsOptions,
@@ -134,12 +135,12 @@ export async function carryOutExtraRead(
   try {
     const answer = await client.probe(pathOf(o, claim), signal)
     await keep(o, claim, cause, answer)
-    observer.count('walks_total', { account, read: 'extra', outcome: 'read' })
+    observer.count('feed_reads_total', { account, read: 'extra', outcome: 'read' })
     return null
   } catch (error) {
     const kind = upstreamClass(error)
     if (kind === null || signal.aborted) throw error
-    observer.count('walks_total', { account, read: 'extra', outcome: kind })
+    observer.count('feed_reads_total', { account, read: 'extra', outcome: kind })
     return { reason: await fail(o, claim, error, kind), pauseMs: retryAfterOf(error) }
   }
 }
@@ -162,11 +163,10 @@ async function keep(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, answer
   })
 }
 
-/** What is refused comes again at its usual time; what failed for a moment sooner. */
 async function fail(o: ExtraReadsOptions, claim: PathClaim, error: unknown, outcome: string): Promise<string> {
   const everyMs = everyOf(o, claim)
   const reason = messageOf(error).slice(0, 500)
-  // The account is refused, not the path. Its poller handles that.
+  // The account is refused, which its poller handles.
   const isOfAccount = error instanceof AuthRefusedError
   const failures = isOfAccount ? claim.failures : claim.failures + 1
   const isTransient = isOfAccount || error instanceof TokenNotTakenError || error instanceof UpstreamTransientError
@@ -184,7 +184,7 @@ function everyOf({ reads }: ExtraReadsOptions, { name }: PathClaim): number {
   return reads.find((read) => read.name === name)?.everyMs ?? RETRY_BASE_MS
 }
 
-/** @param ofSubmissions only those with, or without, a submission in their path. */
+/** @param ofSubmissions only those with (or without) a submission in their path. */
 export function namesOf(reads: readonly ExtraRead[], ofSubmissions?: boolean): string[] {
   return reads
     .filter(({ path }) => ofSubmissions === undefined || path.includes('{submission_id}') === ofSubmissions)

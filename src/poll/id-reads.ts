@@ -1,17 +1,18 @@
 import { DueLoop } from '../base/due-loop.ts'
+import type { IdRead } from '../model/reads.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { isAccountOpen } from '../store/reads/accounts.ts'
-import { claimedIds, claimIds, type IdClaim, isIdDue, releaseId } from '../store/reads/known-ids.ts'
+import { claimedReads, claimReads, type IdClaim, isReadDue, releaseRead } from '../store/reads/claims.ts'
+import { rank } from '../store/reads/reads.ts'
 import { releaseLeft } from '../store/upkeep/dead-processes.ts'
 import { carryOutIdRead, type IdReadOptions } from './id-read.ts'
 import type { ReadSwitches } from './read-switches.ts'
 
-/** How often due ids are looked for when no signal comes. */
 const TICK_MS = 1_000
-/** Reads in flight, beside those of the account's poller. */
+/** Reads in flight, in addition to the poller's. */
 const AT_ONCE = 4
 
-/** 404s of something never read, from an hour on, after which the next one may be about the path. */
+/** 404s of a never-read id, after which the path may be wrong. */
 const LATE_NOT_FOUND = 3
 
 export interface IdReadsOptions extends IdReadOptions {
@@ -20,8 +21,7 @@ export interface IdReadsOptions extends IdReadOptions {
 }
 
 /**
- * Reads what has an id of its own, once for each id that is known (`known_ids`): bind requests, policies, insureds. While the account is
- * stopped, or its brokerage was not checked yet, nothing is read.
+ * Reads bind requests, policies and insureds by id (`known_ids`). Reads nothing while the account is stopped or its brokerage is unchecked.
  */
 export class IdReads extends DueLoop<IdClaim> {
   readonly #o: IdReadsOptions
@@ -33,32 +33,34 @@ export class IdReads extends DueLoop<IdClaim> {
 
   protected override async begin(): Promise<void> {
     const { db, account } = this.#o
-    await releaseLeft(db, claimedIds, { account })
+    await releaseLeft(db, claimedReads, { account, submission_id: '' })
   }
 
   protected override async claim(): Promise<readonly IdClaim[]> {
     const { db, account, client, switches } = this.#o
-    if (client.waitMs() > 0 || !(await isIdDue(db.read, account, switches.off)) || !(await isAccountOpen(db.read, account))) return []
-    return await claimIds(db, { account, limit: AT_ONCE, leaseMs: LONGEST_LEASE_MS, without: switches.off })
+    const query = { account, rank: rank.byId, without: switches.off, limit: AT_ONCE, leaseMs: LONGEST_LEASE_MS }
+    if (client.waitMs() > 0 || !(await isReadDue(db.read, query)) || !(await isAccountOpen(db.read, account))) return []
+    return await claimReads<IdRead>(db, query)
   }
 
   protected override async carryOut(claim: IdClaim, signal: AbortSignal): Promise<void> {
     const { switches } = this.#o
-    const { kind, submissionId, wasRead, notFound } = claim
+    const { read, namedFor, lastReadAt, notFound } = claim
+    const wasRead = lastReadAt !== null
     const end = await carryOutIdRead(this.#o, claim, 'poll', signal)
-    if (end === 'read') await switches.noteRead(kind)
-    // An early 404 is normal: what it names may not be there yet (trap 79).
+    if (end === 'read') await switches.noteRead(read)
+    // A 404 is normal for a new id (trap 79).
     const isLate = wasRead || notFound >= LATE_NOT_FOUND
-    if (end === 'declined' || (end === 'gone' && isLate)) await switches.noteDeclined(kind, submissionId, wasRead)
+    if (end === 'declined' || (end === 'gone' && isLate)) await switches.noteDeclined(read, namedFor ?? '', wasRead)
   }
 
   protected override async release(claim: IdClaim): Promise<void> {
-    await releaseId(this.#o.db, claim)
+    await releaseRead(this.#o.db, claim)
   }
 
   protected override async rest(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#o
-    // A read that is learned of signals too.
+    // New ids signal too.
     await db.signals.wait('reads', TICK_MS, signal)
     await clock.sleep(0, signal)
   }

@@ -1,24 +1,23 @@
 import type { Clock } from '../base/clock.ts'
 import { type ReadKind, readKinds } from '../model/reads.ts'
 
-/** Answers older than this do not count. */
+/** Older answers don't count. */
 export const WAVE_WINDOW_MS = 600_000
-/** Missing submissions that make a wave; in a smaller account all of them, but at least two. */
+/** Missing submissions that form a wave; in a smaller account all, at least two. */
 const WAVE = 5
 const SMALLEST_WAVE = 2
-/** Limit of entries kept in memory, of each kind. */
 const MAX_ENTRIES = 10_000
 
 /**
- * Detects a wave of 404s: a whole account that is answered as if its submissions were another brokerage's. The service answers 404 both
- * then and for a single submission that is gone (trap 48).
+ * Detects a wave of 404s: the service answers as if all submissions were another brokerage's. A single 404 means a gone submission (trap
+ * 48).
  */
 export class NotFoundWave {
   readonly #clock: Clock
   readonly #latest = new Map<string, { gone: boolean; at: number }>()
   /**
-   * Reads of submissions that were missing in an earlier wave. If they are still missing when the account is active again, they are really
-   * gone; counting them would only pause the account once more. Kept in memory: a restart may cost one more pause, nothing else.
+   * Reads missing in an earlier wave. If still missing when the account is active again, they are gone; counting them would only pause the
+   * account again.
    */
   readonly #pastWaves = new Set<string>()
 
@@ -26,7 +25,7 @@ export class NotFoundWave {
     this.#clock = clock
   }
 
-  /** Notes the latest answer for a submission that was read before. A read that was missing in an earlier wave counts again once it succeeds. */
+  /** Records the latest answer for a submission read before. A read of an earlier wave counts again once it succeeds. */
   note(submissionId: string, read: ReadKind, gone: boolean): void {
     this.#latest.delete(submissionId)
     if (!gone) this.#pastWaves.delete(keyOf(submissionId, read))
@@ -40,8 +39,8 @@ export class NotFoundWave {
   }
 
   /**
-   * @param readBefore how many submissions of the account were ever read.
-   * @returns whether the latest answers form a wave: enough submissions are missing, and at least half of those asked about.
+   * @param readBefore number of submissions ever read.
+   * @returns whether enough submissions are missing, and at least half of those asked about.
    */
   isWave(readBefore: number): boolean {
     const needed = Math.max(SMALLEST_WAVE, Math.min(WAVE, readBefore))
@@ -50,7 +49,7 @@ export class NotFoundWave {
     return gone >= needed && gone * 2 >= this.#latest.size
   }
 
-  /** Ends the wave. @returns its missing submissions. */
+  /** Ends the wave. @returns its submissions. */
   take(): string[] {
     const missing = [...this.#latest].filter(([, answer]) => answer.gone).map(([submissionId]) => submissionId)
     this.clear()
@@ -58,7 +57,7 @@ export class NotFoundWave {
     return missing
   }
 
-  /** Adds a submission to the wave that was taken: its read was in flight then. */
+  /** Adds a submission to the last wave, since its read was in flight. */
   join(submissionId: string): void {
     for (const read of readKinds) this.#pastWaves.add(keyOf(submissionId, read))
     for (const oldest of this.#pastWaves) {
@@ -67,12 +66,12 @@ export class NotFoundWave {
     }
   }
 
-  /** Forgets the latest answers, but not the past waves. */
+  /** Forgets the latest answers, but not past waves. */
   clear(): void {
     this.#latest.clear()
   }
 
-  /** Forgets everything, because the wave that was taken did not pause the account. */
+  /** Forgets everything: the wave did not pause the account. */
   reset(): void {
     this.clear()
     this.#pastWaves.clear()

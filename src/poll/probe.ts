@@ -4,15 +4,14 @@ import { sampleReadSubmissions, submissionIdsAfter } from '../store/reads/accoun
 import type { UpstreamClient } from '../upstream/client.ts'
 import { type UpstreamClass, upstreamClass } from '../upstream/http/errors.ts'
 
-/** The outcome of probing a submission. */
 export interface ProbeOutcome {
   readonly kind: UpstreamClass | 'read'
   readonly message: string
 }
 
 /**
- * Reads the state of one submission after another, until one succeeds.
- * @throws an error that does not come from the service, and any error once `signal` is aborted.
+ * Reads submissions one after another until one succeeds.
+ * @throws errors not from the service, and any error once `signal` is aborted.
  */
 export async function probe(client: UpstreamClient, submissionIds: readonly string[], signal: AbortSignal): Promise<ProbeOutcome[]> {
   const answers: ProbeOutcome[] = []
@@ -29,13 +28,13 @@ export async function probe(client: UpstreamClient, submissionIds: readonly stri
   return answers
 }
 
-/** @returns the last refusal when every answer but "not found" was a refusal; else null, since no answer is not a refusal. */
+/** @returns the last refusal if all answers except 404 are refusals; else null. */
 export function refusalIn(answers: readonly ProbeOutcome[]): string | null {
   const found = answers.filter(({ kind }) => kind !== 'gone')
   return found.every(({ kind }) => kind === 'auth') ? (found.at(-1)?.message ?? null) : null
 }
 
-/** Some submissions of the account, the most recently read first. */
+/** Submissions of the account, most recently read first. */
 export async function someSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const read = await sampleReadSubmissions(q, account, limit)
   return [...new Set([...read, ...(await submissionIdsAfter(q, account, '', limit))])].slice(0, limit)

@@ -5,35 +5,33 @@ import { waitForPause } from './account-pauses.ts'
 import { slotsAt } from './slots.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 
-/** Attempts of a failing read, with doubling waits, before it is reported. */
 const MAX_ATTEMPTS = 3
 const RETRY_BASE_MS = 1_000
-/** Wait before claiming again what another process reads. */
 const HELD_MS = 200
 
-/** Why a read failed. `isFinal`: another attempt now would fail as well. */
+/** Why a read failed. `isFinal`: a retry would fail too. */
 export interface Failure {
   readonly reason: string
   readonly isFinal: boolean
 }
 
-/** A read that a command makes now, due or not. */
+/** A read for a command, due or not. */
 export interface WantedRead<Claim> {
   readonly of: Omit<FailedRead, 'reason'>
-  /** @returns null while another process makes the read, and when the read no longer exists. */
+  /** @returns null during another process's read, and if the read no longer exists. */
   claim(): Promise<Claim | null>
-  /** Whether the read still exists: a purge ends it. */
+  /** Whether the read still exists; a purge deletes it. */
   exists(): Promise<boolean>
-  /** Makes the read and settles it. @returns null when it did not fail. */
+  /** Carries out and settles the read. @returns null on success. */
   carryOut(claim: Claim): Promise<Failure | null>
   release(claim: Claim): Promise<unknown>
 }
 
 /**
- * Makes reads now, within the account's rate. One that another process has claimed is awaited and then made, too.
- * @param stopReason why no further read may be made; null as long as they may.
- * @returns the reads that failed.
- * @throws BusyError when the service asks for a long pause; errors of the database, once the other reads in flight have ended.
+ * Carries out reads now, within the account's rate, including those that another process holds.
+ * @param stopReason why no further read is allowed; null: allowed.
+ * @returns the failed reads.
+ * @throws BusyError if the service asks for a long pause; database errors, after the other reads in flight ended.
  */
 export async function readNow<Claim>(
   o: SyncOptions,
@@ -46,7 +44,7 @@ export async function readNow<Claim>(
   const queue = new PQueue({ concurrency: slotsAt(client.rate(), o.concurrency) })
   const over = new AbortController()
   const ending = AbortSignal.any([signal, over.signal])
-  // When one fails, the others finish their current attempt and begin no other.
+  // After one fails, the others finish only their current attempt.
   const fail = (error: unknown) => {
     over.abort()
     throw error

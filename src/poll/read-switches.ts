@@ -13,38 +13,35 @@ import {
   wasEverRead,
 } from '../store/reads/reads-off.ts'
 
-/** Submissions that must be refused in a row. */
+/** Refused submissions in a row that switch a read off. */
 const SEVERAL = 3
-/** How long a refused read stays off before it is tried again. */
 const RETRY_MS = 86_400_000
-/** Pause between two looks at what is off and due. */
 const TICK_MS = 1_000
-/** Rows in one transaction, and the pause that leaves the database to others. */
 const STEP = 300
 const PAUSE_MS = 20
 
 export interface ReadSwitchesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly account: string
-  /** Reads that the settings list. */
+  /** Reads in the settings. */
   readonly wanted: readonly string[]
 }
 
 /**
- * Knows which reads of an account are off, and keeps them from coming due. A read is off when the settings leave it out, or when the service
- * refused it by 403 or 404 for several submissions in a row whose requirements view it gives; then it is tried again daily.
+ * Knows which reads of an account are off. A read is off if the settings omit it, or if the service refused it (403 or 404) for several
+ * submissions in a row with a readable requirements view; then it is retried daily.
  */
 export class ReadSwitches implements Service {
   readonly name: string
   readonly #o: ReadSwitchesOptions
   readonly #unwanted: readonly OptionalRead[]
   #off: ReadonlySet<OptionalRead>
-  /** Those that the service refused, of which one may be on trial. */
+  /** Refused by the service; one may be on trial. */
   #refused = new Set<OptionalRead>()
-  /** Those that are on again, and are to be made soon. */
+  /** On again, and to be requested. */
   readonly #isAgain = new Set<OptionalRead>()
-  /** Submissions that were refused a read since it last succeeded. */
+  /** Submissions refused since the read's last success. */
   readonly #declined = new Map<OptionalRead, Set<string>>()
-  /** Switches being stored, and how many were stored: what was read of them meanwhile may be out of date. */
+  /** Changes being stored and already stored: rows read during a change may be outdated. */
   #storing = 0
   #stored = 0
 
@@ -55,7 +52,7 @@ export class ReadSwitches implements Service {
     this.#off = new Set(this.#unwanted)
   }
 
-  /** Notes an answer. One that was off is on again. */
+  /** Records an answer, which switches the read on. */
   async noteRead(read: OptionalRead): Promise<void> {
     const { db, account, log } = this.#o
     this.#declined.delete(read)
@@ -63,14 +60,12 @@ export class ReadSwitches implements Service {
     this.#refused.delete(read)
     if (!(await this.#store(() => switchReadOn(db, account, read)))) return
     this.#isAgain.add(read)
-    log.info({ account, read }, `the service gives the read ${read} again; account ${account} is read by it from now on`)
+    log.info({ account, read }, `the service offers the read ${read} to account ${account} again`)
   }
 
   /**
-   * Notes a refusal by 403 or 404. One that was in flight when the read was switched off counts for nothing: counted, it would put off the next
-   * trial once more.
-   * @param wasRead whether this submission's read, or this id, ever succeeded. A new one may not have it yet, which says nothing about a read
-   * that others have.
+   * Records a refusal (403 or 404). Ignores refusals in flight when the read was switched off, which would postpone the next trial.
+   * @param wasRead whether this submission's read, or this id, ever succeeded. A new one may not exist yet.
    */
   async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
     const { db, account, log } = this.#o
@@ -87,11 +82,11 @@ export class ReadSwitches implements Service {
     if (await this.#store(() => switchReadOff(db, account, read, reason, RETRY_MS)))
       log.warn(
         { account, read },
-        `the service refuses the read ${read} of account ${account} (403 or 404) for several submissions whose other reads succeed; it is off and tried again daily`,
+        `the service refuses the read ${read} of account ${account} (403 or 404) for several submissions whose other reads succeed; it is switched off and retried daily`,
       )
   }
 
-  /** The reads that must not be made now. */
+  /** Reads that are off. */
   get off(): readonly ReadKind[] {
     return [...this.#off]
   }
@@ -120,7 +115,7 @@ export class ReadSwitches implements Service {
     }
   }
 
-  /** Learns what is off, also by other processes. What this process switched meanwhile stands; the next look finds it. */
+  /** Loads switches, including other processes'. Changes made by this process during the load take precedence. */
   async #lookUp(): Promise<void> {
     const { db, account } = this.#o
     const before = this.#stored

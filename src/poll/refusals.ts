@@ -1,7 +1,7 @@
-/** Refusals in a row that may concern the whole account, not single submissions. */
+/** Refusals in a row that may concern the account. */
 const RUN = 10
 
-/** Counts the account's reads that were refused in a row. */
+/** Counts the account's refused reads in a row. */
 export class Refusals {
   #reads = 0
   #submissions = new Set<string>()
@@ -16,10 +16,7 @@ export class Refusals {
     this.#submissions = new Set()
   }
 
-  /**
-   * Ends the run if it is long enough to be investigated.
-   * @returns its refused submissions, or null while the run is too short.
-   */
+  /** Ends the run if it is long enough to investigate. @returns its submissions, or null. */
   take(): ReadonlySet<string> | null {
     if (this.#reads < RUN) return null
     const submissions = this.#submissions
@@ -29,9 +26,9 @@ export class Refusals {
 }
 
 /**
- * Chooses the submissions to probe in order to learn whether the account may read anything at all.
+ * Chooses submissions to probe whether the account may be read.
  * @param known submissions of the account.
- * @returns known submissions that were not refused, up to ten together with the refused ones, and the last refused one, which may work again.
+ * @returns up to ten known ones that were not refused, and the last refused one.
  */
 export function submissionsToProbe(refused: ReadonlySet<string>, known: readonly string[]): string[] {
   const others = known.filter((id) => !refused.has(id)).slice(0, Math.max(0, RUN - refused.size))

@@ -1,4 +1,4 @@
-import type { Place } from '../model/facts.ts'
+import type { SubmissionRef } from '../model/facts.ts'
 import type { GateOptions } from './account-gate.ts'
 import type { ExtraRead } from './extra-reads.ts'
 import type { IdReadOptions } from './id-read.ts'
@@ -8,12 +8,11 @@ export interface SyncOptions extends GateOptions {
   readonly policy: PollPolicy
   readonly concurrency: number
   readonly recordFields: IdReadOptions['recordFields']
-  /** Paths that the operator names; left out: none. */
+  /** Configured paths; default: none. */
   readonly extraReads?: readonly ExtraRead[] | undefined
 }
 
-/** A read that failed, and why. */
-export interface FailedRead extends Place {
+export interface FailedRead extends SubmissionRef {
   /** A kind of read, or `extra read` and its name. */
   readonly read: string
   readonly reason: string

@@ -1,6 +1,8 @@
 import type { ReadKind } from '../model/reads.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
-import { claimedIds, claimIds, type IdClaim, idError, listIdsOf, releaseId } from '../store/reads/known-ids.ts'
+import { readError } from '../store/reads/account-reads.ts'
+import { claimedReads, claimReads, type IdClaim, releaseRead } from '../store/reads/claims.ts'
+import { listIdsOf } from '../store/reads/known-ids.ts'
 import { addPaths, claimedPaths, claimPath, extraReadsOf, type PathClaim, releasePath } from '../store/reads/path-reads.ts'
 import { carryOutExtraRead, namesOf } from './extra-reads.ts'
 import { carryOutIdRead } from './id-read.ts'
@@ -8,9 +10,9 @@ import { type Failure, readNow } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 
 /**
- * Reads now what has an id of its own and was named for these submissions: bind requests, policies, insureds, and what their answers name.
- * @param submissionIds known ones; `['']` for ids that were named for none.
- * @param off reads that are not made.
+ * Reads by id now: bind requests, policies and insureds of these submissions, and those that the answers name.
+ * @param submissionIds known ones; `['']`: ids without a submission.
+ * @param off reads to skip.
  */
 export async function syncIds(
   o: SyncOptions,
@@ -23,15 +25,15 @@ export async function syncIds(
   const done = new Set<string>()
   while (!signal.aborted) {
     const known = await listIdsOf(db.read, account, submissionIds)
-    const left = known.filter(({ kind, id }) => !off.has(kind) && !done.has(`${kind} ${id}`))
+    const left = known.filter(({ read, id }) => !off.has(read) && !done.has(`${read} ${id}`))
     if (left.length === 0) break
-    for (const { kind, id } of left) done.add(`${kind} ${id}`)
-    const wanted = left.map(({ submissionId, ...only }) => ({
-      of: { account, submissionId, read: only.kind },
-      claim: async () => (await claimIds(db, { account, limit: 1, leaseMs: LONGEST_LEASE_MS, only }))[0] ?? null,
-      exists: () => claimedIds.exists(db.read, { account, ...only }),
+    for (const { read, id } of left) done.add(`${read} ${id}`)
+    const wanted = left.map(({ namedFor, read, id }) => ({
+      of: { account, submissionId: namedFor, read },
+      claim: async () => (await claimReads(db, { account, read, id, limit: 1, leaseMs: LONGEST_LEASE_MS }))[0] ?? null,
+      exists: () => claimedReads.exists(db.read, { account, submissionId: '', read, id }),
       carryOut: (claim: IdClaim) => readId(o, claim, signal),
-      release: (claim: IdClaim) => releaseId(db, claim),
+      release: (claim: IdClaim) => releaseRead(db, claim),
     }))
     failures.push(...(await readNow(o, wanted, signal)))
   }
@@ -40,13 +42,13 @@ export async function syncIds(
 
 async function readId(o: SyncOptions, claim: IdClaim, signal: AbortSignal): Promise<Failure | null> {
   const end = await carryOutIdRead(o, claim, 'command', signal)
-  // What was never read may not be there yet (trap 79).
-  if (end === 'read' || (end === 'gone' && !claim.wasRead)) return null
-  const reason = end === 'gone' ? 'not found' : ((await idError(o.db.read, claim)) ?? 'it could not be read')
+  // A new id may not exist yet (trap 79).
+  if (end === 'read' || (end === 'gone' && claim.lastReadAt === null)) return null
+  const reason = end === 'gone' ? 'not found' : ((await readError(o.db.read, claim)) ?? 'it could not be read')
   return { reason: `${claim.id}: ${reason}`, isFinal: end !== 'failed' }
 }
 
-/** Makes the extra reads of these submissions now. @param submissionIds `['']` for those without a submission in their path. */
+/** Carries out extra reads now. @param submissionIds `['']`: those without a submission. */
 export async function syncExtraReads(o: SyncOptions, submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
   const { account, db, extraReads: reads = [] } = o
   const names = namesOf(reads, submissionIds[0] !== '')

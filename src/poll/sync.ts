@@ -1,4 +1,4 @@
-import type { Place } from '../model/facts.ts'
+import type { SubmissionRef } from '../model/facts.ts'
 import { type OwnRead, type ReadKind, readKinds } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { readError } from '../store/reads/account-reads.ts'
@@ -12,11 +12,11 @@ import { type Failure, readNow, type WantedRead } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 import { syncExtraReads, syncIds } from './sync-others.ts'
 
-/** Reads feeds, state, ids and extra reads of submissions of one account now, whether due or not, within the account's rate. */
+/** Reads feeds, state, ids and extra reads of submissions of one account now, due or not, within its rate. */
 export class Sync {
   readonly #o: SyncOptions
   readonly #gate: AccountGate
-  /** Why the account must not be read; once set, no further request is sent. */
+  /** If set, the account must not be read. */
   #stopReason: string | null = null
 
   constructor(options: SyncOptions) {
@@ -25,14 +25,14 @@ export class Sync {
   }
 
   /**
-   * @param submissionIds known submissions; at most some hundreds.
-   * @returns the reads that failed.
-   * @throws BusyError when the service asks for a long pause; errors of the database; the reason of `signal` when it aborts.
+   * @param submissionIds known submissions, at most some hundreds.
+   * @returns the failed reads.
+   * @throws BusyError if the service asks for a long pause; database errors; the reason of `signal` when it aborts.
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db } = this.#o
-    // A missing row of `sync_reads` is read by nobody.
-    const places = submissionIds.map((submissionId): Place => ({ account, submissionId }))
+    // Restores missing rows of `sync_reads`.
+    const places = submissionIds.map((submissionId): SubmissionRef => ({ account, submissionId }))
     await db.write('sync-reads', (tx) => addReads(tx, places, timeFromMs(tx.clock.now()), false))
     const off: ReadonlySet<ReadKind> = await readsOffNow(db.read, account)
     await waitForPause(this.#o, signal)
@@ -46,7 +46,7 @@ export class Sync {
     return [...failures, ...(await this.#readOthers(submissionIds, off, signal))]
   }
 
-  /** Reads what belongs to no submission: ids that were named for none, and extra reads without one. */
+  /** Reads ids and extra reads without a submission. */
   async readOthers(signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db } = this.#o
     if (this.#stopReason !== null || (await this.#gate.isClosed(signal))) return []
@@ -67,7 +67,7 @@ export class Sync {
         const [claim] = await claimReads(db, { account, submissionIds: [submissionId], read, limit: 1, leaseMs: READ_LEASE_MS })
         return claim ?? null
       },
-      exists: () => claimedReads.exists(db.read, { account, submissionId, read }),
+      exists: () => claimedReads.exists(db.read, { account, submissionId, read, id: '' }),
       carryOut: (claim) => this.#carryOut(claim, signal),
       release: (claim) => releaseRead(db, claim),
     }
@@ -76,13 +76,13 @@ export class Sync {
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<Failure | null> {
     const { account, db, clock } = this.#o
     const begunAt = clock.now()
-    // A command reads everything, including what became visible behind the cursor.
-    const end = await carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, replayDue: true }, signal)
+    // Includes records that became visible behind the cursor.
+    const end = await carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, fullReadDue: true }, signal)
     if (await this.#gate.note(claim, end, begunAt)) this.#stopReason = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return null
     if (end === 'refused' && (await this.#gate.isClosed(signal)))
       this.#stopReason = `account ${account} is suspended: the service refuses its credentials, or every read; see \`submission-mirror account list\``
     const isGone = end === 'gone'
-    return { reason: isGone ? 'not found' : ((await readError(db.read, claim, claim.read)) ?? 'it could not be read'), isFinal: isGone }
+    return { reason: isGone ? 'not found' : ((await readError(db.read, claim)) ?? 'it could not be read'), isFinal: isGone }
   }
 }

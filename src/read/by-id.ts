@@ -7,22 +7,20 @@ import type { UpstreamClient } from '../upstream/client.ts'
 import { UpstreamTransientError } from '../upstream/http/errors.ts'
 import { readById as viewOf } from '../upstream/wire/binding.ts'
 
-/** What a read by id asks for. */
-export interface AskedId {
+export interface IdRequest {
   readonly read: IdRead
   readonly id: string
-  /** Empty when it is not known; a bind request cannot be read without one. */
+  /** Empty if unknown. A bind request requires one. */
   readonly submissionId: string
 }
 
-/** The view, and the whole answer, which may name more. */
-export interface AnswerById {
+/** `answer`: the whole answer, which may contain further ids. */
+export interface IdAnswer {
   readonly view: View
   readonly answer: unknown
 }
 
-/** What a read by id goes by. */
-export interface ReadsById {
+export interface IdReadContext {
   readonly db: Pick<Db, 'protection'>
   readonly client: UpstreamClient
   readonly recordFields: RecordFields
@@ -30,9 +28,9 @@ export interface ReadsById {
 
 /**
  * Reads a bind request, a policy or an insured.
- * @throws errors of the client; UpstreamTransientError when the answer is not what was asked for.
+ * @throws errors of the client; UpstreamTransientError if the answer is not the requested record.
  */
-export async function readById(o: ReadsById, asked: AskedId, signal: AbortSignal, priority?: Priority): Promise<AnswerById> {
+export async function readById(o: IdReadContext, asked: IdRequest, signal: AbortSignal, priority?: Priority): Promise<IdAnswer> {
   const { read, id, submissionId } = asked
   const answer = await o.client.byId(read, submissionId, id, signal, priority)
   const view = viewOf(read, id, answer, { recordFields: o.recordFields, protection: o.db.protection })

@@ -7,7 +7,6 @@ import { readOutstanding, readRequirements } from '../upstream/wire/requirements
 import { readSessions } from '../upstream/wire/sessions.ts'
 import { readWorkspace } from '../upstream/wire/workspace.ts'
 
-/** Reads the answer of each state read; null when it is not such a view. */
 const readers: Readonly<Record<OwnStateRead, (answer: unknown) => View | null>> = {
   requirements: readRequirements,
   outstanding: readOutstanding,
@@ -16,8 +15,8 @@ const readers: Readonly<Record<OwnStateRead, (answer: unknown) => View | null>> 
 }
 
 /**
- * Reads a view of a submission's state. The rail of the requirements view is the one documented source of lanes (trap 11).
- * @throws errors of the client; UpstreamTransientError when the answer is not such a view.
+ * Reads a view of a submission's state. Only the rail of the requirements view documents lanes (trap 11).
+ * @throws errors of the client; UpstreamTransientError if the answer is not such a view.
  */
 export async function readState(
   client: UpstreamClient,

@@ -1,5 +1,4 @@
-/** Every status of the receiver. Senders act on the status alone. */
-export type Status = 204 | 401 | 404 | 413 | 429 | 503
+type Status = 204 | 401 | 404 | 413 | 429 | 503
 
 export interface Answer {
   readonly status: Status

@@ -3,21 +3,19 @@ import { addressKey } from '../base/client-address.ts'
 const WINDOW_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
-/** Counts bad signatures (or tokens) by sender address. Beyond 10,000 addresses the oldest is forgotten. */
+/** Counts bad signatures (or tokens) by sender address, for the latest 10,000 addresses. */
 export class BadSignatures {
   readonly #most: number
-  /** Times of the last failures of each address. Addresses are in the order of their last failure. */
+  /** Times of the last failures of each address, in the order of the last failure. */
   readonly #times = new Map<string, number[]>()
 
-  /** @param most that an address may send in a minute. */
+  /** @param most per address in a minute. */
   constructor(most = 20) {
     this.#most = most
   }
 
   /**
-   * Notes one bad signature.
-   * @param now milliseconds since the epoch.
-   * @returns whether the address has now sent more than it may in the last minute.
+   * Counts one bad signature. @param now milliseconds since the epoch. @returns whether the address exceeds the limit of the last minute.
    */
   note(address: string, now: number): boolean {
     const key = addressKey(address)

@@ -1,26 +1,25 @@
 import type { Readable } from 'node:stream'
 import { chunkLimit } from './connections/chunk-limit.ts'
 import type { Deadline } from './deadline.ts'
-import type { MemoryBudget } from './memory-budget.ts'
 
 /**
- * `too_large`: longer than the limit · `many_chunks`: in more small chunks than its length excuses · `no_room`: the memory for all bodies is used
- * up · `late`: the deadline passed · `cut`: the sender disconnected.
+ * `too_large`: exceeds the limit · `many_chunks`: too many small chunks for its length · `no_room`: no memory left for bodies · `late`: the
+ * deadline passed · `cut`: the sender disconnected.
  */
-export type BodyFault = 'too_large' | 'many_chunks' | 'no_room' | 'late' | 'cut'
+type BodyFault = 'too_large' | 'many_chunks' | 'no_room' | 'late' | 'cut'
 
-export interface BodyLimits {
-  /** Bytes of one body, whether its length was announced or not. */
+interface BodyLimits {
+  /** Bytes of one body, with or without an announced length. */
   readonly limitBytes: number
-  /** Memory for all bodies. The caller releases the bytes of a body that was read whole. */
+  /** Memory for all bodies. The caller releases the bytes of a complete body. */
   readonly memory: MemoryBudget
   readonly deadline: Deadline
 }
 
-/** A sender may send each byte as its own chunk, and a chunk costs some hundred bytes of memory. This many are merged into one. */
+/** A sender may send each byte as a chunk, and a chunk takes some hundred bytes of memory. This many are merged into one. */
 const CHUNKS_MERGED = 256
 
-/** @returns the raw bytes, or why there are none. The rest of a refused body is read and dropped. Never rejects. */
+/** @returns the raw bytes, or why there are none. The rest of a rejected body is read and dropped. Never rejects. */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer | BodyFault> {
   const { limitBytes, memory, deadline } = limits
   return new Promise((resolve) => {
@@ -61,4 +60,25 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer |
     // A stream error without a listener would end the process. `close` follows it.
     stream.on('error', () => {})
   })
+}
+
+/** Bytes shared by many holders, such as the bodies of all requests in flight. */
+export class MemoryBudget {
+  readonly #limitBytes: number
+  #reservedBytes = 0
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes
+  }
+
+  /** @returns false, and reserves nothing, if fewer than `bytes` are left. */
+  reserve(bytes: number): boolean {
+    if (this.#reservedBytes + bytes > this.#limitBytes) return false
+    this.#reservedBytes += bytes
+    return true
+  }
+
+  release(bytes: number): void {
+    this.#reservedBytes -= bytes
+  }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 
-/** The time within which a request must be answered. `end` it when the request is answered. */
+/** The time within which a request must be answered. `end` it after the answer. */
 export class Deadline {
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -17,7 +17,7 @@ export class Deadline {
     return this.#expired
   }
 
-  /** Calls `action` on expiry, in place of the action set before; null for none. After expiry it has no effect. */
+  /** Calls `action` on expiry, instead of an earlier action; null for none. Has no effect after expiry. */
   onExpiry(action: (() => void) | null): void {
     this.#action = action
   }

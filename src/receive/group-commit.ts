@@ -4,27 +4,26 @@ import type { Observer } from '../base/observer.ts'
 import type { NewDelivery } from '../store/inbox/append.ts'
 import type { Deadline } from './deadline.ts'
 
-/** What is needed of the database here; see InboxAppender. */
+/** See InboxAppender. */
 export interface Appender {
   /** Whether a commit blocks the event loop. Then a larger batch delays nobody. */
   readonly blocking?: boolean
   append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]>
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   readonly appender: Appender
   readonly log: Log
   readonly observer: Observer
-  /** Bytes of bodies that may wait; beyond that deliveries are refused at once. */
+  /** Bytes of waiting bodies; beyond this, deliveries are refused immediately. */
   readonly waitingBytes: number
 }
 
-/** Deliveries that may wait. */
 const WAITING_ROWS = 4_096
-/** Limits of one transaction; a larger body gets a transaction of its own. */
+/** Limits of one transaction; a larger body gets its own. */
 const BATCH_ROWS = 512
 const BATCH_BYTES = 8 << 20
-/** Turns of the event loop to wait before a batch begins, as long as each turn brings more deliveries. */
+/** Turns of the event loop to wait before a batch begins, while each turn brings more deliveries. */
 const MAX_TURNS = { blocking: 8, other: 1 } as const
 
 interface Waiting {
@@ -34,8 +33,8 @@ interface Waiting {
 }
 
 /**
- * Group commit: stores all waiting deliveries in one transaction, one transaction at a time, because a commit to disk costs the same for
- * one delivery as for many. `add` resolves after the delivery's own transaction, never before.
+ * Stores all waiting deliveries in one transaction, one transaction at a time, because a commit to disk costs the same for one delivery as
+ * for many. `add` resolves after the delivery's own transaction, never before.
  */
 export class GroupCommit {
   readonly #o: GroupCommitOptions
@@ -49,8 +48,8 @@ export class GroupCommit {
   }
 
   /**
-   * Waits until `deadline` at most; a delivery that has not been taken into a transaction by then is not stored.
-   * @returns null when the delivery is durably stored; else why it is not, or why the outcome is unknown. Never rejects.
+   * Waits until `deadline`; a delivery that is in no transaction by then is not stored. @returns null if the delivery is durably stored;
+   * else why it isn't, or why the outcome is unknown. Never rejects.
    */
   add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
     if (deadline.expired) return Promise.resolve(tooLate())
@@ -76,8 +75,8 @@ export class GroupCommit {
   }
 
   /**
-   * Lets requests that have arrived be read, which takes a few hundred microseconds. SQLite, which blocks, gets all of them in one
-   * commit. Postgres commits one half of them while the other half is read.
+   * Reads requests that have arrived, within a few hundred microseconds. SQLite, which blocks, gets all of them in one commit. Postgres
+   * commits one half of them while the other half is read.
    */
   async #gather(): Promise<void> {
     const maxTurns = this.#o.appender.blocking ? MAX_TURNS.blocking : MAX_TURNS.other
@@ -121,7 +120,7 @@ export class GroupCommit {
     observer.set('inbox_append_rows', batch.length)
     for (const [position, waiting] of batch.entries()) {
       const outcome = outcomes[position]
-      // Without an outcome, nothing says that the delivery is stored (invariant 1).
+      // Without an outcome, the delivery may not be stored (invariant 1).
       waiting.resolve(outcome === undefined ? new TransientError('the database gave no outcome for this delivery') : outcome)
     }
     this.#report(batch, outcomes)
@@ -132,7 +131,7 @@ export class GroupCommit {
     const { log } = this.#o
     const failures = outcomes.filter((outcome) => outcome !== null)
     const [failure] = failures
-    // A single delivery that fails for a reason of its own says nothing about the database.
+    // The failure of a single delivery may not be the database's.
     if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
       if (this.#refused === 0)
         log.error({ err: failure }, `deliveries cannot be stored now and are answered 503 (${messageOf(failure)}). The sender repeats them`)

@@ -17,12 +17,10 @@ import {
 } from '../upstream/webhook/signature.ts'
 import { type Answer, answers } from './answers.ts'
 import { BadSignatures } from './bad-signatures.ts'
-import { readBody } from './body.ts'
+import { MemoryBudget, readBody } from './body.ts'
 import { Deadline } from './deadline.ts'
 import { type Appender, GroupCommit } from './group-commit.ts'
-import { MemoryBudget } from './memory-budget.ts'
-import { NO_ACCOUNT, Rejections, type RejectReason } from './rejections.ts'
-import { storedHeaders } from './stored-headers.ts'
+import { NO_ACCOUNT, Rejections, type RejectReason, storedHeaders } from './rejections.ts'
 
 export interface ReceiverOptions {
   readonly accounts: readonly AccountConfig[]
@@ -36,27 +34,27 @@ export interface ReceiverOptions {
 }
 
 /** A POST to one of the webhook paths. */
-export interface DeliveryRequest {
+interface DeliveryRequest {
   /** The account in the path; undefined on the path of the default account. */
   readonly account: string | undefined
   readonly path: string
-  /** The sender's address, or the one that a trusted proxy names; `unknown` when the sender has already disconnected. */
+  /** The sender's address, or the one that a trusted proxy names; `unknown` if the sender has already disconnected. */
   readonly address: string
   readonly headers: HeaderValues
   readonly body: Readable
-  /** Called when its signature was found good, before it is stored. */
+  /** Called after a good signature, before the delivery is stored. */
   onSigned(): void
-  /** Called when its body comes in too many small chunks; no answer is read then. */
+  /** Called if the body comes in too many small chunks; then no answer is read. */
   onManyChunks(): void
 }
 
 /** The sender waits 10 s (trap 29). */
 const ANSWER_WITHIN_MS = 8_000
-/** Memory for the bodies of all requests in flight, and as much again for those that wait to be stored. */
+/** For the bodies of all requests in flight, and as much again for those that wait to be stored. */
 const MEMORY_BYTES = 64 << 20
 /** Verifying a larger body takes more than a quarter of a millisecond. */
 const CHEAP_BODY_BYTES = 32 << 10
-/** Large bodies from senders of many bad signatures that may wait to be verified. */
+/** Most large bodies that wait to be verified, from senders of many bad signatures. */
 const MAX_SUSPECTS = 32
 
 interface ReceivingAccount {
@@ -65,7 +63,7 @@ interface ReceivingAccount {
   verifier: DeliveryVerifier
 }
 
-/** A request and what goes with it through all the checks. `account` is null when the path names none of ours. */
+/** `account` is null if the path names no configured account. */
 interface InFlight {
   readonly request: DeliveryRequest
   readonly account: ReceivingAccount | null
@@ -73,9 +71,9 @@ interface InFlight {
 }
 
 /**
- * Receives deliveries. The checks run from cheap to costly: account, headers, body, signature; then the delivery goes into the inbox.
- * 204 means durably stored (invariant 1). After a good signature the only other answer is 503 (invariant 11). The receiver neither
- * parses nor judges what a delivery says.
+ * Receives deliveries. The checks run from cheap to costly: account, headers, body, signature; then the delivery goes into the inbox. 204
+ * means durably stored (invariant 1). After a good signature the only other answer is 503 (invariant 11). The content is neither parsed nor
+ * judged.
  */
 export class Receiver {
   readonly #o: ReceiverOptions
@@ -100,7 +98,7 @@ export class Receiver {
     this.#rejections = new Rejections({ store: options.rejectedStore, badSignatures: this.#badSignatures, log, observer })
   }
 
-  /** Receives deliveries for these accounts from now on. @throws Error when a webhook secret is malformed; then nothing changes. */
+  /** Receives deliveries for these accounts from now on. @throws Error if a webhook secret is malformed; then nothing changes. */
   setAccounts(accounts: readonly AccountConfig[]): void {
     const verifiers = accounts.map(({ name, webhookSecrets }) => ({ name, verifier: new DeliveryVerifier(webhookSecrets) }))
     this.#accounts = new Map(
@@ -114,7 +112,7 @@ export class Receiver {
     return this.#draining
   }
 
-  /** Never rejects. A sender that disconnected gets an answer too, which nobody reads. */
+  /** Never rejects. */
   async receive(request: DeliveryRequest): Promise<Answer> {
     const startedAt = performance.now()
     const deadline = new Deadline(this.#o.clock, ANSWER_WITHIN_MS)
@@ -130,7 +128,7 @@ export class Receiver {
     return answer
   }
 
-  /** From now on every new request is answered 503. Resolves when those in flight are answered and what was rejected is written. */
+  /** Answers every new request with 503. Resolves when those in flight are answered and rejections are written. */
   async drain(): Promise<void> {
     this.#draining = true
     if (this.#inFlight === 0) this.#drained.resolve()
@@ -176,9 +174,8 @@ export class Receiver {
   }
 
   /**
-   * A good signature is never limited, so senders of too many bad ones are verified too. Their large bodies are verified one at a time, with
-   * a turn of the event loop before each.
-   * @returns null when too many of those wait.
+   * A good signature is never limited, so bodies from senders of many bad ones are verified too. Large ones are verified one at a time,
+   * with a turn of the event loop before each. @returns null if too many of those wait.
    */
   async #verify(
     { verifier }: ReceivingAccount,
@@ -208,10 +205,8 @@ export class Receiver {
     observer.count('deliveries_verified_total', { account, secret: String(secret) })
     lastUses.note('webhook_secret', account, verifier.tags[secret - 1] ?? '', deadline.startedAt)
     const headers = storedHeaders(verified.headers, request.headers)
-    const failure = await this.#commits.add(
-      { account, deliveryId, receivedAt: timeFromMs(deadline.startedAt), headers, body, secret },
-      deadline,
-    )
+    const delivery = { account, deliveryId, receivedAt: timeFromMs(deadline.startedAt), headers, body, secret }
+    const failure = await this.#commits.add(delivery, deadline)
     observer.trace?.({
       name: 'delivery',
       of: { account, deliveryId },
@@ -228,7 +223,7 @@ export class Receiver {
     return answers.unavailable
   }
 
-  /** @param body null when it was not read. */
+  /** @param body null if it was not read. */
   #reject({ request, account, deadline }: InFlight, reason: RejectReason, body: Buffer | null = null): Answer {
     const { path, address, headers } = request
     return this.#rejections.reject({ account: account?.name ?? null, path, address, headers, receivedAt: deadline.startedAt, body }, reason)

@@ -8,27 +8,26 @@ import type { BadSignatures } from './bad-signatures.ts'
 
 export type RejectReason = SignatureFault | 'unknown_account' | 'body_too_large'
 
-/** What is known of a rejected request. */
-export interface RejectedRequest {
-  /** null when the path names no configured account. */
+interface RejectedRequest {
+  /** null if the path names no configured account. */
   readonly account: string | null
   readonly path: string
   readonly address: string
   readonly headers: HeaderValues
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
-  /** null when it was not read. */
+  /** null if it was not read. */
   readonly body: Buffer | null
 }
 
-export interface RejectionsOptions {
+interface RejectionsOptions {
   readonly store: RejectedStore
   readonly badSignatures: BadSignatures
   readonly log: Log
   readonly observer: Observer
 }
 
-/** Headers that are kept and shown. Anything else a stranger sends is dropped. */
+/** Headers that are kept and shown. Everything else is dropped. */
 const KEPT_HEADERS = [
   'svix-id',
   'svix-timestamp',
@@ -44,10 +43,10 @@ const KEPT_HEADERS = [
 
 const MAX_LOGGED_LENGTH = 128
 
-/** The account label of requests to an unknown path. Paths come from strangers, so they never become labels. */
+/** The account label of requests to an unknown path. Unchecked paths never become labels. */
 export const NO_ACCOUNT = 'unknown'
 
-/** Counts rejected deliveries. Logs and keeps them too, within the limits of `RejectedStore`. */
+/** Counts rejected deliveries. Logs and stores them within the limits of `RejectedStore`. */
 export class Rejections {
   readonly #o: RejectionsOptions
 
@@ -66,7 +65,7 @@ export class Rejections {
       receivedAt: timeFromMs(request.receivedAt),
       address: request.address,
       reason,
-      headers: keptHeaders(request.headers),
+      headers: only(KEPT_HEADERS, request.headers),
       body: request.body,
     })
     if (kept) {
@@ -86,16 +85,17 @@ export class Rejections {
   }
 }
 
-function keptHeaders(headers: HeaderValues): Record<string, string> {
-  const kept: Record<string, string> = {}
-  for (const name of KEPT_HEADERS) {
-    const value = headers[name]
-    if (typeof value === 'string') kept[name] = value
-  }
-  return kept
+function only(names: readonly string[], headers: HeaderValues): Record<string, string> {
+  const values = names.map((name) => [name, headers[name]] as const)
+  return Object.fromEntries(values.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
 function deliveryIdOf(headers: HeaderValues): string | undefined {
   const id = headers['svix-id'] ?? headers['webhook-id']
   return typeof id === 'string' ? id.slice(0, MAX_LOGGED_LENGTH) : undefined
+}
+
+/** @returns the headers kept with a body: enough to verify the delivery again and to know how its body is encoded. */
+export function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {
+  return { ...verified, ...only(['content-type', 'content-encoding'], headers) }
 }

@@ -4,9 +4,9 @@ import type { RejectedRecord, RejectedStore } from '../store/inbox/rejected.ts'
 import type { LastUses } from '../store/reads/last-uses.ts'
 import type { DeliveryVerifier } from '../upstream/webhook/signature.ts'
 import type { Appender } from './group-commit.ts'
-import { storedHeaders } from './stored-headers.ts'
+import { storedHeaders } from './rejections.ts'
 
-export interface ReplayRejectedOptions {
+interface ReplayRejectedOptions {
   readonly store: RejectedStore
   readonly appender: Appender
   /** Records when each secret was used last. */
@@ -15,7 +15,7 @@ export interface ReplayRejectedOptions {
   readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
   /** Only these deliveries, by number. */
   readonly ids?: readonly number[] | undefined
-  /** Only deliveries of this account; of all accounts when left out. */
+  /** Only deliveries of this account; default: of all accounts. */
   readonly account?: string | undefined
   /** Only deliveries received at this time or later. */
   readonly since?: TimeText | undefined
@@ -23,7 +23,7 @@ export interface ReplayRejectedOptions {
   readonly until?: TimeText | undefined
 }
 
-export interface ReplayedRejected {
+interface ReplayedRejected {
   /** Verified now and stored in the inbox. */
   readonly accepted: number
   /** Still rejected, by reason. */
@@ -31,9 +31,9 @@ export interface ReplayedRejected {
 }
 
 /**
- * Verifies rejected deliveries again, oldest first, after a secret was corrected. Each is judged as of the time it was received, so its
- * timestamp is not stale. The good ones go into the inbox, which ignores those that were sent again meanwhile.
- * @throws TransientError when the database cannot store one; those before it stay accepted.
+ * Verifies rejected deliveries again, oldest first, after a secret was corrected. Each is judged as of its arrival, so its timestamp isn't
+ * stale. Good ones go into the inbox, which ignores those that were sent again. @throws TransientError if the database can't store one;
+ * those before it stay accepted.
  */
 export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
   const { store, ids, account, since, until } = options
@@ -51,16 +51,16 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
   return { accepted, refused }
 }
 
-/** @returns why it is still rejected, or null when it was accepted. */
+/** @returns why it is still rejected; null if it was accepted. */
 async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
   const { account, received_at: receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
-  // It was rejected for its headers or its size, and those have not changed.
+  // It was rejected for its headers or its size, which haven't changed.
   if (record.body === null) return record.reason
   if (record.body_cut) return 'body_cut'
   const body = store.original(record.body, record)
-  // Its signature was made over what is no longer there; the feeds bring what it said.
+  // Its signature covers text that is gone; the feeds bring the content.
   if (body.includes(`"${DROPPED}`)) return 'body_protected'
   const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)
   if (!verified.ok) return verified.reason
@@ -69,6 +69,6 @@ async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejecte
   const [failure] = await appender.append([{ account, deliveryId, receivedAt, headers, body, secret }])
   if (failure !== null) throw failure ?? new Error('the database gave no outcome for a delivery')
   lastUses.note('webhook_secret', account, verifier.tags[secret - 1] ?? '', msFromTime(receivedAt))
-  await store.markReplayed(record.rejected_id)
+  await store.markFullyRead(record.rejected_id)
   return null
 }

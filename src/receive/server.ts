@@ -12,23 +12,23 @@ import { Refusals, type RefusalsOptions } from './connections/refusals.ts'
 import { trustedProxies } from './connections/trusted-proxies.ts'
 import { Receiver, type ReceiverOptions } from './receiver.ts'
 
-export interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
+interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
   readonly config: Omit<Config['receiver'], 'publicUrl'>
-  /** Stores how many connections were refused. */
+  /** Stores counts of refused connections. */
   readonly keepRefused: RefusalsOptions['keep']
 }
 
 export interface RunningReceiver {
-  /** Where it listens; the actual port when port 0 was configured. */
+  /** The actual address; relevant if port 0 was configured. */
   readonly address: { readonly host: string; readonly port: number }
   /**
-   * Receives deliveries for these accounts and secrets from now on. Requests in flight continue.
-   * @throws Error when a webhook secret is malformed; then nothing changes.
+   * Receives deliveries for these accounts from now on. Requests in flight continue. @throws Error if a webhook secret is malformed; then
+   * nothing changes.
    */
   setAccounts(accounts: readonly AccountConfig[]): void
   /**
-   * Stops listening, answers requests in flight, and closes every connection.
-   * @param graceMs after this long connections are closed, whether answered or not.
+   * Stops listening, answers requests in flight, and closes every connection. @param graceMs after this, connections are closed without an
+   * answer.
    */
   stop(graceMs: number): Promise<void>
 }
@@ -43,9 +43,8 @@ export const CHECK_CONNECTIONS_MS = 1_000
 const KEEP_ALIVE_MS = 72_000
 
 /**
- * Starts the receiver on its own port. It has only the webhook paths: `POST /webhooks/{account}`, and `POST /webhooks` for the default
- * account.
- * @throws Error when the address cannot be listened on, or a webhook secret is malformed.
+ * Starts the receiver on its own port, with only the webhook paths: `POST /webhooks/{account}`, and `POST /webhooks` for the default
+ * account. @throws Error if it can't listen on the address, or a webhook secret is malformed.
  */
 export async function startReceiver(options: StartReceiverOptions): Promise<RunningReceiver> {
   const { config, log, clock } = options
@@ -59,7 +58,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const bound = server.address()
   // A sender may end its side after its request, and still read the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // Node by itself answers 417 to any `Expect` header but 100-continue.
+  // Otherwise Node answers 417 to any `Expect` header but 100-continue.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port
   log.info({ origin }, `the receiver listens on ${origin}`)
@@ -74,7 +73,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
       server.closeAllConnections()
       await closed
       guard.stop()
-      await refusals.tell()
+      await refusals.report()
     },
   }
 }
@@ -106,7 +105,7 @@ function createServer(
       if (socket.writable) socket.destroy()
     },
   })
-  // The receiver reads bodies itself, as raw bytes, whatever their Content-Type.
+  // The receiver reads raw bodies, with any Content-Type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
@@ -124,7 +123,7 @@ function createServer(
       onSigned: () => guard.signed(socket),
       onManyChunks: () => guard.tooManyChunks(socket),
     })
-    if (answer === answers.stored && String(request.headers['svix-id']).startsWith(SELF_DELIVERY_PREFIX)) tellArrival(request, reply)
+    if (answer === answers.stored && String(request.headers['svix-id']).startsWith(SELF_DELIVERY_PREFIX)) sendArrival(request, reply)
     return send(reply, answer)
   }
   app.post('/webhooks/:account', handle)
@@ -140,7 +139,7 @@ function createServer(
   return app
 }
 
-/** An HTTP server that handles what the guard lets through. */
+/** An HTTP server for the requests that the guard admits. */
 function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server {
   const server = createHttpServer(
     {
@@ -154,7 +153,7 @@ function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server
       if (guard.begin(request, response)) handler(request, response)
     },
   )
-  // What is turned away never reaches the HTTP server: that would cost as much again.
+  // Refused connections never reach the HTTP server: that would cost as much again.
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket) => {
@@ -167,12 +166,12 @@ function accountOf(request: FastifyRequest): string | undefined {
   return (request.params as { readonly account?: string }).account
 }
 
-/** Tells `doctor`, which knows a webhook secret, how its own delivery came: whether a proxy is believed when it names the sender. */
-function tellArrival({ raw, ip, headers }: FastifyRequest, reply: FastifyReply): void {
-  const told: Arrival = {
+/** Shows `doctor`, which signs with a webhook secret, how its own delivery arrived: whether a trusted proxy names the sender. */
+function sendArrival({ raw, ip, headers }: FastifyRequest, reply: FastifyReply): void {
+  const arrival: Arrival = {
     peer: unmapped(raw.socket.remoteAddress ?? ''),
     sender: unmapped(ip ?? ''),
     is_forwarded: headers['x-forwarded-for'] !== undefined,
   }
-  reply.header(ARRIVAL_HEADER, JSON.stringify(told))
+  reply.header(ARRIVAL_HEADER, JSON.stringify(arrival))
 }

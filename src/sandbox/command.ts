@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { whenAborted } from '../base/abortable.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { whenAborted } from '../base/when-aborted.ts'
 import { parseJson, targetUrl } from './http/admin.ts'
 import { startSandbox } from './http/server.ts'
 import { type Credential, producerOf } from './service/accounts.ts'
@@ -12,40 +12,36 @@ import { eventsPayloads } from './service/options.ts'
 import type { Sandbox } from './service/sandbox.ts'
 import { parseUnshown, type UnshownInput } from './service/unshown.ts'
 
-/** The options of `submission-mirror sandbox`, parsed from the command line's text. */
+/** Options of `submission-mirror sandbox`, from the command line's text. */
 export const sandboxCommandSchema = z.strictObject({
-  /** Where to listen; 0 is any free port. */
+  /** 0: any free port. */
   host: z.string().default('127.0.0.1'),
   port: z.coerce.number().int().min(0).max(65_535).default(8_090),
-  /** URL that receives the first account's signed deliveries. Without it, none are sent. */
+  /** URL for the first account's signed deliveries. Default: none are sent. */
   target: targetUrl.optional(),
-  /** The same seed gives the same data. */
   seed: z.string().default('sandbox'),
-  /** Number of brokerages: `default`, `brokerage-2` and so on. */
+  /** Number of brokerages: `default`, `brokerage-2` … */
   accounts: z.coerce.number().int().min(1).max(20).default(1),
-  /** Submissions of each account. */
+  /** Submissions per account. */
   submissions: z.coerce.number().int().min(0).max(100_000).default(12),
-  /** `real`, `fast` or `step`: by `POST /_sandbox/clock` alone. */
+  /** `step`: only `POST /_sandbox/clock` advances it. */
   clock: z.enum(clockKinds).default('real'),
-  /** How much faster than its five minutes the story plays, default 1; of a fast clock how much faster than the real one, default 60. */
+  /** Speed of the five-minute story (default 1), or of a fast clock (default 60). */
   speed: z.coerce.number().positive().max(10_000).optional(),
-  /** `full`: submissions with a story. `none`: an empty world that only the API moves. */
+  /** `none`: an empty world, changed only by the API. */
   story: z.enum(['full', 'none']).default('full'),
-  /** `none`, `all`, or a JSON list of faults. */
   faults: z.string().transform(readFaults).default('none'),
-  /** The layout of `submission.events` deliveries. */
   eventsPayload: z.enum(eventsPayloads).default('events'),
-  /** Prefix of the signature headers. */
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
-  /** Whether to answer lists of submissions and insureds, which the spec does not describe. */
+  /** Whether to offer lists of submissions and insureds, which the spec doesn't define. */
   lists: z.boolean().default(false),
-  /** The file in which the world outlives the process. */
+  /** State file, kept between runs. */
   state: z.string().min(1).optional(),
-  /** Whether to print one line of JSON, for programs, instead of lines for people. */
+  /** Whether to print one line of JSON. */
   json: z.boolean().default(false),
-  /** `name=value,…`: other choices where the specification leaves one. `mix=SEED` chooses at random. */
+  /** `name=value,…`: choices that the spec leaves open. `mix=SEED` chooses at random. */
   variants: z.string().transform(readVariants).optional(),
-  /** Waits between the attempts of a delivery, milliseconds: `500,1000,2000`; after the last one it is given up. */
+  /** Waits between attempts of a delivery in ms: `500,1000,2000`. After the last one it is dead-lettered. */
   retrySchedule: z.string().transform(readWaits).optional(),
   /** Whether the story waits for `POST /_sandbox/story`. */
   paused: z.boolean().default(false),
@@ -59,7 +55,7 @@ function readFaults(text: string, context: z.RefinementCtx): (typeof presets)[nu
   const list = parseJson(text)
   const faults = z.array(faultSchema).safeParse(list)
   if (faults.success) return faults.data
-  // Problems of a command line have one line.
+  // Command-line problems are single lines.
   const reason = list === undefined ? '' : `; ${z.prettifyError(faults.error).replace(/\s+/g, ' ')}`
   context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults${reason}` })
   return z.NEVER
@@ -86,14 +82,10 @@ export interface SandboxCommandContext {
   readonly log: Log
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Writes one line to standard output. */
   readonly print: (line: string) => void
 }
 
-/**
- * Runs the emulator until the signal aborts. Prints the settings that connect a mirror to it. The secrets are derived from the seed and
- * are of no use elsewhere.
- */
+/** Runs the emulator until the signal aborts. Prints the settings to connect a mirror. Its secrets derive from the seed. */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
   const { accounts, clock, faults, json, paused, retrySchedule, speed, state, story, submissions, target, variants, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
@@ -120,7 +112,6 @@ export async function runSandbox(options: SandboxCommandOptions, context: Sandbo
   }
 }
 
-/** @returns all that a program needs to use the sandbox. */
 function connectionOf(sandbox: Sandbox) {
   const pair = ({ clientId, clientSecret }: Credential) => ({ client_id: clientId, client_secret: clientSecret })
   const accounts = sandbox.accountNames.map((name) => {

@@ -5,20 +5,18 @@ import { UpstreamTransientError } from './http/errors.ts'
 import type { Call } from './http/operations.ts'
 import { type FeedPage, type Identity, readIdentity, readPage } from './wire/answers.ts'
 
-/*
- * What is made of the body of an answer of 2xx. All throw UpstreamTransientError when it has not the shape of its operation.
- */
+/** Readers of 2xx bodies. All throw UpstreamTransientError if the body doesn't fit its operation. */
 
-/** The answer of a probed path, as text and parsed. */
+/** The answer of a probed path. */
 export interface ProbeAnswer {
   readonly text: string
   readonly json: unknown
 }
 
-/** @returns the JSON of an answer: an object, of the sessions a list, too. */
+/** @returns the JSON of an answer: an object, or a list for sessions. */
 export function bodyOf(call: Call, answer: HttpAnswer): unknown {
   const body = parseJson(answer.body)
-  // The spec does not show whether the sessions come as a list or in an object.
+  // The spec doesn't define whether sessions are a list or an object.
   if (call.operation === 'sessions' && Array.isArray(body)) return body
   if (!isObject(body)) throw misshapen(call, 'is not a JSON object')
   return body
@@ -48,7 +46,7 @@ export function viewIn(call: Call, body: unknown): unknown {
   return body
 }
 
-/** A 2xx of the wrong shape is a fault of the service or of a proxy, and may pass. */
+/** A malformed 2xx is a temporary fault of the service or a proxy. */
 export function misshapen(call: Call, what: string): UpstreamTransientError {
   return new UpstreamTransientError('unavailable', call, `the answer ${what}`)
 }

@@ -3,10 +3,9 @@ import { clockSkewMs } from './http/answer.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
 import { Http } from './http/http.ts'
 
-/** What an answer tells about the service's clock. */
-export interface ServiceClock {
+interface ServiceClock {
   readonly status: number
-  /** How far our clock is ahead of the service's, in milliseconds, to within a second; null when the answer has no `Date`. */
+  /** Our clock minus the service's, in ms, to within a second; null without `Date`. */
   readonly aheadMs: number | null
 }
 
@@ -14,8 +13,8 @@ const TIMEOUTS = { connectMs: 5_000, headersMs: 10_000, overallMs: 15_000 }
 const BODY_LIMIT_BYTES = 1 << 20
 
 /**
- * Sends `GET /broker/me` without a token. Any answer, even a refusal, shows that the service is reachable, and its time.
- * @throws UpstreamTransientError when there is no answer; the reason of `signal` when it aborts.
+ * Sends `GET /broker/me` without a token. Any answer shows that the service is reachable, and its time.
+ * @throws UpstreamTransientError without an answer; the reason of `signal` when it aborts.
  */
 export async function readServiceClock(baseUrl: string, proxy: ProxySettings, clock: Clock, signal: AbortSignal): Promise<ServiceClock> {
   const http = new Http({ baseUrl, proxy, timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })

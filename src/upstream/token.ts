@@ -9,20 +9,20 @@ import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from
 import type { Call } from './http/operations.ts'
 import { readToken } from './wire/answers.ts'
 
-/** A client id and secret. The secret is revealed only when it is sent. */
+/** A client id and secret. The secret is revealed only to send it. */
 export interface Credential {
   readonly id: string
   readonly secret: { reveal(): string }
 }
 
-export interface TokenOptions {
+interface TokenOptions {
   readonly account: string
-  /** At least one; two during a rotation. */
+  /** One, or two during a rotation. */
   readonly credentials: readonly Credential[]
   readonly scope: string
-  /** Pause of token exchanges after every credential was refused. */
+  /** Pause after every credential was refused. */
   readonly suspendMs: number
-  /** Told of the id of each credential for which the service gave a token. Default: nobody. */
+  /** Receives the id of each credential that got a token. */
   readonly onToken?: ((clientId: string) => void) | undefined
 }
 
@@ -34,17 +34,16 @@ interface TokenParts {
 
 const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
 
-/** Share of its lifetime after which a token is renewed. */
+/** Tokens are renewed after this share of their lifetime. */
 const RENEW_AFTER = 0.8
-/** Least time between two exchanges that failed for a reason other than the credentials. */
+/** Pause after an exchange that failed for another reason than the credentials. */
 const FAILED_HOLD_MS = 1_000
-/** A token minted after a refusal is not renewed for another refusal within this time. */
+/** A token just renewed after a refusal isn't renewed again within this time. */
 const NEW_MS = 3_000
 
 /**
- * Access tokens of one account by client credentials (traps 38 to 43). One exchange runs at a time, however many callers wait for it. There
- * is no refresh token; a renewal is another exchange. If a renewal fails, the old token stays in use until it is refused. After every
- * credential was refused, exchanges are suspended.
+ * Access tokens of one account by client credentials (traps 38 to 43). Callers share one exchange at a time. If a renewal fails, the old
+ * token stays in use until refused. After every credential was refused, exchanges are suspended.
  */
 export class TokenSource {
   readonly #channel: Channel
@@ -52,13 +51,13 @@ export class TokenSource {
   readonly #clock: Clock
   readonly #parts: TokenParts
   readonly #holder = new TokenHolder<FetchedToken, TokenParts>(() => this.#mint(), RENEW_AFTER)
-  /** Why no exchange is attempted before `until`. */
+  /** The reason for no exchange before `until`. */
   #hold: { readonly until: number; readonly error: UpstreamTransientError | AuthRefusedError } | null = null
-  /** Until then the live token counts as just minted after a refusal. */
+  /** Until then the token counts as new. */
   #newUntil = Number.NEGATIVE_INFINITY
-  /** Index of the credential that worked last; attempts start with it. */
+  /** Index of the last working credential. */
   #working = 0
-  /** Ids of credentials whose refusal was logged. */
+  /** Ids of credentials with a logged refusal. */
   readonly #refused = new Set<string>()
 
   constructor(channel: Channel, options: TokenOptions, parts: TokenParts) {
@@ -66,15 +65,14 @@ export class TokenSource {
     this.#options = options
     this.#clock = parts.clock
     this.#parts = parts
-    // Counters start at 0 so that monitoring sees the first increase.
+    // Starts counters at 0, so that monitoring sees the first increase.
     for (const outcome of ['ok', 'refused', 'failed'] as const) this.#count(outcome, 0)
   }
 
   /**
    * @returns a token to send.
-   * @throws AuthRefusedError when every credential is refused and no live token is left.
-   * @throws UpstreamTransientError when the exchange failed otherwise.
-   * @throws the reason of `signal` when it aborts; the exchange goes on for the others.
+   * @throws AuthRefusedError if every credential is refused and no token is left; UpstreamTransientError if the exchange failed otherwise;
+   * the reason of `signal` when it aborts.
    */
   async get(signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted()
@@ -88,8 +86,8 @@ export class TokenSource {
   }
 
   /**
-   * Notes that the service refused `token`, which is then renewed, once for all callers. A token that was just minted after a refusal is
-   * renewed only with `evenIfNew`, since the reason must be another.
+   * Invalidates a refused token, which is renewed once for all callers. A token that is new after a refusal is renewed only with
+   * `evenIfNew`.
    */
   invalidate(token: string, evenIfNew = false): void {
     const now = this.#clock.steady()
@@ -97,16 +95,13 @@ export class TokenSource {
     if (this.#holder.forget(token) !== null) this.#newUntil = now + NEW_MS
   }
 
-  /**
-   * How long no token will be available, in milliseconds, because an exchange has just failed. 0 when the credentials were refused: `get` then
-   * throws the refusal.
-   */
+  /** Milliseconds until a token may be available after a failed exchange; 0 if the credentials were refused. */
   waitMs(): number {
     if (this.#holder.held !== null || this.#hold === null || this.#hold.error instanceof AuthRefusedError) return 0
     return Math.max(0, this.#hold.until - this.#clock.steady())
   }
 
-  /** Ends the suspension: the next `get` exchanges again. */
+  /** Ends the suspension. */
   resume(): void {
     if (this.#hold?.error instanceof AuthRefusedError) this.#hold = null
   }
@@ -123,7 +118,6 @@ export class TokenSource {
     }
   }
 
-  /** Attempts the credentials in turn, starting with the one that worked last. */
   async #exchangeAny(): Promise<FetchedToken> {
     const { credentials } = this.#options
     let refusal = 'no credentials'
@@ -162,7 +156,6 @@ export class TokenSource {
     return await this.#channel.run(CALL, { headers, body: form.toString() }, tokenIn, {})
   }
 
-  /** Logs a refusal once, until the credential works again. Another credential or the live token may still work. */
   #logRefusal({ id }: Credential, error: UpstreamPermanentError): void {
     if (this.#refused.has(id)) return
     this.#refused.add(id)
@@ -178,7 +171,7 @@ export class TokenSource {
   }
 }
 
-/** After such a failure exchanges pause, and a token that was not refused stays in use. */
+/** Failures that pause exchanges but keep a valid token. */
 function isHeld(error: unknown): error is AuthRefusedError | UpstreamTransientError {
   return error instanceof AuthRefusedError || error instanceof UpstreamTransientError
 }

@@ -5,23 +5,23 @@ import { bodyPlace, type ClaimedDelivery, type Settlement } from '../store/inbox
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/webhook/delivery.ts'
 
-/** A delivery that was read: the facts to apply, and how to settle it. */
+/** A delivery's facts to apply, and how to settle it. */
 export interface ReadDelivery {
   readonly facts: readonly Fact[]
   readonly settlement: Settlement
-  /** The delivery does not say where something happened, so the active submissions must be read. */
+  /** Whether the delivery names no submission, so that the active submissions must be read. */
   readonly sweep: boolean
-  /** Whether an event of the delivery can be read; `none` when it is about something else. */
+  /** Whether an event of the delivery can be read; `none` if the delivery isn't about events. */
   readonly events: 'readable' | 'unreadable' | 'none'
-  /** The body as it was parsed; undefined when it is not JSON. */
+  /** The parsed body; undefined if it isn't JSON. */
   readonly json: unknown
 }
 
-const fromWebhook = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false } as const satisfies Origin
+const fromWebhook = { via: 'webhook', cause: 'webhook', isFullRead: false, firstFeedRead: false } as const satisfies Origin
 
 /**
- * Turns claimed deliveries into facts. Messages that match the spec are applied. From any other delivery whole events are applied, and the
- * feeds of every submission it names are woken: ids under `submission_id`, or else known ids anywhere in the body (invariant 11).
+ * Turns claimed deliveries into facts. Messages that match the spec are applied. From other deliveries whole events are applied, and
+ * the feeds of each named submission are read: ids under `submission_id`, else known ids anywhere in the body (invariant 11).
  */
 export async function readDeliveries(db: Db, claimed: readonly ClaimedDelivery[]): Promise<ReadDelivery[]> {
   const read = claimed.map((delivery) => ({
@@ -51,14 +51,14 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
     const { submissionId } = message
     const facts: Fact[] = [
       { kind: 'message', account, submissionId, message: message.message, ...origin },
-      { kind: 'wake', account, submissionId, cause: 'webhook', reads: ['thread'] },
+      { kind: 'request', account, submissionId, cause: 'webhook', reads: ['thread'] },
     ]
     const what = message.message.message.kind ?? undefined
     return { ...none, facts, settlement: { delivery, state: 'done', submissionId, kind, error: null, ...(what && { what }) } }
   }
   const ids = content.submissionIds.length > 0 ? content.submissionIds : content.otherIds.filter((id) => known.has(`${account} ${id}`))
   const facts: Fact[] = content.events.map(({ submissionId, event }) => ({ kind: 'event', account, submissionId, event, ...origin }))
-  for (const submissionId of ids) facts.push({ kind: 'wake', account, submissionId, cause: 'webhook', reads: feeds })
+  for (const submissionId of ids) facts.push({ kind: 'request', account, submissionId, cause: 'webhook', reads: feeds })
   const error = asideReason(content, ids.length > 0)
   const what = eventsText(content.events)
   return {
@@ -77,7 +77,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   }
 }
 
-/** @returns `quote_received · Harborline`, and how many more there are; null when there is none. */
+/** @returns `quote_received · Harborline · 2 more`; null if there is no event. */
 function eventsText(events: Delivery['events']): string | null {
   const [first] = events
   if (first === undefined) return null
@@ -90,12 +90,9 @@ function eventsText(events: Delivery['events']): string | null {
 }
 
 const WHAT_LENGTH = 200
-const UNNAMED = 'it names no submission; the active ones are read instead'
+const UNNAMED = 'the delivery names no submission, so the active submissions are read instead'
 
-/**
- * @param isNamed whether the delivery names a submission.
- * @returns why the delivery is set aside; null when it was understood.
- */
+/** @returns why the delivery is set aside; null if it was understood. */
 function asideReason({ type, isJson }: Delivery, isNamed: boolean): string | null {
   if (!isJson) return 'the body is not JSON'
   if (type === 'submission.message') {

@@ -4,35 +4,35 @@ import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs } from '../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, TransientError } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
-import type { DriftWatch } from '../model/interface-drift.ts'
+import type { ApiChangeWatch } from '../model/api-changes.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { ServiceParts, Tx } from '../store/engine/db.ts'
 import { type ClaimedDelivery, claimDeliveries, releaseLeftDeliveries, type Settlement, settleDeliveries } from '../store/inbox/work.ts'
 import { forgetUnreadableEvents, noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
-/** Deliveries in one batch: as many as keep a transaction on SQLite under its 20 ms. */
+/** Deliveries per batch: on SQLite a transaction stays under 20 ms. */
 const BATCH = { sqlite: 100, postgres: 250 } as const
-/** Batches in flight at a time. SQLite has one writer. */
+/** Batches in flight. SQLite has one writer. */
 const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
 const LEASE_MS = 60_000
-/** How often the inbox is polled when no signal comes. */
+/** Poll interval of the inbox without a signal. */
 const POLL_MS = 1_000
-/** Attempts before a delivery that cannot be applied is `dead`. With the backoff below they take 43 minutes at most. */
+/** Attempts before a delivery is dead-lettered; with the backoff they take at most 43 minutes. */
 const MAX_ATTEMPTS = 10
 const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 3_600_000
 
 export interface WorkerOptions extends ServiceParts {
-  /** Told of the body of each delivery that was settled. Default: nobody. */
-  readonly drift?: DriftWatch | undefined
-  /** Milliseconds to rest after a batch that took `workedMs`: the receiver may share its thread with the worker. */
-  readonly restMs: (workedMs: number) => number
+  /** Receives the body of each settled delivery. */
+  readonly drift?: ApiChangeWatch | undefined
+  /** Pause after a batch that took `processedMs`, in ms: the receiver may share the thread with the worker. */
+  readonly restMs: (processedMs: number) => number
 }
 
 /**
- * inbox -> read -> apply -> settle. The worker claims a batch under a lease, and applies and settles it in one transaction. When that
- * fails, it applies the deliveries one by one, so that a poisoned delivery is rescheduled alone and never blocks the others (trap 30).
+ * inbox -> read -> apply -> settle. The worker claims a batch under a lease, and applies and settles it in one transaction. If
+ * that fails, it applies each delivery separately, so that a poisoned delivery never blocks the others (trap 30).
  */
 export class Worker implements Service {
   readonly name = 'worker'
@@ -71,15 +71,12 @@ export class Worker implements Service {
     if (failure !== undefined) throw failure
   }
 
-  /** Claim only when a slot is free: a claimed batch that waits only uses up its lease. */
+  /** A batch that is claimed before a slot is free only uses up its lease. */
   async #waitForSlot(): Promise<void> {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
 
-  /**
-   * Applies a batch; deliveries that fail are rescheduled. If the lease was lost, another worker owns the batch and this does nothing.
-   * @throws errors of the database.
-   */
+  /** Applies a batch and reschedules failed deliveries. Does nothing if the lease was lost. @throws errors of the database. */
   async #work(batch: readonly ClaimedDelivery[]): Promise<void> {
     try {
       await this.#applyOrReschedule(batch)
@@ -93,7 +90,7 @@ export class Worker implements Service {
     try {
       await this.#apply(batch)
     } catch (error) {
-      // The lease was lost, or the database is down or damaged: nothing is wrong with the deliveries.
+      // A lost lease or a failing database isn't the fault of the deliveries.
       if (error instanceof LeaseLostError || error instanceof TransientError || error instanceof FatalError) throw error
       const [delivery] = batch
       if (batch.length === 1 && delivery) await this.#reschedule(delivery, error)
@@ -108,7 +105,7 @@ export class Worker implements Service {
     const settlements = read.map((item) => item.settlement)
     await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {
       const { purged } = await transaction.apply(read.flatMap((item) => item.facts))
-      await this.#noteGaps(transaction.tx, read)
+      await this.#recordGaps(transaction.tx, read)
       const isOfPurged = ({ facts }: ReadDelivery) => facts.some((fact) => purged.has(`${fact.account} ${fact.submissionId}`))
       const settlements = read.map((item) => (isOfPurged(item) ? { ...item.settlement, isEmptied: true } : item.settlement))
       await settleDeliveries(transaction.tx, settlements)
@@ -121,8 +118,8 @@ export class Worker implements Service {
     this.#report(settlements)
   }
 
-  /** Notes, by account, whether events could be read, and requests a sweep where a delivery names no submission. */
-  async #noteGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
+  /** Records whether events of each account could be read, and requests a sweep if a delivery names no submission. */
+  async #recordGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
     const unreadable = accounts(read.filter(({ events }) => events === 'unreadable'))
     const readable = accounts(read.filter(({ events }) => events === 'readable')).filter((account) => !unreadable.includes(account))
@@ -131,7 +128,7 @@ export class Worker implements Service {
     for (const account of accounts(read.filter((item) => item.sweep))) await requestSweep(tx, account)
   }
 
-  /** Reschedules a delivery that could not be applied. After the last attempt it is dead: it stays visible and can be replayed. */
+  /** Reschedules a failed delivery. After the last attempt it is dead-lettered: visible, and it can be replayed. */
   async #reschedule(delivery: ClaimedDelivery, error: unknown): Promise<void> {
     const dead = delivery.attempts + 1 >= MAX_ATTEMPTS
     const retryInMs = backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)
@@ -148,8 +145,8 @@ export class Worker implements Service {
     this.#o.log.error(
       { account: delivery.account, delivery: delivery.deliveryId, attempts: delivery.attempts + 1, err: error },
       dead
-        ? `delivery ${delivery.deliveryId} could not be applied in ${MAX_ATTEMPTS} attempts and is dead; see \`submission-mirror inbox show ${delivery.deliveryId}\`, then \`inbox replay\``
-        : `delivery ${delivery.deliveryId} could not be applied and will be tried again in ${Math.round(retryInMs / 1000)} s: ${messageOf(error)}`,
+        ? `delivery ${delivery.deliveryId} failed ${MAX_ATTEMPTS} times and is dead-lettered; run \`submission-mirror inbox show ${delivery.deliveryId}\`, then \`inbox replay\``
+        : `delivery ${delivery.deliveryId} could not be applied; next attempt in ${Math.round(retryInMs / 1000)} s: ${messageOf(error)}`,
     )
   }
 

@@ -10,21 +10,18 @@ import { MAIL_PASSWORD, MAIL_USER, startMailServer } from '../ops/alarms/mail-se
 import { selfSigned } from '../push/certificate.ts'
 import { startReceiver } from '../push/receiver.ts'
 import { onSqlite, type TestDatabase } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { json, run, runHere } from './run.ts'
 
 interface Scene {
   readonly env: Environment
-  /** The messages that the operator got. */
   messages(): readonly AlarmMessage[]
   refuseAll(): void
 }
 
-/** A database, a service, and settings with one account and an operator. */
 async function scene(database: TestDatabase, operators?: readonly object[]): Promise<Scene> {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await database.open()
-  onTestFinished(() => opened.close())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const opened = await closedAtEnd(database.open())
   const receiver = await startReceiver()
   const { credentials, webhookSecret } = sandbox.account('default')
   const account = {
@@ -46,26 +43,26 @@ async function scene(database: TestDatabase, operators?: readonly object[]): Pro
 describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
   it('can be tried out, and say what is wrong', async () => {
     const { env, messages, refuseAll } = await scene(database)
-    expect(await runHere(['alarm', 'list'], env)).toEqual({ code: 0, out: 'No alarm fires.\n', err: '' })
-    expect(await runHere(['alarm', 'test'], env)).toEqual({ code: 0, out: 'operator oncall: it took a test message\n', err: '' })
+    expect(await runHere(['alarm', 'list'], env)).toEqual({ code: 0, out: 'No active alarms.\n', err: '' })
+    expect(await runHere(['alarm', 'test'], env)).toEqual({ code: 0, out: 'oncall: accepted a test message\n', err: '' })
     expect(messages()).toMatchObject([{ type: 'alarm.test', data: { text: expect.stringContaining('nothing is wrong') } }])
     refuseAll()
-    const refused = 'it answered 401: compare the signing secret on both sides'
-    expect(await runHere(['alarm', 'test', 'oncall'], env)).toEqual({ code: 1, out: `operator oncall: ${refused}\n`, err: '' })
+    const refused = 'the recipient answered 401; check that both sides use the same signing secret'
+    expect(await runHere(['alarm', 'test', 'oncall'], env)).toEqual({ code: 1, out: `oncall: ${refused}\n`, err: '' })
     expect(json(await runHere(['alarm', 'test', '--json'], env))).toMatchObject({
       items: [{ operator: 'oncall', ok: false, text: refused }],
     })
     expect(await runHere(['alarm', 'test', 'nobody'], env)).toEqual({
       code: 2,
       out: '',
-      err: 'there is no operator "nobody" in the settings; there is oncall\n',
+      err: 'the settings have no alert recipient "nobody"; there is oncall\n',
     })
-    // Without a database, too: that may be what is wrong.
+    // Also without a database, which may be the problem.
     const away = { ...env, DATABASE_URL: `sqlite:${join(tmpdir(), 'submission-mirror-none', 'mirror.db')}` }
-    expect(await runHere(['alarm', 'test'], away)).toEqual({ code: 1, out: `operator oncall: ${refused}\n`, err: '' })
+    expect(await runHere(['alarm', 'test'], away)).toEqual({ code: 1, out: `oncall: ${refused}\n`, err: '' })
     const none = await scene(database, [])
     expect((await runHere(['alarm', 'test'], none.env)).err).toBe(
-      'there are no operators in the settings; list them in CONFIG_FILE under `operators`\n',
+      'the settings have no alert recipients. List them in CONFIG_FILE under `operators`\n',
     )
   })
 
@@ -87,7 +84,7 @@ describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
     expect(await run(['alarm', 'test'], { ...withPassword, NODE_EXTRA_CA_CERTS: ca })).toEqual({
       code: 0,
       err: '',
-      out: 'operator mail: it took a test message\n',
+      out: 'mail: accepted a test message\n',
     })
     expect(server.taken).toMatchObject([{ to: ['ops@agency.example'], user: MAIL_USER, secure: true }])
     expect(server.taken[0]?.source).toContain('Subject: [submission-mirror] test: alarms reach you')

@@ -34,7 +34,7 @@ it.each(testDatabases)(
     expect(await waits()).toEqual([true, true])
     await retryChanged(db, config('right-secret'), silentLog)
     expect(await waits()).toEqual([false, false])
-    // After a 410 only a person, or other settings, end it.
+    // After a 410 only a person or new settings end the suspension.
     await suspendDestination(db, 'ams', { ...hour, retry: 'manually', refusedWith })
     expect((await findDestination(db.read, 'ams'))?.retry_at).toBeNull()
     await retryChanged(db, config('right-secret'), silentLog)

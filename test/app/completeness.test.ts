@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { COMPLETENESS_SCOPE } from '../../src/ops/status/completeness.ts'
@@ -7,6 +6,8 @@ import type { Status } from '../../src/ops/status/status.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { databaseEnv, startServe } from '../e2e/serve.ts'
 import { onSqlite } from '../tools/databases.ts'
+import { newFolder } from '../tools/new-folder.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { writeSettings } from '../tools/settings-file.ts'
 import { until } from '../tools/until.ts'
 import { json, runHere } from './run.ts'
@@ -15,12 +16,9 @@ const ACCOUNT = 'default'
 const PATHS = ['/broker/submissions', '/broker/policies/{policy_id}', '/broker/no-such-list']
 
 it.each(onSqlite)('a served mirror on $name finds what nobody named, and says how complete it is', async (database) => {
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-completeness-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false, lists: true })
-  onTestFinished(() => sandbox.close())
-  const opened = await database.open()
-  onTestFinished(() => opened.close())
+  const folder = newFolder()
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false, lists: true }))
+  const opened = await closedAtEnd(database.open())
   const [named = '', unnamed = ''] = [sandbox.addSubmission(ACCOUNT), sandbox.addSubmission(ACCOUNT)]
   sandbox.addEvent(ACCOUNT, unnamed, { type: 'market_attached' }, { quiet: true })
 
@@ -37,7 +35,7 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
   const env = { ...databaseEnv(opened.config), CONFIG_FILE: join(folder, 'mirror.yaml') }
 
   const track = await runHere(['track', '--file', join(folder, 'ids.csv'), '--account', ACCOUNT], env)
-  expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 known before\n', err: '' })
+  expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 already tracked\n', err: '' })
   const serve = await startServe(env)
   onTestFinished(() => serve.kill())
   const { sql } = opened.db.read
@@ -55,7 +53,7 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
 
   const status = json<Status>(await runHere(['status', '--json'], env))
   expect(status.scope).toBe(COMPLETENESS_SCOPE)
-  expect(status.accounts[0]).toMatchObject({ state: 'active', completeness: { never_read: 0, proven: 0, unproven: 2 } })
+  expect(status.accounts[0]).toMatchObject({ state: 'active', completeness: { never_read: 0, submissions: 2, reconciled: 0 } })
   expect(status.accounts[0]?.completeness?.discovery).toMatchObject([
     { path: '/broker/no-such-list', paths: 1, failing: 1, error: expect.stringContaining('404') },
     { path: '/broker/submissions', paths: 1, failing: 0, found: 1, error: null },
@@ -65,7 +63,7 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
     tx.sql.updateTable('sync_path_reads').set({ outcome: 'limited' }).where('failures', '=', 0).execute(),
   )
   const limited = json<Status>(await runHere(['status', '--json'], env))
-  expect(limited.warnings).toContainEqual(expect.stringContaining('probing /broker/submissions names more submissions than one answer'))
+  expect(limited.warnings).toContainEqual(expect.stringContaining('probing /broker/submissions returns more submissions than one answer'))
   const shown = await runHere(['status'], env)
   expect(shown.out).toContain(COMPLETENESS_SCOPE)
   expect(shown.out).toMatch(/default +\/broker\/submissions +1 +0 +\d+ s ago +1\n/)
@@ -74,5 +72,5 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
   expect(metrics).toContain('submission_mirror_discovered_submissions_total{account="default"} 1')
   expect(metrics).toContain('submission_mirror_discovery_failing{account="default"} 1')
   expect(await serve.stop()).toBe(0)
-  expect(sandbox.writesSeen).toEqual([])
+  expect(sandbox.activity.writes).toEqual([])
 })

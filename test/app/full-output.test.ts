@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { programPath } from '../tools/program.ts'
 
-/** Runs a command of which one stream goes to a disk that is full. @returns its exit code, and what the other stream got. */
+/** Runs a command with one stream on a full disk. @returns its exit code, and the other stream. */
 async function withFull(stream: 'stdout' | 'stderr', args: readonly string[]): Promise<[number | null, string]> {
   const full = openSync('/dev/full', 'w')
   const child = spawn(process.execPath, [programPath('main'), ...args], {

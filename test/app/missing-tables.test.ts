@@ -5,13 +5,12 @@ import { loadConfig } from '../../src/config/config.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 it.each(testDatabases)('a start names what somebody has taken away from the tables, and takes deliveries, on $name', async ({ open }) => {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const { db, config, close } = await open()
-  onTestFinished(close)
-  await db.write('test', (tx) => sql`drop view quote_board`.execute(tx.sql))
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const { db, config } = await closedAtEnd(open())
+  await db.write('test', (tx) => tx.run(sql`drop view quote_board`))
   const written: string[] = []
   const env = { ...accountEnv(sandbox), ...databaseEnv(config), PORT: '0', OPS_PORT: '0' }
   const logDestination = { write: (line: string) => void written.push(line) }

@@ -21,10 +21,10 @@ it.each(onSqlite)('an operator who does not answer keeps nobody else waiting, on
   ]
   const { db, clock, config, parts, look, deliver } = await openWatch(database, { operators }, { OPERATOR_SECRET: hook(5) })
   await deliver(1)
-  await db.write('test', (tx) => sql`update sync_inbox set state = 'dead'`.execute(tx.sql))
+  await db.write('test', (tx) => tx.run(sql`update sync_inbox set state = 'dead'`))
   await look()
   const groups = operatingGroups({ db, clock, config, log: parts.log, observer: parts.observer, clients: new Map() })
-  const made = await Promise.all(groups.filter(({ name }) => name.startsWith('messages to operators')).map((group) => group.make()))
+  const made = await Promise.all(groups.filter(({ name }) => name.startsWith('messages to alert recipients')).map((group) => group.make()))
   const messaging = made.flatMap(({ services }) => services)
   const stopping = new AbortController()
   const ended = messaging.map((service) => service.run(stopping.signal))

@@ -48,13 +48,13 @@ it.each(testDatabases)(
     away = false
     expect((await serving.reload()).applied).toEqual(['account default: 1 webhook secret, changed', 'destination ams is new'])
     expect([await post(old), await post(fresh), await destinations()]).toEqual([401, 204, [{ destination: 'ams' }]])
-    // A reload that cannot be noted is made all the same.
+    // A reload happens even if it can't be recorded.
     deaf = true
     stage.settings(settings(old, []))
     expect((await serving.reload()).applied).toHaveLength(2)
     expect(await post(old)).toBe(204)
     expect(written.join('')).toContain('the store takes no notes')
-    // Each left a note, as an action of an operator does.
+    // Each was audited.
     expect(await listActions(stage.db.read, { action: 'settings.reload' }, 10)).toMatchObject([
       { who: 'signal', target: null, outcome: 'done', detail: { applied: [expect.any(String), 'destination ams is new'], problems: 0 } },
       { who: 'signal', target: null, outcome: 'failed', detail: { applied: [], needs_restart: [], problems: 1 } },

@@ -10,7 +10,7 @@ import { Traffic } from './traffic.ts'
 
 const [OLD, NEW] = [hook(11, 32), hook(12, 32)]
 const SENDERS = 4
-/** Answers to each sender in every phase, so that none of them is over before the traffic has met it. */
+/** Answers for each sender in every phase. */
 const ROUNDS = 15
 
 describe.each(onSqlite)('rotation of webhook secrets on $name', (database) => {
@@ -31,7 +31,7 @@ describe.each(onSqlite)('rotation of webhook secrets on $name', (database) => {
     traffic.signWith(OLD, NEW)
     await traffic.more(ROUNDS)
 
-    // Whatever is wrong is said at once, and no line holds what stands in the files.
+    // Problems are reported without contents of the files.
     stage.secret('hooks', 'whsec_dG9vIHNob3J0')
     stage.settings({ ...settings, poll: { active: 'soon' }, unknown_thing: 1 })
     const refusal = await reload(serve, 'refused')
@@ -54,7 +54,7 @@ describe.each(onSqlite)('rotation of webhook secrets on $name', (database) => {
 
     expect(traffic.sent.filter(({ status }) => status !== 204)).toEqual([])
     expect(traffic.sent.length).toBeGreaterThan(6 * SENDERS * ROUNDS)
-    // Each one is in the store, and each message in the mirror.
+    // Each delivery is stored, and each message mirrored.
     const { sql } = stage.db.read
     const stored = await sql.selectFrom('sync_inbox').select('delivery_id').execute()
     expect(new Set(stored.map((row) => row.delivery_id))).toEqual(new Set(traffic.sent.map(({ id }) => id)))
@@ -71,7 +71,6 @@ describe.each(onSqlite)('rotation of webhook secrets on $name', (database) => {
     stage.settings({ accounts: [stage.account('default', { default: true, webhook_secrets: hooks })] })
     const serve = await stage.serve()
     await postSigned(`${serve.receiver}/webhooks`, NEW, '{}')
-    // It is written down at the latest when the process ends.
     expect(await serve.stop()).toBe(0)
 
     type Listed = { account: string; webhook_secrets: { position: number; last_verified_at: string | null }[] }[]
@@ -81,7 +80,7 @@ describe.each(onSqlite)('rotation of webhook secrets on $name', (database) => {
     expect(before?.[1]?.last_verified_at).toMatch(/^20/)
     expect((await runHere(['account', 'list'], stage.env)).out).toMatch(/1: never, 2: \d+ s ago/)
     expect((await runHere(['status'], stage.env)).out).toMatch(/1: never, 2: \d+ s ago/)
-    // The secret is known again at its new place.
+    // The secret is accepted again at its new place.
     stage.secret('hooks', NEW)
     expect(await list()).toEqual([{ position: 1, last_verified_at: before?.[1]?.last_verified_at }])
     expect((await runHere(['account', 'list'], stage.env)).out).not.toContain(NEW.slice('whsec_'.length))

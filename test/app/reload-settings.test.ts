@@ -12,7 +12,7 @@ import { ReloadStage, reload } from './reload-stage.ts'
 import { type Ended, json, run, runHere } from './run.ts'
 import { Traffic } from './traffic.ts'
 
-/** Little enough for a poll to come soon. */
+/** Small enough for a poll soon. */
 const poll = { active: '1s', quiet: '1s', max: '1s', dormant: '1s' }
 const [TOKEN_A, TOKEN_B] = ['a-token-of-16-characters', 'b-token-of-16-characters']
 
@@ -27,10 +27,10 @@ it('an account that is suspended asks again at once, with the credentials of a r
   await run(['track', id], stage.env)
   await until('the brokerage is pinned', async () => (await findAccount(stage.db.read, 'default'))?.brokerage)
 
-  stage.sandbox.revokeCredential('default', first ?? '')
-  stage.sandbox.expireTokens('default')
+  stage.sandbox.access.revokeKey(stage.sandbox.account('default'), first ?? '')
+  stage.sandbox.tokens.expireAll('default')
   await until('the account is suspended', async () => (await findAccount(stage.db.read, 'default'))?.state === 'suspended')
-  const fresh = stage.sandbox.addCredential('default')
+  const fresh = stage.sandbox.access.createKey(stage.sandbox.account('default'))
   stage.secret('client', fresh.clientSecret)
   stage.settings({ accounts: [stage.account('default', { default: true, ...credential(fresh.clientId) })], poll })
   expect(await reload(serve, 'applied')).toContain('account default: new client credentials')
@@ -74,7 +74,7 @@ it('what only a new start can change is named and stays, and the rest comes into
     ...more,
   })
   stage.settings(settings(old))
-  // The option may stand before the command, too.
+  // The option may precede the command.
   const serve = await stage.serve({}, 'set -- "$1" "$2" --no-color serve')
   stage.settings(
     settings(fresh, { receiver: { body_limit: '1KiB' }, migrate_on_start: false, log: { level: 'debug' }, ops: { mcp_actions: true } }),
@@ -101,7 +101,6 @@ it('who asks while it starts is heard when it has started', async () => {
   const pipe = stage.pipe('hooks')
   stage.settings({ accounts: [stage.account('default', { default: true, webhook_secrets: pipe.reference })] })
   const starting = stage.serve({}, `echo $$ > ${stage.path('pid')}`)
-  // It reads its settings now, and gets no further before there is something to read.
   const first = await pipe.opened()
   process.kill(Number(readFileSync(stage.path('pid'), 'utf8')), 'SIGHUP')
   await first(hook(23))
@@ -120,7 +119,7 @@ it('the command reloads a running serve, and names what applied, what needs a re
   const env = { ...stage.env, DOCUMENT_HOSTS: 'one.example' }
   const command = (...args: string[]) => runHere(args, env)
   const alone = await command('reload')
-  expect([alone.code, alone.err]).toEqual([2, 'no `serve` runs on this database; the next start reads the settings\n'])
+  expect([alone.code, alone.err]).toEqual([2, 'no `serve` runs on this database. The next start reads the settings\n'])
   const serve = await stage.serve(env)
   stage.settings(settings({ ops: { mcp_actions: true }, receiver: { body_limit: '1KiB' } }))
   // A process stores its settings soon after its start.
@@ -145,7 +144,6 @@ it('the command reloads a running serve, and names what applied, what needs a re
   expect(await serve.stop()).toBe(0)
 })
 
-/** What doctor says of the settings of a running serve. */
 async function differing(command: (...args: string[]) => Promise<Ended>): Promise<string> {
   const { items } = json<{ items: { about: string; ok: boolean; text: string }[] }>(await command('doctor', '--json'))
   return items.find(({ about, ok }) => about === 'settings' && !ok)?.text ?? ''
@@ -185,11 +183,11 @@ it('tokens of the admin routes are valid from the next request on, and a reload 
   const reloaded = await ask('POST', '/reload', TOKEN_A)
   expect(reloaded).toEqual({
     status: 200,
-    body: { applied: ['OPS_TOKENS: those of bob are valid now'], needs_restart: [], from_environment: expect.any(Array) },
+    body: { applied: ['OPS_TOKENS: the tokens of bob are valid now'], needs_restart: [], from_environment: expect.any(Array) },
   })
   expect((await ask('GET', '/status', TOKEN_A)).status).toBe(401)
   expect((await ask('GET', '/status', TOKEN_B)).status).toBe(200)
-  // The token comes back, but not the session that it began.
+  // The token returns, but not its session.
   stage.settings(settings([{ name: 'ann', token: TOKEN_A }]))
   await reload(serve, 'applied')
   expect((await ask('GET', '/status', TOKEN_A)).status).toBe(200)
@@ -252,7 +250,6 @@ it('destinations change under traffic in two processes: each gets every change w
   const traffic = new Traffic(`${first.receiver}/webhooks`, 3, [webhookSecret], (n) => message(n, submission))
   await traffic.more(5)
 
-  // One keeps its place while its settings change; two goes; three begins where it is first seen.
   stage.settings(settings(destination('one', one.url, { concurrency: 2 }), destination('three', three.url)))
   await both()
   const { last_seq: seen } = await stage.db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()

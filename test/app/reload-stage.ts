@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
@@ -9,9 +8,11 @@ import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import type { TestDatabase } from '../tools/databases.ts'
+import { newFolder } from '../tools/new-folder.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { writeSettings } from '../tools/settings-file.ts'
 
-/** What `serve` says when a reload is over, whatever became of it; a part of the line, by outcome. */
+/** Log texts at the end of a reload, by outcome. */
 const OUTCOMES = {
   applied: 'settings reloaded',
   refused: 'settings not reloaded',
@@ -20,7 +21,7 @@ const OUTCOMES = {
 
 export interface Pipe {
   readonly reference: string
-  /** Resolves when somebody begins to read, with a function that gives him a text, and its end. */
+  /** Resolves when a reader opens the pipe, with a function that writes a text and ends it. */
   opened(): Promise<(text: string) => Promise<void>>
 }
 
@@ -38,18 +39,15 @@ export class ReloadStage {
     this.#env = env
   }
 
-  /** Everything that it opens ends with the test. @param accounts names of the emulator's accounts. */
+  /** Everything closes with the test. @param accounts names of the emulator's accounts. */
   static async open(database: TestDatabase, accounts: readonly string[] = ['default']): Promise<ReloadStage> {
-    const sandbox = await startSandbox({ submissions: 0, autoStart: false, accounts: accounts.map((name) => ({ name })) })
-    onTestFinished(() => sandbox.close())
-    const opened = await database.open()
-    onTestFinished(() => opened.close())
-    const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-reload-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false, accounts: accounts.map((name) => ({ name })) }))
+    const opened = await closedAtEnd(database.open())
+    const folder = newFolder()
     return new ReloadStage(sandbox, opened.db, folder, databaseEnv(opened.config))
   }
 
-  /** The environment of a process whose settings file is the one that `settings` writes. */
+  /** The environment of a process with the settings file of `settings`. */
   get env(): Environment {
     return { ...this.#env, CONFIG_FILE: this.path('config.yaml') }
   }
@@ -60,20 +58,19 @@ export class ReloadStage {
     return `$\{file:${name}}`
   }
 
-  /** Writes the settings file: JSON is YAML too. */
   settings(settings: string | object): void {
     if (typeof settings === 'string') writeFileSync(this.path('config.yaml'), settings)
     else writeSettings(this.path('config.yaml'), settings)
   }
 
-  /** An account of the emulator as the settings file describes one; `over` lies over it. */
+  /** An emulator account for the settings file; `over` replaces keys. */
   account(name = 'default', over: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
     const { credentials, webhookSecret } = this.sandbox.account(name)
     const client_credentials = credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret }))
     return { name, base_url: this.sandbox.baseUrl, client_credentials, webhook_secrets: [webhookSecret], ...over }
   }
 
-  /** Makes a named pipe. @returns a reference to it, for the settings file; whoever loads that waits until somebody writes. */
+  /** Makes a named pipe. @returns a reference to it for the settings file, whose loading waits for a writer. */
   pipe(name: string): Pipe {
     execFileSync('mkfifo', [this.path(name)])
     return {
@@ -88,20 +85,18 @@ export class ReloadStage {
     }
   }
 
-  /** @param shell what a shell does first. */
   async serve(over: Environment = {}, shell?: string): Promise<ServeProcess> {
     const serve = await startServe({ ...this.env, ...over }, shell)
     onTestFinished(() => serve.kill())
     return serve
   }
 
-  /** Of a file in the folder. */
   path(name: string): string {
     return join(this.#folder, name)
   }
 }
 
-/** Sends SIGHUP. @returns the line that tells what became of it. @throws Error when that was something else. */
+/** Sends SIGHUP. @returns the log line of the outcome. @throws Error for another outcome. */
 export async function reload(serve: ServeProcess, outcome: keyof typeof OUTCOMES): Promise<string> {
   const line = Promise.race(Object.values(OUTCOMES).map((part) => serve.says(part)))
   serve.process.kill('SIGHUP')

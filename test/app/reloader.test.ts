@@ -8,7 +8,7 @@ import { account, hook, withFile } from '../config/support.ts'
 
 const [first, second] = [loadConfig(account), loadConfig({ ...account, WEBHOOK_SECRETS: hook(2) })]
 
-/** A reloader whose steps the test lets go on, one by one. */
+/** A reloader whose steps the test releases one by one. */
 function rig(load: () => Promise<Config>) {
   const secrets = new KnownSecrets([])
   const lines: string[] = []
@@ -89,7 +89,6 @@ describe('reloads', () => {
     const load = Promise.withResolvers<Config>()
     const { reloader, applied } = rig(() => load.promise)
     const begun = reloader.reload()
-    // It has come as far as reading.
     await Promise.resolve()
     reloader.close()
     load.resolve(second)

@@ -10,7 +10,6 @@ import { programPath } from '../tools/program.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** How a command ended, and what it wrote. */
 export interface Ended {
   readonly code: number | null
   readonly out: string
@@ -19,7 +18,7 @@ export interface Ended {
 
 type Environment = Readonly<Record<string, string>>
 
-/** Runs the program, in a process of its own, to its end. @param env its whole environment, but for the path. */
+/** Runs the program in its own process until it ends. @param env the whole environment except the path. */
 export async function run(args: readonly string[], env: Environment = {}): Promise<Ended> {
   const child = spawn(process.execPath, [programPath('main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
@@ -30,14 +29,12 @@ export async function run(args: readonly string[], env: Environment = {}): Promi
 }
 
 export interface RunOptions {
-  /** Aborts when the program is asked to stop. */
   readonly signal?: AbortSignal
   readonly clock?: Clock
-  /** Whether standard output is a terminal that shows colours. */
   readonly hasColors?: boolean
 }
 
-/** Runs a command in this process: the same program, without the half second that a process takes to load it. */
+/** Runs a command in this process, which saves half a second of loading. */
 export async function runHere(
   args: readonly string[],
   env: Environment,
@@ -66,7 +63,6 @@ export async function runHere(
   return { code, ...written }
 }
 
-/** What a program that reads `--json` gets. */
 export function json<T>(ended: Ended): T {
   return JSON.parse(ended.out) as T
 }

@@ -16,7 +16,7 @@ it('`serve` makes the backups of BACKUP_CRON, which `restore` takes, and `status
   const backups = join(folder, 'backups')
   const env = { ...accountEnv(sandbox), ...databaseEnv(config), BACKUP_CRON: '* * * * *', BACKUP_DIR: backups }
   const before = await runHere(['status'], env)
-  expect(before.out).toContain('No backup was made yet.\n')
+  expect(before.out).toContain('There is no backup yet.\n')
   const serve = await startServe(env)
   onTestFinished(async () => {
     await serve.kill()
@@ -24,7 +24,7 @@ it('`serve` makes the backups of BACKUP_CRON, which `restore` takes, and `status
     await close()
     rmSync(folder, { recursive: true, force: true })
   })
-  await until('a backup is made', () => serve.lines().some((line) => line.includes('verified and restored on trial')))
+  await until('a backup is made', () => serve.lines().some((line) => line.includes('verified and test-restored')))
   const metrics = await (await fetch(`${serve.ops}/metrics`)).text()
   expect(metrics).toMatch(/^submission_mirror_backup_age_seconds \d/m)
   expect(metrics).toMatch(/^submission_mirror_backup_trial_age_seconds \d/m)
@@ -38,5 +38,8 @@ it('`serve` makes the backups of BACKUP_CRON, which `restore` takes, and `status
 
 it('BACKUP_CRON is refused on Postgres, with what to use', async () => {
   const { code, err } = await runHere(['status'], { DATABASE_URL: 'postgres://mirror@127.0.0.1:9/mirror', BACKUP_CRON: '0 2 * * *' })
-  expect([code, err]).toEqual([2, expect.stringContaining('BACKUP_CRON is for SQLite only; set it to off, and let pg_dump or the server')])
+  expect([code, err]).toEqual([
+    2,
+    expect.stringContaining('BACKUP_CRON is for SQLite only; set it to off, and back up Postgres with pg_dump'),
+  ])
 })

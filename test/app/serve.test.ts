@@ -3,6 +3,7 @@ import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { accountEnv, databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { type OpenedDatabase, onSqlite, sqliteDatabase, type TestDatabase } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 import { json, run, runHere } from './run.ts'
 
@@ -16,14 +17,12 @@ interface Scene {
 }
 
 async function scene(database: TestDatabase, over: Environment = {}): Promise<Scene> {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await database.open()
-  onTestFinished(() => opened.close())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const opened = await closedAtEnd(database.open())
   const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), POLL_ACTIVE: '1s', ...over }
   const serve = await startServe(env)
   onTestFinished(() => serve.kill())
-  sandbox.setTarget(ACCOUNT, `${serve.receiver}/webhooks`)
+  sandbox.account(ACCOUNT).target = `${serve.receiver}/webhooks`
   return { sandbox, opened, env, serve }
 }
 
@@ -36,11 +35,11 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     const pushed = sandbox.addSubmission(ACCOUNT)
 
     const track = await run(['track', tracked], env)
-    expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 known before\n', err: '' })
-    expect((await runHere(['track', tracked, tracked], env)).out).toBe('0 new submissions tracked in account default; 1 known before\n')
+    expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 already tracked\n', err: '' })
+    expect((await runHere(['track', tracked, tracked], env)).out).toBe('0 new submissions tracked in account default; 1 already tracked\n')
 
     const message = sandbox.addMessage(ACCOUNT, pushed, { body_text: 'The quote is here.' })
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     const rows = opened.db.read.sql
     const messages = rows.selectFrom('thread_messages').selectAll().where('message_id', '=', message.id)
     await until('what was delivered is there', () => messages.executeTakeFirst())
@@ -68,7 +67,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     const id = sandbox.addSubmission(ACCOUNT)
     sandbox.deliver(ACCOUNT, '{"type":"submission.\\u001b[2Jnovelty","what":"\u0007"}', { id: 'msg_aside' })
     sandbox.addMessage(ACCOUNT, id, { body_text: 'The quote is here.' })
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     await until('it is set aside', async () => {
       const settled = json<{ items: { delivery_id: string }[] }>(await runHere(['inbox', 'list', '--state', 'aside', '--json'], env)).items
       return settled[0]?.delivery_id === 'msg_aside'
@@ -81,10 +80,12 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
       const { out } = await runHere(['inbox', 'list', '--submission', id], env)
       return out.includes(id) && out
     })
-    expect(ofSubmission).toMatch(/^number +delivery +account +received +state +kind +what happened +submission +attempts\n +\d+ +msg_/m)
-    expect(await runHere(['inbox', 'show', 'msg_none'], env)).toMatchObject({ code: 2, err: 'there is no delivery msg_none\n' })
+    expect(ofSubmission).toMatch(
+      /^number +delivery +account +received +state +kind +what happened +(?:insured +)?submission +attempts\n +\d+ +msg_/m,
+    )
+    expect(await runHere(['inbox', 'show', 'msg_none'], env)).toMatchObject({ code: 2, err: 'delivery msg_none does not exist\n' })
 
-    expect((await runHere(['inbox', 'replay', '--state', 'aside'], env)).out).toBe('1 delivery will be worked again\n')
+    expect((await runHere(['inbox', 'replay', '--state', 'aside'], env)).out).toBe('1 delivery will be processed again\n')
     expect(await runHere(['inbox', 'replay'], env)).toMatchObject({ code: 2, out: '' })
 
     const answer = await fetch(`${serve.receiver}/webhooks`, {
@@ -121,7 +122,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     expect((await ask('/')).status).toBe(404)
     expect((await ask('/webhooks')).status).toBe(404)
 
-    // What the service does has no part in being ready.
+    // Readiness doesn't depend on the service.
     await sandbox.close()
     expect((await ask('/readyz')).status).toBe(200)
     expect(await serve.stop()).toBe(0)
@@ -143,9 +144,9 @@ describe('one serve on SQLite', () => {
     const { sandbox, env, serve } = await scene(sqliteDatabase)
     await serve.stop()
     const receiving = await startServe(env, 'set -- "$@" --role receive')
-    sandbox.setTarget(ACCOUNT, `${receiving.receiver}/webhooks`)
+    sandbox.account(ACCOUNT).target = `${receiving.receiver}/webhooks`
     sandbox.addMessage(ACCOUNT, sandbox.addSubmission(ACCOUNT), { body_text: 'The quote is here.' })
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     const waiting = json<{ items: { state: string }[] }>(await runHere(['inbox', 'list', '--json'], env)).items
     expect(waiting).toMatchObject([{ state: 'ready' }])
     expect(await receiving.stop()).toBe(0)

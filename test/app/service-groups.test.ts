@@ -4,7 +4,6 @@ import { ManualClock, systemClock } from '../../src/base/clock.ts'
 import { FatalError } from '../../src/base/errors.ts'
 import { silentLog } from '../tools/databases.ts'
 
-/** What happens, in order. */
 class Scene {
   readonly told: string[] = []
   readonly failures: unknown[] = []
@@ -16,7 +15,7 @@ class Scene {
     this.groups = new ServiceGroups({ clock, log: silentLog, graceMs: () => 1_000, onFailure })
   }
 
-  /** A group that tells of everything that happens to it. @param end what it waits for when it is told to end. */
+  /** A group that records its start and end. @param end awaited when it is ended. */
   group(name: string, setting: unknown, end: Promise<void> = Promise.resolve()): ServiceGroup {
     const tell = (what: string) => void this.told.push(`${name} ${setting}: ${what}`)
     return {
@@ -44,7 +43,6 @@ class Scene {
     await this.groups.change(await this.groups.prepare(groups))
   }
 
-  /** What was told since the last time. */
   news(): string[] {
     return this.told.splice(0)
   }

@@ -27,8 +27,8 @@ it.each(onSqlite)('trap 49: a pause that the service asks for is told of, and ou
   }
   const first = await starts()
   await until('the pause is shown', async () => json<Status>(await runHere(['status', '--json'], env)).accounts[0]?.pause !== null)
-  const { verdict, needs, accounts } = json<Status>(await runHere(['status', '--json'], env))
-  expect([verdict, needs]).toMatchObject([
+  const { verdict, issues, accounts } = json<Status>(await runHere(['status', '--json'], env))
+  expect([verdict, issues]).toMatchObject([
     'attention',
     [{ kind: 'account_throttled', what: expect.stringContaining('429 with Retry-After') }],
   ])
@@ -36,8 +36,8 @@ it.each(onSqlite)('trap 49: a pause that the service asks for is told of, and ou
   expect(first.lines().filter((line) => line.includes(told))).toHaveLength(1)
   await first.stop()
 
-  const asked = sandbox.requestsSeen.length
+  const asked = sandbox.activity.requests.length
   const second = await starts()
   expect(await second.stop()).toBe(0)
-  expect(sandbox.requestsSeen).toHaveLength(asked)
+  expect(sandbox.activity.requests).toHaveLength(asked)
 })

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
@@ -7,6 +6,7 @@ import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { accountEnv, databaseEnv, type Environment, startServe } from '../e2e/serve.ts'
 import { selfSigned } from '../push/certificate.ts'
 import { newSqlite } from '../tools/databases.ts'
+import { newFolder } from '../tools/new-folder.ts'
 import { json, run } from './run.ts'
 
 let sandbox: Sandbox
@@ -16,10 +16,9 @@ beforeEach(async () => {
   return () => sandbox.close()
 })
 
-/** An environment that names a file of authorities in which `content` stands. */
+/** An environment that names a file of authorities with this `content`. */
 function naming(content: string): Environment {
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = newFolder()
   const file = join(folder, 'ca.pem')
   writeFileSync(file, content)
   const { config, remove } = newSqlite()
@@ -28,7 +27,7 @@ function naming(content: string): Environment {
 }
 
 it.each([
-  ['no certificate', 'hello\n', ['NODE_EXTRA_CA_CERTS names a file from which no certificate was read']],
+  ['no certificate', 'hello\n', ['NODE_EXTRA_CA_CERTS names a file without readable certificates']],
   ['one', selfSigned.cert, []],
 ])('a file of authorities with %s in it: serve and doctor say so when nothing is trusted for it', async (_, content, said) => {
   const env = naming(content)
@@ -38,8 +37,8 @@ it.each([
   const logged = serve.lines().map((line) => JSON.parse(line) as { level: number; msg: string })
   const starts = ({ msg }: { msg: string }) => msg.split(',')[0]
   expect(logged.filter(({ level, msg }) => level === 40 && msg.startsWith('NODE_')).map(starts)).toEqual(said)
-  // The database of this test did not exist before.
-  expect(logged.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^a new, empty mirror begins in \/.*\.db\. If yours/))
+  // The database of this test is new.
+  expect(logged.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^created a new, empty mirror in \/.*\.db\. If your mirror/))
   const { items: found } = json<{ items: { about: string; ok: boolean; text: string }[] }>(await run(['doctor', '--json'], env))
   const wrong = found.filter(({ about, ok }) => about === 'settings' && !ok)
   expect(wrong.map(({ text }) => starts({ msg: text }))).toEqual(said)

@@ -1,15 +1,14 @@
 import { onTestFinished } from 'vitest'
 import { postSigned } from '../e2e/signed.ts'
 
-/** A delivery that was answered, or whose connection broke. */
+/** An answered delivery, or one whose connection broke. */
 export interface Sent {
   readonly id: string
   readonly secret: string
-  /** null: there was no answer. */
   readonly status: number | null
 }
 
-/** Senders that never pause: each posts its next delivery as soon as the last one was answered. */
+/** Senders without pauses: each posts its next delivery after an answer. */
 export class Traffic {
   readonly sent: Sent[] = []
   readonly #url: string
@@ -21,7 +20,7 @@ export class Traffic {
   #stopped = false
   #progress = Promise.withResolvers<void>()
 
-  /** @param body that of the nth delivery; it begins at once, and ends with the test. */
+  /** @param body of the nth delivery. Starts immediately and ends with the test. */
   constructor(url: string, senders: number, secrets: readonly string[], body: (n: number) => string) {
     this.#url = url
     this.#body = body
@@ -31,14 +30,12 @@ export class Traffic {
     onTestFinished(() => this.stop())
   }
 
-  /** From its next delivery on each sender signs with one of these; they are dealt out in turn. */
+  /** Secrets that the senders use in turn from their next delivery on. */
   signWith(...secrets: readonly string[]): void {
     this.#secrets = secrets
   }
 
-  /** Resolves when every sender has got so many answers to deliveries that it began after now. */
   async more(rounds: number): Promise<void> {
-    // One may be under way already.
     const goals = this.#rounds.map((done) => done + rounds + 1)
     while (!goals.every((goal, sender) => (this.#rounds[sender] ?? 0) >= goal)) await this.#progress.promise
   }

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { UpstreamClients } from '../../src/app/clients.ts'
 import { compareSettings } from '../../src/app/settings-changes.ts'
 import { type WorkingParts, workingGroups } from '../../src/app/working.ts'
@@ -8,6 +8,7 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import { sameSettings } from '../../src/config/same-settings.ts'
 import { hook, withFile } from '../config/support.ts'
 import { silentLog, sqliteDatabase } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const SETTINGS = `
 accounts:
@@ -26,12 +27,11 @@ function configOf(yaml: string): Config {
   )
 }
 
-/** By settings, what the groups of a process go by. */
+/** The settings that each group of a process depends on. */
 type Groups = (config: Config) => ReadonlyMap<string, readonly unknown[]>
 
 async function groupsOf(): Promise<Groups> {
-  const { db, close } = await sqliteDatabase.open()
-  onTestFinished(close)
+  const { db } = await closedAtEnd(sqliteDatabase.open())
   const common = { db, clock: systemClock, log: silentLog, observer: silentObserver, senders: new Set<never>(), restMs: () => 0 }
   const all = new UpstreamClients(common)
   return (config) => {
@@ -42,7 +42,7 @@ async function groupsOf(): Promise<Groups> {
   }
 }
 
-/** The groups that a reload would end, begin or make anew. */
+/** Groups that a reload ends, begins or restarts. */
 function touched(groups: Groups, before: Config, after: Config): string[] {
   const [a, b] = [groups(before), groups(after)]
   return [...new Set([...a.keys(), ...b.keys()])].filter((name) => !sameSettings(a.get(name), b.get(name)))
@@ -53,7 +53,7 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   const before = configOf(SETTINGS)
   const all = (from: string, to: string) => touched(groups, before, configOf(SETTINGS.replaceAll(from, to)))
   const stages = (from: string, to: string) =>
-    all(from, to).filter((name) => /^(?:listener|worker|due time healer|poller of .*|fan-out|destination .*)$/.test(name))
+    all(from, to).filter((name) => /^(?:listener|worker|poller of .*|fan-out|destination .*)$/.test(name))
   expect(groups(before).size).toBeGreaterThan(7)
   expect(all('{HOOK1}', '{HOOK3}')).toEqual([])
   expect(stages('{ONE}', '{NEW}')).toEqual(['poller of acme'])
@@ -61,18 +61,14 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   expect(stages('name: bi,', 'name: bi2,')).toEqual(['fan-out', 'destination bi', 'destination bi2'])
   expect(stages('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toEqual([])
   expect(all('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toContain('reconcile')
-  expect(all('\ndestinations:', '\ndocuments: { total_bytes: 1GiB }\ndestinations:')).toContain('alarm watch')
-  expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual([
-    'due time healer',
-    'poller of acme',
-    'poller of beta',
-  ])
+  expect(all('\ndestinations:', '\ndocuments: { total_bytes: 1GiB }\ndestinations:')).toContain('alarms')
+  expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual(['poller of acme', 'poller of beta'])
   const fields = '\nrecord_fields: { insureds: { dba_name: [trading_as] } }\ndestinations:'
   expect(all('\ndestinations:', fields)).toEqual(['poller of acme', 'poller of beta', 'reconcile'])
   expect(all('\ndestinations:', '\nlog: { level: debug }\nops: { tokens: "ann:${OPS}" }\ndestinations:')).toEqual([])
 })
 
-/** Settings that something looks at whenever it needs them, that only a new start can change, or that the log and each destination have. */
+/** Settings that are read when needed, need a restart, or belong to the log or a destination. */
 const ELSEWHERE = [
   'accounts',
   'database',
@@ -96,7 +92,7 @@ it('whatever the settings say, somebody goes by it', async () => {
   }
 })
 
-/** Settings that have no sentence of their own: they are compared account by account, or say something about the others. */
+/** Settings without a sentence: compared by account, or about the others. */
 const UNTOLD = ['accounts', 'destinations', 'database', 'warnings', 'overridden', 'fromEnvironment']
 
 it('whatever a reload changes, it tells', () => {

@@ -1,11 +1,12 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { stateReads } from '../../src/model/reads.ts'
-import { Counts } from '../receive/support.ts'
+import { Counts } from '../tools/counts.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { byPoll, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -15,8 +16,7 @@ it.each(testDatabases)('what is written is counted when it is committed, and onl
   const failPoint = (point: string) => {
     if (fails && point === 'test:before-commit') throw new Error('no more')
   }
-  const { db, close } = await open({ failPoint })
-  onTestFinished(close)
+  const { db } = await closedAtEnd(open({ failPoint }))
   const counts = new Counts()
   const written = (entity: string) => counts.of('applied_rows_total', { account: ACCOUNT, entity, operation: 'insert', cause: 'webhook' })
   const facts = [1, 2].map((n) => eventFact(ACCOUNT, ID, wireEvent(n)))
@@ -29,8 +29,7 @@ it.each(testDatabases)('what is written is counted when it is committed, and onl
 })
 
 it.each(testDatabases)('what the service shows all along is not read again for being shown, on $name', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+  const { db } = await closedAtEnd(open())
   await applyAll(db, [trackFact(ACCOUNT, ID)])
   const reads = () => db.read.sql.selectFrom('sync_reads').selectAll().orderBy('read').execute()
   const before = await reads()
@@ -39,18 +38,17 @@ it.each(testDatabases)('what the service shows all along is not read again for b
 })
 
 it.each(testDatabases)('history has nothing read again; news the state, and the feed that did not tell it, on $name', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+  const { db } = await closedAtEnd(open())
   await applyAll(db, [trackFact(ACCOUNT, ID)])
   const woken = async () => {
-    const reads = await db.read.sql.selectFrom('sync_reads').select('read').where('wake_no', '>', 0).execute()
-    await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ wake_no: 0 }).execute())
+    const reads = await db.read.sql.selectFrom('sync_reads').select('read').where('request_no', '>', 0).execute()
+    await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ request_no: 0 }).execute())
     return new Set(reads.map(({ read }) => read))
   }
   const minutesAgo = (minutes: number) => new Date(systemClock.now() - minutes * 60_000).toISOString()
-  const firstWalk = { ...byPoll, fromReplay: true, firstWalk: true }
-  const event = (n: number, occurred_at: string) => eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstWalk)
-  const message = (n: number, occurred_at: string) => messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstWalk)
+  const firstFeedRead = { ...byPoll, isFullRead: true, firstFeedRead: true }
+  const event = (n: number, occurred_at: string) => eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
+  const message = (n: number, occurred_at: string) => messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
   await applyAll(db, [event(1, minutesAgo(120)), message(1, minutesAgo(120))])
   expect(await woken()).toEqual(new Set())
   await applyAll(db, [event(2, minutesAgo(5))])
@@ -60,8 +58,7 @@ it.each(testDatabases)('history has nothing read again; news the state, and the 
 })
 
 it.each(testDatabases)('records that become known together are logged in the order in which they happened, on $name', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+  const { db } = await closedAtEnd(open())
   const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00+00:00', '2026-11-20T12:02:00+02:00', '2026-11-20T10:01:00Z']
   const facts = times.flatMap((occurred_at, n) => [
     messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at })),

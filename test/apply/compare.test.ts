@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { DryRun, differs } from '../../src/apply/compare.ts'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
@@ -8,6 +8,7 @@ import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { byPoll, eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -15,8 +16,7 @@ const NOW = '2026-02-01T00:00:00.000000Z'
 const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: ['gl'], is_revision: false }
 
 it.each(testDatabases)('what is rehearsed lies over the mirror of $name, and leaves that as it is', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+  const { db } = await closedAtEnd(open())
   const event = (detail: string | null) => eventFact(ACCOUNT, ID, wireEvent(1, { detail }, { lane_id: null }), byPoll)
   const state = (status: string, shown: readonly object[]) =>
     stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { status, quotes: shown as never })]), 1)

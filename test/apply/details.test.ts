@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { applicationAnswers } from '../../src/model/entities/application-answers.ts'
 import { applicationWorkspaces } from '../../src/model/entities/application-workspaces.ts'
 import { applications } from '../../src/model/entities/applications.ts'
@@ -15,6 +15,7 @@ import { readWorkspace } from '../../src/upstream/wire/workspace.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { detailFact, stateFact, uuid, wireDetails, wireReadiness, wireRequirements } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -25,8 +26,7 @@ const isThere = ({ gone_at }: Record<string, unknown>) => gone_at === null
 describe.each(testDatabases)('the reads beside the requirements view, on $name', (database) => {
   let readNo = 0
   async function mirror() {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open())
     const made = async (fact: Parameters<typeof applyAll>[1][number]) => {
       const last = (await changesOf(db)).length
       await applyAll(db, [fact])
@@ -148,7 +148,7 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     expect(await show('workspace', factsOf(byBroker, ofThen, byNewerDocument, byDocument))).toEqual([])
     expect((await stored()).sort()).toEqual(all)
     expect((await show('workspace', factsOf(byDocument, ofThen, byBroker))).sort()).toEqual(['facts gone'])
-    // The key says which fact of its kind it is, not which source it comes from.
+    // The key is the fact's, not its source's.
     await show('workspace', factsOf(byDocument, ofThen))
     expect((await stored()).sort()).toEqual(
       [

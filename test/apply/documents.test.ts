@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compareFacts } from '../../src/apply/compare.ts'
 import { documents } from '../../src/model/entities/documents.ts'
 import type { Fact } from '../../src/model/facts.ts'
@@ -20,6 +20,7 @@ import {
   wireRequirements,
 } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
 const path = (n: number) => `/broker/finalized-documents/${uuid(4, n)}/pdf`
@@ -42,18 +43,15 @@ const derived: Fact = { kind: 'derived', account: 'acme', submissionId: ID, caus
 
 describe.each(testDatabases)('documents on $name', (database) => {
   async function mirror(...facts: Fact[][]) {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open())
     for (const each of facts) await applyAll(db, each)
     return db
   }
 
   it('get no rows, and keep those that are there, while they are off; a run adds them later', async () => {
-    const { db, config, close } = await database.open()
-    onTestFinished(close)
+    const { db, config } = await closedAtEnd(database.open())
     await applyAll(db, [message(1, [{ name: 'a.pdf', download_path: path(1) }])])
-    const off = await openAgain(config, { listsDocuments: false })
-    onTestFinished(() => off.close())
+    const off = await closedAtEnd(openAgain(config, { listsDocuments: false }))
     await applyAll(off, [message(2, [{ name: 'b.pdf', download_path: path(2) }])])
     await applyAll(off, [derived])
     expect((await rowsOf(db, documents)).map(({ name }) => name)).toEqual(['a.pdf'])
@@ -94,7 +92,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
     )
     const due = await db.read.sql.selectFrom('sync_documents').select('document_key').where('due_at', 'is not', null).execute()
     expect(due.map(({ document_key }) => document_key).sort()).toEqual(rows.map((row) => row['document_key']).sort())
-    const { rows: overview } = await sql`select * from submission_overview where submission_id = ${ID}`.execute(db.read.sql)
+    const overview = await db.read.all(sql`select * from submission_overview where submission_id = ${ID}`)
     expect(overview).toMatchObject([{ documents_held: 0, documents_missing: 5 }])
   })
 
@@ -135,7 +133,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
     const rows = await rowsOf(db, documents)
     expect(rows).toHaveLength(count)
     expect(rows.map(({ download_path, document_url }) => download_path ?? document_url)).toContain(newest)
-    // An attempt that was put off is made by the new link.
+    // A delayed attempt uses the new link.
     expect(await due()).not.toContainEqual({ due_at: LATER })
     await db.write('test-stored', (tx) => tx.sql.updateTable('sync_documents').set({ due_at: null }).execute())
     await applyAll(db, [fact(3)])

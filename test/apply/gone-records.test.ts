@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
@@ -9,14 +9,14 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { at, byPoll, byWebhook, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
 const about = { account: ACCOUNT, submissionId: ID, cause: 'reconcile' } as const
-/** An event of the one lane. */
 const event = (n: number, origin = byPoll) => eventFact(ACCOUNT, ID, wireEvent(n, {}, { lane_id: uuid(3, 1) }), origin)
 
-/** What a reconcile run says of records that two replays did not show. */
+/** Findings of a reconcile run about records that two full re-reads did not show. */
 function gone(events: readonly string[], messages: readonly string[], goneAt = '2026-02-01T00:00:00.000000Z'): Fact[] {
   return [{ kind: 'absent', ...about, events, messages, attachments: [], goneAt }]
 }
@@ -26,8 +26,7 @@ const stored = (minute: number) => at(minute).replace('Z', '000Z')
 
 describe.each(testDatabases)('what follows from records that are gone, on $name', ({ open }) => {
   async function database(): Promise<Db> {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     return db
   }
 
@@ -63,8 +62,8 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     const db = await database()
     await applyAll(db, [event(1), event(2), messageFact(ACCOUNT, ID, wireMessage(3))])
     await applyAll(db, gone([uuid(1, 2)], []))
-    const { rows } = await sql<{ record_id: string; gone_at: string | null }>`
-      select record_id, gone_at from activity_timeline order by occurred_at`.execute(db.read.sql)
+    const rows = await db.read.all(sql<{ record_id: string; gone_at: string | null }>`
+      select record_id, gone_at from activity_timeline order by occurred_at`)
     expect(rows).toEqual([
       { record_id: uuid(1, 1), gone_at: null },
       { record_id: uuid(1, 2), gone_at: '2026-02-01T00:00:00.000000Z' },

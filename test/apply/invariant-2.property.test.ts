@@ -6,9 +6,9 @@ import type { Fact, Origin } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import {
-  byFirstWalk,
+  byFirstFeedRead,
+  byFullRead,
   byPoll,
-  byReplay,
   byWebhook,
   eventFact,
   messageFact,
@@ -25,7 +25,7 @@ import { applyAll, changesOf, mirrorOf, replayChanges, rowsOf } from '../tools/m
 const ACCOUNT = 'acme'
 const SUBMISSIONS = [uuid(9, 1), uuid(9, 2)]
 
-/** What a random history is made of: records by number, and states of the rail by age. */
+/** A step of a random history: records by number, and states of the rail by age. */
 interface Step {
   readonly what: 'event' | 'message' | 'state'
   readonly submission: number
@@ -58,7 +58,7 @@ function messageOf(n: number, early: boolean) {
 function stateOf(submissionId: string, n: number) {
   if (n === 2) return wireRequirements(submissionId, null)
   const quote = { quote_id: uuid(7, n), premium_display: '$1,200', total_cents: 120_000 + n, lines: [], is_revision: n > 1 }
-  // Of its last lane the rail says little, so that what an event said of it would show.
+  // The rail has few values for its last lane, so that values from an event would show.
   const silent = { submission_market_id: uuid(3, 2), chip: 'in_progress' }
   const lanes = [
     wireLane(0, { quotes: n > 0 ? [quote] : [], chip: n > 0 ? 'quoted' : 'in_progress' }),
@@ -84,19 +84,19 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   what: fc.constantFrom('event', 'event', 'message', 'state'),
   submission: fc.integer({ min: 0, max: 1 }),
   n: fc.integer({ min: 0, max: STATES - 1 }),
-  origin: fc.constantFrom(byWebhook, byPoll, byReplay, byFirstWalk),
+  origin: fc.constantFrom(byWebhook, byPoll, byFullRead, byFirstFeedRead),
   early: fc.boolean(),
 })
 
 /** Any steps in any grouping, so that records repeat, come out of order, and share transactions. */
 const historyArbitrary = fc.array(fc.array(stepArbitrary, { minLength: 1, maxLength: 6 }), { maxLength: 12 })
 
-/** What ends every history: the newest of everything, as a replay and a last state read bring it. */
+/** The end of every history: the newest of everything, from a full re-read and a last state read. */
 function ending(): Fact[] {
   const facts: Fact[] = []
   SUBMISSIONS.forEach((_, submission) => {
-    for (let n = 0; n < EVENTS; n++) facts.push(factOf({ what: 'event', submission, n, origin: byReplay, early: false }))
-    for (let n = 0; n < MESSAGES; n++) facts.push(factOf({ what: 'message', submission, n, origin: byReplay, early: false }))
+    for (let n = 0; n < EVENTS; n++) facts.push(factOf({ what: 'event', submission, n, origin: byFullRead, early: false }))
+    for (let n = 0; n < MESSAGES; n++) facts.push(factOf({ what: 'message', submission, n, origin: byFullRead, early: false }))
   })
   return facts
 }
@@ -137,13 +137,13 @@ describe.each(testDatabases)('invariant 2 on $name', ({ name, open }) => {
           await close()
         }
       }),
-      // The same code compares on both; on Postgres as many as show that it reads and writes likewise.
+      // The same code compares on both; a few runs on Postgres show that it reads and writes alike.
       { numRuns: name === 'sqlite' ? 25 : 6 },
     )
   })
 })
 
-/** The change log, played from its beginning, is the mirror, and its numbers have no hole. */
+/** Replays the change log: it gives the mirror, and its numbers have no hole. */
 async function expectLogTellsTheMirror(db: Db): Promise<void> {
   const changes = await changesOf(db)
   expect(changes.map((change) => change.seq)).toEqual(changes.map((_, index) => index + 1))

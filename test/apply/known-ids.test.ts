@@ -1,4 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
 import { compareFacts } from '../../src/apply/compare.ts'
 import { isUnchanged } from '../../src/apply/unchanged.ts'
 import { bindAssumptions } from '../../src/model/entities/bind-assumptions.ts'
@@ -14,9 +15,11 @@ import { knownIdsIn } from '../../src/model/known-ids.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { listIdsOf } from '../../src/store/reads/known-ids.ts'
+import type { Columns } from '../../src/store/schema/tables.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { detailFact, eventFact, idFact, messageFact, uuid, wireById, wireDetails, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
 
@@ -52,8 +55,7 @@ it('records in a list of their kind may have their id under another name', () =>
 
 describe.each(testDatabases)('what has an id of its own, on $name', (database) => {
   async function mirror() {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open())
     let readNo = 0
     const wire = wireById(ID)
     const bind = (over: Record<string, unknown> = {}) => {
@@ -132,12 +134,8 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
   })
 
   const stored = async (db: Db) => ({
-    known: await db.read.sql
-      .selectFrom('known_ids')
-      .select(['kind', 'id', 'submission_id'])
-      .where('kind', '<>', 'document')
-      .orderBy('kind')
-      .execute(),
+    known: await db.read.all(sql<Columns<'known_ids', 'kind' | 'id' | 'submission_id'>>`
+    select kind, id, submission_id from known_ids where kind <> 'document' order by kind`),
     policies: (await rowsOf(db, policies)).map(({ submission_id }) => submission_id),
     documents: (await rowsOf(db, documents)).map(({ submission_id, gone_at }) => [submission_id, gone_at]),
     binds: (await rowsOf(db, bindRequests)).map(({ submission_id }) => submission_id),
@@ -153,9 +151,9 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
       { kind: 'bind_request', id: wire.ids.bind_request, submission_id: null },
       { kind: 'policy', id: wire.ids.policy, submission_id: null },
     ])
-    expect((await listIdsOf(db.read, 'acme', [''])).map(({ kind }) => kind)).not.toContain('bind_request')
+    expect((await listIdsOf(db.read, 'acme', [''])).map(({ read }) => read)).not.toContain('bind_request')
     await applyAll(db, [idFact('acme', ID, 'insured', wire.ids.insured, insured([{ ...listed[0], submission_id: OTHER }]), 2)])
-    expect((await listIdsOf(db.read, 'acme', [OTHER])).map(({ kind }) => kind)).toEqual(['bind_request', 'policy'])
+    expect((await listIdsOf(db.read, 'acme', [OTHER])).map(({ read }) => read)).toEqual(['bind_request', 'policy'])
   })
 
   const path = `/broker/finalized-documents/${uuid(4, 7)}/pdf`
@@ -177,7 +175,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     await applyAll(db, [named])
     expect(await stored(db)).toMatchObject({ policies: [right], documents: [[right, null]] })
     expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
-    // Where it was found says less than the record itself.
+    // The record itself counts more than where it was found.
     await applyAll(db, [eventFact('acme', wrong, wireEvent(1, { policy_id: wire.ids.policy }))])
     expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
     await applyAll(db, [idFact('acme', wrong, 'bind_request', wire.ids.bind_request, wireById(right).bind_request, 1)])

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { lanes } from '../../src/model/entities/lanes.ts'
@@ -10,8 +10,8 @@ import { rank } from '../../src/store/reads/reads.ts'
 import { testDatabases } from '../tools/databases.ts'
 import {
   at,
+  byFullRead,
   byPoll,
-  byReplay,
   byWebhook,
   eventFact,
   stateFact,
@@ -22,6 +22,7 @@ import {
   wireRequirements,
 } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -32,8 +33,7 @@ function event(n: number, over = {}, market = {}, origin = byWebhook) {
 
 describe.each(testDatabases)('market events on $name', ({ open }) => {
   async function database(): Promise<Db> {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     return db
   }
 
@@ -73,7 +73,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     const db = await database()
     await applyAll(db, [event(1), event(1)])
     const before = await changesOf(db)
-    for (const origin of [byWebhook, byPoll, byReplay]) await applyAll(db, [event(1, {}, {}, origin)])
+    for (const origin of [byWebhook, byPoll, byFullRead]) await applyAll(db, [event(1, {}, {}, origin)])
     expect(await rowsOf(db, marketEvents)).toMatchObject([{ event_id: uuid(1, 1), first_seen_via: 'webhook' }])
     expect(await changesOf(db)).toEqual(before)
   })
@@ -196,7 +196,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 7), state_event_id: uuid(1, 1) }])
     await applyAll(db, [stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(7)]), 1)])
     expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 7), market_id: uuid(5, 7) }])
-    await applyAll(db, [event(1, {}, { lane_id: null }, byReplay)])
+    await applyAll(db, [event(1, {}, { lane_id: null }, byFullRead)])
     expect(await rowsOf(db, marketEvents)).toMatchObject([{ lane_id: uuid(3, 7) }])
   })
 
@@ -217,7 +217,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     await applyAll(db, [eventFact(ACCOUNT, ID, JSON.parse(sent))])
     expect(await rawOf()).toContain('[12345678901234567000,null,{"deep":0}]')
     const before = await changesOf(db)
-    const exact = eventFact(ACCOUNT, ID, parseExact(sent), byReplay)
+    const exact = eventFact(ACCOUNT, ID, parseExact(sent), byFullRead)
     expect((await applyAll(db, [exact])).rawOnly).toHaveLength(1)
     expect(await rawOf()).toBe(sent)
     expect((await applyAll(db, [exact])).rawOnly).toEqual([])

@@ -74,7 +74,7 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
     const [lane] = await rowsOf(opened.db, lanes)
     const bare = { submission_market_id: lane?.['lane_id'] ?? null }
     await see([{ ...bare, quotes: [{ quote_id: quote.quote_id }] }, wireLane(1)], {}, { quote_history: [{ history_key: 'h-1' }] })
-    // Of what the specification lets be null, a service that sends no nulls says the same.
+    // A service that sends no nulls means the same by missing values.
     expect((await rowsOf(opened.db, lanes))[0]).toEqual({ ...lane, next_step: null, raw: expect.stringContaining('quotes') })
     expect(await rowsOf(opened.db, quotes)).toMatchObject([{ premium_display: '$1,200', total_cents: 120_000, is_revision: false }])
     expect(await rowsOf(opened.db, quoteHistory)).toMatchObject([{ market_name: 'Market 0', outcome: 'expired' }])

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { carrierApiSessions } from '../../src/model/entities/carrier-api-sessions.ts'
 import { documentsOnFile } from '../../src/model/entities/documents-on-file.ts'
 import { marketReadiness } from '../../src/model/entities/market-readiness.ts'
@@ -10,6 +10,7 @@ import type { Json } from '../../src/model/json.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { stateFact, uuid, wireLane, wireReadiness, wireRequirements } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -23,10 +24,9 @@ const isThere = ({ gone_at }: Record<string, unknown>) => gone_at === null
 describe.each(testDatabases)('what a requirements view tells beside the rail, on $name', (database) => {
   let readNo = 0
   async function mirror() {
-    const opened: OpenedDatabase = await database.open()
-    onTestFinished(opened.close)
+    const opened: OpenedDatabase = await closedAtEnd(database.open())
     const { db } = opened
-    /** Applies a view, and tells which changes it made. */
+    /** @returns the changes that applying a view makes. */
     const show = async (over: Record<string, Json> = {}, lanes: Json[] | null = [wireLane(1)]) => {
       const last = (await changesOf(db)).length
       readNo += 1

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { quoteHistory } from '../../src/model/entities/quote-history.ts'
@@ -13,6 +13,7 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { at, eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -32,7 +33,6 @@ const offer = (n: number) => ({
 })
 const history = (n: number) => ({ history_key: `key ${n}`, market_name: 'A', program: null, outcome: 'expired', observed_at: at(n) })
 
-/** What is present, by key. */
 async function present(db: Db, entity: typeof lanes | typeof quotes | typeof sourceOffers | typeof quoteHistory): Promise<unknown[]> {
   const last = entity.key.at(-1) ?? ''
   return (await rowsOf(db, entity)).filter((row) => row['gone_at'] === null).map((row) => row[last])
@@ -40,8 +40,7 @@ async function present(db: Db, entity: typeof lanes | typeof quotes | typeof sou
 
 describe.each(testDatabases)('requirements views on $name', ({ open }) => {
   async function database(): Promise<Db> {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     return db
   }
 
@@ -75,8 +74,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
 
   it('a quote keeps when it was first seen, while it is shown, when it is gone, and when it comes back', async () => {
     const clock = new ManualClock(START_MS)
-    const { db, close } = await open({ clock })
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open({ clock }))
     const seen = async () => (await rowsOf(db, quotes)).map((row) => row['first_seen_at'])
     await applyAll(db, [view([wireLane(1, { quotes: [quote(1), quote(2)] })])])
     const first = timeFromMs(START_MS)
@@ -148,7 +146,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     await applyAll(db, [eventFact(ACCOUNT, ID, wireEvent(1, {}, { lane_id: uuid(3, 1) }))])
     await applyAll(db, [view([wireLane(1)])])
     expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 1), state_source: 'rail' }])
-    // One that only events have named was never in the rail, and is not gone from it.
+    // A lane known only from events was never in the rail, and is not gone from it.
     await applyAll(db, [eventFact(ACCOUNT, ID, wireEvent(5, {}, { lane_id: uuid(3, 5) }))])
     await applyAll(db, [view([wireLane(1)])])
     expect(await present(db, lanes)).toEqual([uuid(3, 1), uuid(3, 5)])
@@ -181,7 +179,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
 
   it('trap 58: an id of any length is a key: one too long for an index stands as its hash', async () => {
     const db = await database()
-    // Random, for Postgres compresses what repeats itself.
+    // Random, because Postgres compresses repetitions.
     const [long, other] = [randomBytes(6_000).toString('hex'), randomBytes(6_000).toString('hex')]
     const lane = wireLane(1, {
       quotes: [long, other].map((quote_id) => ({ ...quote(1), quote_id })),

@@ -9,7 +9,6 @@ import { applyAll, rowsOf } from '../tools/mirror.ts'
 const ACCOUNT = 'default'
 const [LOW, HIGH] = [uuid(9, 1), uuid(9, 2)]
 
-/** A view of a submission that names the document, or no longer does. */
 function view(submissionId: string, readNo: number, isNamed: boolean) {
   const offer = { presentation_id: 'p1', kind: 'quote', document_url: 'https://carrier.example/q', filename: `of ${submissionId}.pdf` }
   const lane = wireLane(1, { source_offers: isNamed ? [offer] : [] })

@@ -1,14 +1,15 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadAttachments } from '../../src/model/entities/thread-attachments.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/engine/db.ts'
+import { Counts } from '../tools/counts.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { byPoll, byReplay, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { byFullRead, byPoll, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
-import { Counts } from '../upstream/service.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -19,8 +20,7 @@ function message(n: number, over = {}, origin = byWebhook) {
 
 describe.each(testDatabases)('thread messages on $name', ({ open }) => {
   async function database(): Promise<Db> {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     return db
   }
 
@@ -86,20 +86,20 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
       message(3, { attachments: null }),
     ])
     const before = await changesOf(db)
-    // What says nothing of them contradicts nothing.
+    // A missing list is no conflict.
     await applyAll(db, [message(1, { to: null, attachments: null }), message(2, { to: null, attachments: null }, byPoll)])
     expect([await changesOf(db), await conflicts()]).toEqual([before, []])
     for (const contradiction of [
       message(1, { to: [], attachments: [a] }, byPoll),
       message(2, { to: null, attachments: [] }, byPoll),
       message(2, { to: null, attachments: [a] }),
-      message(2, { to: null, attachments: [a, b, a] }, byReplay),
+      message(2, { to: null, attachments: [a, b, a] }, byFullRead),
       message(1, { to: ['a@b.example'], attachments: [] }, byPoll),
     ])
       await applyAll(db, [contradiction])
     const contradicted = [...Array(4).fill('attachments'), 'to_addresses']
     expect([await changesOf(db), await conflicts()]).toEqual([before, contradicted])
-    // Nobody had said anything of these: they are filled, and then they stand, in the same transaction too.
+    // Missing lists are filled, then kept, also in the same transaction.
     await applyAll(db, [
       message(2, { to: [], attachments: [a, b] }),
       message(3, { attachments: [a] }),
@@ -147,7 +147,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
       },
       { entity: 'documents', operation: 'insert', entity_id: JSON.stringify([uuid(4, 1)]), cause: 'poll' },
     ])
-    await applyAll(db, [message(1, { attachments: [bare] }, byReplay)])
+    await applyAll(db, [message(1, { attachments: [bare] }, byFullRead)])
     expect(await rowsOf(db, threadAttachments)).toMatchObject([filled])
     expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
   })
@@ -202,10 +202,10 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(await rowsOf(db, threadAttachments)).toMatchObject([{ name: safe }])
     const changes = await changesOf(db)
     expect(changes.find((change) => change.entity === 'thread_messages')?.after).toMatchObject({ body_text: safe })
-    // The same again, by another way, is the same.
+    // The same value by another way is no conflict.
     await applyAll(db, [message(1, { ...over, ...extra }, byPoll)])
     expect(await changesOf(db)).toEqual(changes)
-    // As evidence it breaks nothing either.
+    // As a conflict it breaks nothing either.
     await applyAll(db, [message(1, { ...over, body_text: `${strange}!` }, byPoll)])
     expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toHaveLength(1)
   })

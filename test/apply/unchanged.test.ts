@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compareFacts, differs } from '../../src/apply/compare.ts'
 import { isUnchanged } from '../../src/apply/unchanged.ts'
 import { entities } from '../../src/model/entities.ts'
@@ -26,9 +26,10 @@ import {
   wireRequirements,
 } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const PLACE = { account: 'acme', submissionId: uuid(9, 1) }
-const byReconcile: Origin = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false }
+const byReconcile: Origin = { via: 'reconcile', cause: 'reconcile', isFullRead: true, firstFeedRead: false }
 const NOW = '2026-02-01T00:00:00.000000Z'
 
 const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: ['gl'], is_revision: false }
@@ -70,7 +71,6 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
     return reader
   }
 
-  /** Whether apply would change something. */
   async function changes(reader: MirrorReader): Promise<boolean> {
     const facts: readonly (readonly Fact[])[] = [states, records, derivedFacts(PLACE, NOW, true)]
     return (await Promise.all(facts.map((some) => compareFacts(reader, some, NOW)))).some(differs)
@@ -83,8 +83,7 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
   }
 
   it('never says yes where apply would change something, whichever column was changed', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     await applyAll(db, [...records, ...states])
     await applyAll(db, derivedFacts(PLACE, NOW, true))
     expect(isSame(await readerOf(db))).toBe(true)

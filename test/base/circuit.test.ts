@@ -14,7 +14,7 @@ function bench() {
 }
 
 describe('circuit', () => {
-  test('ten failures in a row open it, and one success in between does not let them add up', () => {
+  test('opens after ten failures in a row; a success resets the count', () => {
     const { circuit, send } = bench()
     for (let n = 0; n < 9; n += 1) send('dead')
     send('alive')
@@ -27,7 +27,7 @@ describe('circuit', () => {
     expect(circuit.waitMs()).toBeGreaterThan(0)
   })
 
-  test('is open for no longer when the clock is put back meanwhile', () => {
+  test('stays open no longer when the clock is set back', () => {
     const { clock, circuit, send } = bench()
     for (let n = 0; n < 10; n += 1) send('dead')
     const waitMs = circuit.waitMs()
@@ -37,7 +37,7 @@ describe('circuit', () => {
     expect(circuit.admit()).toEqual({ probe: true })
   })
 
-  test('after the backoff one probe passes, and its success closes the circuit', () => {
+  test('lets one probe pass after the backoff; its success closes the circuit', () => {
     const { clock, circuit, send } = bench()
     for (let n = 0; n < 10; n += 1) send('dead')
     clock.advance(circuit.waitMs())
@@ -49,7 +49,7 @@ describe('circuit', () => {
     expect(circuit.admit()).toEqual({ probe: false })
   })
 
-  test('a probe that fails opens it for longer, up to a minute; one that was given up leaves the next to probe', () => {
+  test('opens for longer after a failed probe, up to a minute; after a cancelled probe the next request probes', () => {
     const { clock, circuit, send } = bench()
     for (let n = 0; n < 10; n += 1) send('dead')
     const waits: number[] = []
@@ -63,7 +63,7 @@ describe('circuit', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(60_000)
   })
 
-  test('late failures of requests from before do not lengthen the wait, and a late success ends it', () => {
+  test('ignores late failures of earlier requests; a late success closes it', () => {
     const { circuit, send } = bench()
     const late = circuit.admit()
     const later = circuit.admit()

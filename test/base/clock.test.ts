@@ -6,14 +6,14 @@ import { backoffMs, ManualClock, systemClock } from '../../src/base/clock.ts'
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the real clock', () => {
-  test('tells the time and takes chances', () => {
+  test('returns the time and random numbers', () => {
     const before = Date.now()
     expect(systemClock.now()).toBeGreaterThanOrEqual(before)
     const chance = systemClock.random()
     expect(chance >= 0 && chance < 1).toBe(true)
   })
 
-  test('a sleep ends at once when its signal aborts, and never rejects', async () => {
+  test('ends a sleep immediately when its signal aborts, and never rejects', async () => {
     const stop = new AbortController()
     const sleeping = systemClock.sleep(3_600_000, stop.signal)
     stop.abort(new Error('stop'))
@@ -21,7 +21,7 @@ describe('the real clock', () => {
     await expect(systemClock.sleep(3_600_000, stop.signal)).resolves.toBeUndefined()
   })
 
-  test('a sleep without time lets others run, and ends', async () => {
+  test('yields during a sleep of 0 ms', async () => {
     let ran = false
     setImmediate(() => {
       ran = true
@@ -32,7 +32,7 @@ describe('the real clock', () => {
 })
 
 describe('a long sleep of the real clock', () => {
-  test('is as long as it was asked to be, in steps that a timer can hold', async () => {
+  test('has its full length, in steps that a timer supports', async () => {
     const asked: number[] = []
     // The timer is the one thing that cannot be waited for here: a month.
     vi.stubGlobal('setTimeout', (wake: () => void, ms: number) => {
@@ -46,7 +46,7 @@ describe('a long sleep of the real clock', () => {
 })
 
 describe('the manual clock', () => {
-  test('that is put back goes on steadily, and wakes nobody sooner or later', async () => {
+  test('keeps sleepers on time when the wall clock is set back', async () => {
     const clock = new ManualClock(10_000)
     let woken = false
     void clock.sleep(30).then(() => {
@@ -60,7 +60,7 @@ describe('the manual clock', () => {
     expect([clock.now(), clock.steady() - before, woken]).toEqual([5_030, 30, true])
   })
 
-  test('stands still until it is moved, and wakes in the order of the times', async () => {
+  test('moves only by `advance`, and wakes sleepers in order of time', async () => {
     const clock = new ManualClock(1000)
     const woken: string[] = []
     const sleeper = (name: string, ms: number) => clock.sleep(ms).then(() => woken.push(name))
@@ -77,7 +77,7 @@ describe('the manual clock', () => {
     expect(woken).toEqual(['sooner', 'soon', 'late'])
   })
 
-  test('a sleep without time and one that is aborted end at once', async () => {
+  test('ends a sleep of 0 ms and an aborted one immediately', async () => {
     const clock = new ManualClock()
     const stop = new AbortController()
     await clock.sleep(0)
@@ -88,7 +88,7 @@ describe('the manual clock', () => {
     clock.advance(100)
   })
 
-  test('who slept out leaves nothing behind on its signal', async () => {
+  test('removes its listener from the signal after a full sleep', async () => {
     const clock = new ManualClock()
     const { signal } = new AbortController()
     const listeners = new Set<unknown>()
@@ -101,13 +101,13 @@ describe('the manual clock', () => {
     expect(listeners.size).toBe(0)
   })
 
-  test('chance is what the test gives it', () => {
+  test('takes random numbers from the test', () => {
     expect(new ManualClock().random()).toBe(0.5)
     expect(new ManualClock(0, () => 0.25).random()).toBe(0.25)
   })
 })
 
-test('backoff lies between half of the doubled base and all of it, and never over its cap', () => {
+test('backoff is between half and all of the doubled base, and never above its cap', () => {
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
   fc.assert(
     fc.property(

@@ -44,7 +44,7 @@ describe('rate', () => {
     expect(passed).toEqual(['a', 'b', 'c'])
   })
 
-  test('live work goes before background work, which is not starved', async () => {
+  test('live work goes first, and background work is not starved', async () => {
     const { passed, ask, pass } = bench(1)
     void ask('first')
     for (let n = 0; n < 3; n += 1) void ask('background', 'background')
@@ -55,7 +55,7 @@ describe('rate', () => {
     expect(passed.length).toBe(24)
   })
 
-  test('who gives up leaves the queue and takes nothing', async () => {
+  test('an aborted caller leaves the queue and uses no turn', async () => {
     const { passed, ask, pass } = bench(1)
     void ask('a')
     const gone = new AbortController()
@@ -75,7 +75,7 @@ describe('rate', () => {
     expect(passed).toEqual(['a', 'c', 'f'])
   })
 
-  test('who gives up after having been let through, or sent away, takes nobody along', async () => {
+  test('aborting after being admitted or rejected affects no other caller', async () => {
     const { clock, limiter, passed, ask, pass } = bench(1)
     const [through, away] = [new AbortController(), new AbortController()]
     await ask('a', 'live', through.signal)
@@ -91,7 +91,7 @@ describe('rate', () => {
     expect(passed).toEqual(['a', 'c', 'd'])
   })
 
-  test('who comes at the moment in which the last one gives up is not forgotten', async () => {
+  test('a caller that arrives when the last one aborts gets its turn', async () => {
     const { passed, ask, pass } = bench(1)
     await ask('a')
     const leaving = new AbortController()
@@ -103,7 +103,7 @@ describe('rate', () => {
     expect(passed).toEqual(['a', 'c'])
   })
 
-  test('nothing sleeps when nobody waits: a timer would hold up the end of the process', async () => {
+  test('no timer runs without callers, so that the process can end', async () => {
     const clock = new CountingClock()
     const { limiter, ask } = bench(1, clock)
     const waits = async (end: () => void, signal?: AbortSignal) => {
@@ -134,7 +134,7 @@ describe('rate', () => {
     expect(limiter.rate).toBe(100)
   })
 
-  test('a closed limiter sends everyone away', async () => {
+  test('a closed limiter rejects every caller', async () => {
     const { limiter, ask } = bench(1)
     await ask('a')
     const waiting = ask('b')
@@ -145,7 +145,7 @@ describe('rate', () => {
 })
 
 describe('throttling', () => {
-  test('trap 49: the rate halves when the service throttles, down to a floor, and comes back little by little', () => {
+  test('trap 49: the rate halves when the service throttles, down to a floor, and recovers slowly', () => {
     const { clock, limiter } = bench(8)
     limiter.throttled(0, clock.steady())
     expect(limiter.rate).toBe(4)
@@ -168,7 +168,7 @@ describe('throttling', () => {
     expect(limiter.rate).toBeCloseTo(4, 1)
   })
 
-  test('what was saved up is gone when the service throttles', async () => {
+  test('throttling removes saved turns', async () => {
     const { clock, limiter, passed, ask, pass } = bench(50)
     await pass(60_000)
     limiter.throttled(0, clock.steady())
@@ -179,14 +179,14 @@ describe('throttling', () => {
     expect(passed).toEqual(['too soon'])
   })
 
-  test('a pause that was asked for is made to its end, whatever the service says meanwhile', () => {
+  test('a requested pause lasts to its end despite later answers', () => {
     const { clock, limiter } = bench(10)
     limiter.throttled(60_000, clock.steady())
     for (const pauseMs of [0, 20_000]) limiter.throttled(pauseMs, clock.steady())
     expect(limiter.pausedMs).toBe(60_000)
   })
 
-  test('what throttling has taught is kept when others come to share the rate', () => {
+  test('a throttled rate stays throttled when more processes share it', () => {
     const { clock, limiter } = bench(10)
     limiter.throttled(0, clock.steady())
     limiter.shareAmong(2)
@@ -195,7 +195,7 @@ describe('throttling', () => {
     expect(limiter.rate).toBe(5)
   })
 
-  test('trap 49: in a short pause everyone waits', async () => {
+  test('trap 49: callers wait in a short pause', async () => {
     const { clock, limiter, passed, ask, pass } = bench(1000)
     limiter.throttled(3000, clock.steady())
     expect(limiter.pausedMs).toBe(0)
@@ -206,7 +206,7 @@ describe('throttling', () => {
     expect(passed).toEqual(['a'])
   })
 
-  test('a clock that is put back lengthens no pause, and one that is put ahead ends none', async () => {
+  test('setting the wall clock neither lengthens nor ends a pause', async () => {
     const { clock, limiter, passed, ask, pass } = bench(1)
     await ask('a')
     limiter.throttled(60_000, clock.steady())
@@ -219,7 +219,7 @@ describe('throttling', () => {
     expect(passed).toEqual(['a', 'b'])
   })
 
-  test('trap 49: in a long pause everyone is sent away, those who wait already too, and told when to come back', async () => {
+  test('trap 49: a long pause rejects every caller, waiting ones too, with a retry delay', async () => {
     const { clock, limiter, passed, ask, pass } = bench(1)
     await ask('a')
     const waiting = thrownBy(ask('b'))

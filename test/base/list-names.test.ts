@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listNames } from '../../src/base/list-names.ts'
 
-test('says what there is, of one and of several', () => {
+test('lists one name and several', () => {
   expect(listNames([])).toBe('there is none')
   expect(listNames([], 'none yet')).toBe('there is none yet')
   expect(listNames(['acme'], 'none yet')).toBe('there is acme')

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadOnce } from '../../src/base/load-once.ts'
 import { startChild } from '../tools/child.ts'
 
-it('what is loaded once is loaded again after a failure, and shared by all who ask', async () => {
+it('a load is shared by all callers, and repeated after a failure', async () => {
   const results = [Promise.reject(new Error('too many open files')), Promise.resolve({})]
   const load = loadOnce(() => results.shift() as Promise<object>)
   const failed = [load(), load()]
@@ -10,7 +10,7 @@ it('what is loaded once is loaded again after a failure, and shared by all who a
   expect(await load()).toBe(await load())
 })
 
-describe('a process that could not open files when it first needed', () => {
+describe('a process that could not open files for the first load of', () => {
   it.each(['queue', 'bucket'])('a %s loads its client later', async (what) => {
     const child = startChild('base/children/few-files.ts', [what], 'ulimit -n 200')
     onTestFinished(() => child.kill())

@@ -16,23 +16,17 @@ function recorder(secrets: readonly string[] = [], level = 'info'): { log: Log; 
 /** What a text becomes inside JSON. */
 const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
 
-test('each thing is one line of JSON, with level, time, message and what was given', () => {
+test('each entry is one line of JSON, with level, time, message and fields', () => {
   const { log, lines } = recorder()
   log.child({ account: 'acme' }).warn({ submission: 'a', delivery: 'b' }, 'one\nline')
   log.debug('nothing')
   expect(lines).toHaveLength(1)
   expect(lines[0]).toMatch(/^[^\n]*\n$/)
-  expect(JSON.parse(lines[0] ?? '')).toEqual({
-    level: 40,
-    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/),
-    account: 'acme',
-    submission: 'a',
-    delivery: 'b',
-    msg: 'one\nline',
-  })
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/)
+  expect(JSON.parse(lines[0] ?? '')).toEqual({ level: 40, time, account: 'acme', submission: 'a', delivery: 'b', msg: 'one\nline' })
 })
 
-test('nothing that was sent can steer the terminal on which the log is looked at', () => {
+test('no foreign text controls the terminal that shows the log', () => {
   const sent = 'a\u001b[2Jb\u009b31mc\u202ed\re\nf\tg\\u001b'
   const { log, lines } = recorder()
   log.warn({ delivery: sent }, sent)
@@ -54,7 +48,7 @@ test('an error of Postgres is logged without the row that it repeats', () => {
   expect(lines.join()).not.toContain('Jane')
 })
 
-test('an error of the surroundings is logged without a stack, any other with one', () => {
+test('an environment error is logged without a stack, any other with one', () => {
   const { log, lines } = recorder()
   const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' })
   for (const err of [refused, new TransientError('the service is away', { cause: refused }), new Error('a fault'), 'a text'])
@@ -72,21 +66,20 @@ test('silent writes nothing', () => {
 })
 
 describe('secrets', () => {
-  test('what stands under a key that the settings name as one of tax ids is masked, from when it was named', () => {
+  test('values under a tax-id key from the settings are masked once it is configured', () => {
     const lines: string[] = []
     const secrets = new KnownSecrets([], ['owner_tax_number'])
     const log = createLog({ level: 'info', pretty: false, secrets, destination: { write: (line) => void lines.push(line) } })
     log.info({ of: [{ OwnerTaxNumber: '12-3456789', vatCode: 'x' }] })
     secrets.add([], ['vat code'])
     log.info({ of: [{ OwnerTaxNumber: '12-3456789', vatCode: 'x' }] })
-    const told = lines.map((line) => JSON.parse(line).of[0])
-    expect(told).toEqual([
+    expect(lines.map((line) => JSON.parse(line).of[0])).toEqual([
       { OwnerTaxNumber: '[redacted]', vatCode: 'x' },
       { OwnerTaxNumber: '[redacted]', vatCode: '[redacted]' },
     ])
   })
 
-  test('are masked wherever they stand: message, value, key, error, cause, child', () => {
+  test('are masked in message, value, key, error, cause and child', () => {
     const { log, lines } = recorder(['s3cret-value'])
     const cause = new Error('inner s3cret-value')
     log.info('before s3cret-value after')
@@ -96,26 +89,19 @@ describe('secrets', () => {
     expect(lines).toHaveLength(4)
     expect(lines.join('')).not.toContain('s3cret')
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'before [redacted] after' })
-    expect(JSON.parse(lines[1] ?? '')).toMatchObject({
-      url: 'https://u:[redacted]@h',
-      deep: { list: [['[redacted]']] },
-      '[redacted]': 1,
-      msg: 'x',
-    })
+    const masked = { url: 'https://u:[redacted]@h', deep: { list: [['[redacted]']] }, '[redacted]': 1, msg: 'x' }
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject(masked)
   })
 
-  test('of two that begin alike, nothing of the longer is left', () => {
+  test('are masked completely when one begins like another', () => {
     const { log, lines } = recorder(['abcd', 'abcdefgh'])
     log.info('abcdefgh abcd')
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: '[redacted] [redacted]' })
   })
 
-  test('whatever they are, no line holds one, and each line is still JSON with its level and time', () => {
-    const secret = fc.oneof(
-      fc.string({ unit: 'binary', minLength: 6, maxLength: 20 }),
-      fc.string({ unit: 'grapheme', minLength: 6 }),
-      fc.uuid(),
-    )
+  test('of any form appear in no line, and each line stays JSON with level and time', () => {
+    const binary = fc.string({ unit: 'binary', minLength: 6, maxLength: 20 })
+    const secret = fc.oneof(binary, fc.string({ unit: 'grapheme', minLength: 6 }), fc.uuid())
     fc.assert(
       fc.property(secret, fc.jsonValue(), fc.string(), (text, value, around) => {
         const { log, lines } = recorder([text])
@@ -129,18 +115,14 @@ describe('secrets', () => {
     )
   })
 
-  test('a short one that is also part of the frame breaks no line', () => {
+  test('that are short and part of the frame break no line', () => {
     const { log, lines } = recorder(['30', 'level', '"', '2', 'e'])
     log.info({ n: 30, s: '3030' }, 'level "30"')
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-      level: 30,
-      n: '[redacted]',
-      s: '[redacted][redacted]',
-      msg: '[redacted] [redacted][redacted][redacted]',
-    })
+    const masked = { level: 30, n: '[redacted]', s: '[redacted][redacted]', msg: '[redacted] [redacted][redacted][redacted]' }
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject(masked)
   })
 
-  test('an empty one masks nothing', () => {
+  test('that are empty mask nothing', () => {
     const { log, lines } = recorder([''])
     log.info('text')
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'text' })
@@ -153,19 +135,9 @@ describe('secrets', () => {
   })
 })
 
-describe('fields that are known to hold a secret, a FEIN or an SSN', () => {
-  const keys = [
-    'authorization',
-    'client_secret',
-    'clientSecret',
-    'access_token',
-    'accessToken',
-    'refresh_token',
-    'secret',
-    'secrets',
-    'password',
-  ]
-  const more = ['token', 'fein_or_ssn', 'fein', 'ssn', 'Authorization', 'FEIN', 'Client-Secret']
+describe('fields known to contain a secret, a FEIN or an SSN', () => {
+  const keys = ['authorization', 'client_secret', 'clientSecret', 'access_token', 'accessToken', 'refresh_token', 'secret', 'secrets']
+  const more = ['password', 'token', 'fein_or_ssn', 'fein', 'ssn', 'Authorization', 'FEIN', 'Client-Secret']
   const taxIds = ['ein', 'tin', 'tax_id', 'Tax ID', 'S.S.N.', 'social_security_number', 'employerIdentificationNumber']
 
   test.each([...keys, ...more, ...taxIds])('%s is masked at any depth', (key) => {
@@ -187,7 +159,7 @@ describe('fields that are known to hold a secret, a FEIN or an SSN', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ pair: { field_name: 'fein', display_value: '[redacted]' } })
   })
 
-  test('other fields are left as they are', () => {
+  test('other fields stay unchanged', () => {
     const { log, lines } = recorder()
     const fields = { tokens_minted: 3, secretary: 'x', lossness: 1, token_mints: [null, true, 1.5], protein: 1, taxes: 2 }
     log.info(fields, 'x')
@@ -195,7 +167,7 @@ describe('fields that are known to hold a secret, a FEIN or an SSN', () => {
   })
 })
 
-test('whatever is logged, the line is JSON', () => {
+test('any logged value makes a line of JSON', () => {
   fc.assert(
     fc.property(
       fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withTypedArray: true, withMap: true }),
@@ -210,16 +182,15 @@ test('whatever is logged, the line is JSON', () => {
   )
 })
 
-test('a disk that is full ends nothing: the log goes on', async () => {
+test('the log continues after a full disk', async () => {
   const full = openSync('/dev/full', 'w')
-  const child = spawn(process.execPath, [fileURLToPath(new URL('children/log-lines.ts', import.meta.url))], {
-    stdio: ['ignore', full, 'pipe'],
-  })
+  const script = fileURLToPath(new URL('children/log-lines.ts', import.meta.url))
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', full, 'pipe'] })
   closeSync(full)
-  let said = ''
+  let errors = ''
   child.stderr?.on('data', (text) => {
-    said += String(text)
+    errors += String(text)
   })
   const [code] = await once(child, 'close')
-  expect([code, said]).toEqual([0, 'wrote all\n'])
+  expect([code, errors]).toEqual([0, 'wrote all\n'])
 })

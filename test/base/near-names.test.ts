@@ -12,7 +12,7 @@ it.each([
   expect(nearNames(word, names)).toEqual(near)
 })
 
-it('names all when none is near', () => {
+it('lists all names when none is near', () => {
   expect(meantOrListed('zz', ['acme', 'beta'])).toBe('there are acme, beta')
   expect(meantOrListed('zz', [], 'none yet')).toBe('there is none yet')
   expect(meantOrListed('acmee', ['acme', 'beta'])).toBe('did you mean acme?')

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { OnceAMinute } from '../../src/base/once-a-minute.ts'
 
-it('says what happens often once a minute, and how often it was not said', () => {
+it('reports a frequent event once a minute, with the number of suppressed reports', () => {
   const clock = new ManualClock(0)
   const said: string[] = []
   const often = new OnceAMinute(clock, (text) => said.push(text))

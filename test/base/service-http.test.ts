@@ -14,11 +14,11 @@ describe('urls', () => {
     expect(urlUnder('http://127.0.0.1:9', '/broker/me')?.href).toBe('http://127.0.0.1:9/broker/me')
   })
 
-  test('trap 42: the token endpoint lies under the base URL, not at the origin', () => {
+  test('trap 42: the token endpoint is under the base URL, not at the origin', () => {
     expect(urlUnder(BASE, operations.token.path)?.href).toBe(`${BASE}/oauth/token`)
   })
 
-  test('trap 82: nothing is appended to the base but the paths of the spec', () => {
+  test('trap 82: only the paths of the spec are appended to the base', () => {
     const staging = 'https://staging.service.test/sandbox/api/v1'
     expect(urlUnder(staging, pathOf({ operation: 'events', submissionId: ID, withCursor: false }))?.href).toBe(
       `${staging}/broker/submissions/${ID}/events`,
@@ -28,7 +28,7 @@ describe('urls', () => {
     )
   })
 
-  test('trap 76: what would leave the base is refused', () => {
+  test('trap 76: a path that leaves the base is rejected', () => {
     for (const path of [
       'https://elsewhere.test/x',
       '//elsewhere.test/x',
@@ -49,7 +49,7 @@ describe('urls', () => {
     }
   })
 
-  test('trap 76: no path at all leads off the base', () => {
+  test('trap 76: no path leaves the base', () => {
     const tricky = fc.array(fc.constantFrom('/', '.', '..', '\\', '%2e', ':', '@', '?', '#', 'a', 'https:', ' ', '\t', 'x.test'), {
       maxLength: 8,
     })
@@ -71,7 +71,7 @@ describe('urls', () => {
     )
   })
 
-  test('trap 05: any cursor arrives as it was given', () => {
+  test('trap 05: any cursor arrives unchanged', () => {
     const text = fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed())
     fc.assert(
       fc.property(text, (since) => {

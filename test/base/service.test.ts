@@ -13,7 +13,7 @@ function recorder(): { log: Log; lines: { msg: string; waitMs?: number; service?
   }
 }
 
-/** A clock whose sleepers are woken at once; it remembers how long they wanted to sleep. */
+/** A clock that wakes sleepers immediately and records the requested times. */
 class ImpatientClock extends ManualClock {
   readonly slept: number[] = []
 
@@ -29,7 +29,7 @@ function service(run: (signal: AbortSignal, start: number) => Promise<void>): Se
   return { name: 'worker', run: (signal) => run(signal, ++starts) }
 }
 
-test('a service that fails is started again, later each time, until it is stopped', async () => {
+test('a failing service is restarted, after growing waits, until it is stopped', async () => {
   const [clock, stop, { log, lines }] = [new ImpatientClock(0, () => 0.999), new AbortController(), recorder()]
   const failing = service(async (_, start) => {
     if (start === 12) stop.abort()
@@ -39,11 +39,11 @@ test('a service that fails is started again, later each time, until it is stoppe
   expect(clock.slept).toHaveLength(11)
   expect(clock.slept).toEqual([...clock.slept].sort((a, b) => a - b))
   expect(Math.max(...clock.slept), 'work resumes soon after the database is back').toBeLessThan(2_000)
-  expect(lines.map(({ msg }) => msg)[0]).toBe('worker failed and will be started again: no 1')
+  expect(lines.map(({ msg }) => msg)[0]).toBe('worker failed and will be restarted: no 1')
   expect(lines[0]).toMatchObject({ service: 'worker', waitMs: clock.slept[0], err: { message: 'no 1' } })
 })
 
-test('a service that fails for good is started again after up to 30 s, and one that is away is logged once a minute', async () => {
+test('a permanently failing service is restarted within 30 s, and an unreachable one is logged once a minute', async () => {
   for (const [error, longestMs, mostLines] of [
     [new Error('a bug'), 30_000, 40],
     [new TransientError('the database is away'), 2_000, 8],
@@ -59,7 +59,7 @@ test('a service that fails for good is started again after up to 30 s, and one t
   }
 })
 
-test('a service that stops by itself has failed', async () => {
+test('a service that returns early has failed', async () => {
   const [clock, stop, { log, lines }] = [new ImpatientClock(), new AbortController(), recorder()]
   await supervise(
     service(async (_, start) => {
@@ -69,10 +69,10 @@ test('a service that stops by itself has failed', async () => {
     log,
     stop.signal,
   )
-  expect(lines.map(({ msg }) => msg)).toEqual(['worker failed and will be started again: worker stopped by itself'])
+  expect(lines.map(({ msg }) => msg)).toEqual(['worker failed and will be restarted: worker ended early'])
 })
 
-test('after a minute of good work the waits begin anew', async () => {
+test('the waits restart after a minute of good work', async () => {
   const [clock, stop, { log }] = [new ImpatientClock(0, () => 0.999), new AbortController(), recorder()]
   const failing = service(async (_, start) => {
     if (start === 6) return stop.abort()
@@ -83,7 +83,7 @@ test('after a minute of good work the waits begin anew', async () => {
   expect(clock.slept[4]).toBeLessThan(clock.slept[0] ?? 0)
 })
 
-test('a fatal error ends it at once', async () => {
+test('a fatal error ends it immediately', async () => {
   const [clock, { log, lines }] = [new ImpatientClock(), recorder()]
   const fatal = service(async () => {
     throw new FatalError('the schema is of a later release')
@@ -92,7 +92,7 @@ test('a fatal error ends it at once', async () => {
   expect([clock.slept, lines]).toEqual([[], []])
 })
 
-test('it is not started when it is to stop already, and a failure while stopping is the end', async () => {
+test('it is not started after an abort, and a failure during the stop ends it', async () => {
   const [clock, stop, { log, lines }] = [new ImpatientClock(), new AbortController(), recorder()]
   let starts = 0
   const stopping = service(async (_, start) => {
@@ -105,7 +105,7 @@ test('it is not started when it is to stop already, and a failure while stopping
   expect([starts, clock.slept, lines]).toEqual([1, [], []])
 })
 
-test('stopping while it waits to start again ends the wait', async () => {
+test('an abort ends the wait before a restart', async () => {
   const [clock, stop, { log }] = [new ManualClock(), new AbortController(), recorder()]
   const failed = Promise.withResolvers<void>()
   const failing = service(async () => {

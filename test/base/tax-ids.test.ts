@@ -37,7 +37,7 @@ describe('the keys of tax ids', () => {
   it.each(words(OTHERS))('%s is none', (key) => {
     expect(keys.has(key)).toBe(false)
   })
-  it('are, of all columns of the mirror and fields of the service, only those that hold one', async () => {
+  it('match only the columns of the mirror and fields of the service that contain one', async () => {
     const columns = entities.flatMap((entity) => Object.keys(entity.columns))
     expect(columns.filter((column) => keys.has(column))).toEqual([])
     const folder = new URL('../../src/client/schemas/', import.meta.url)
@@ -58,7 +58,7 @@ describe('the keys of tax ids', () => {
   it.each(['SSN 123-45-6789', 'Tax ID type', 'Premium tax', 'Tin Roof Bakery'])('%s names none', (text) =>
     expect(keys.isName(text)).toBe(false),
   )
-  it('are named and answered under keys of these kinds', () => {
+  it('appear under keys of these kinds', () => {
     const subjects = 'key question_key fieldName field_name title type label id name code question_text display_name'
     const others = 'insured_name file_name market_id text document_id company_name source_id subject'
     expect(words(subjects).filter((key) => !isSubjectKey(key))).toEqual([])
@@ -74,7 +74,7 @@ describe('the keys of tax ids', () => {
 
 describe('long and strange text', () => {
   const rewriting = { keys, replace: (value: string) => (isHarmless(value, keys) ? value : '"X"') }
-  it('is searched in a time that follows from its length', () => {
+  it('is searched in linear time', () => {
     const deep = `${'{"key":"a","value":1,"x":'.repeat(20_000)}{"fein":"12-3456789"}${'}'.repeat(20_000)}`
     expect(rewriteJsonText(deep, rewriting)).not.toContain('3456789')
     const values = `${'[{"value":1,"x":'.repeat(20_000)}1${'}]'.repeat(20_000)}`

@@ -4,7 +4,7 @@ import { earlier, firstOf, timeLimit } from '../../src/base/time-limit.ts'
 
 const YEAR = 365 * 86_400_000
 
-it.each([-YEAR, -3_600_000, -60_000])('a limit ends in its time although the clock is set by %s ms', (stepMs) => {
+it.each([-YEAR, -3_600_000, -60_000])('a limit ends on time although the clock is set by %s ms', (stepMs) => {
   const clock = new ManualClock()
   const limit = timeLimit(clock, 30_000)
   clock.put(stepMs)
@@ -15,14 +15,14 @@ it.each([-YEAR, -3_600_000, -60_000])('a limit ends in its time although the clo
   expect(limit.leftMs()).toBe(0)
 })
 
-it('a limit is over when the wall clock is past it: others may hold the work by then', () => {
+it('a limit is over when the wall clock is past it, because others may hold the work by then', () => {
   const clock = new ManualClock()
   const limit = timeLimit(clock, 30_000)
   clock.put(31_000)
   expect(limit.leftMs()).toBe(-1_000)
 })
 
-it('of two limits the first counts, whichever it comes to be', () => {
+it('the earlier of two limits counts', () => {
   const clock = new ManualClock()
   const first = timeLimit(clock, 30_000)
   clock.put(-60_000)

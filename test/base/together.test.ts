@@ -12,7 +12,7 @@ function byHand() {
   return { ask, asked }
 }
 
-test('whoever asks while a question is under way shares the next one, which begins when that has ended', async () => {
+test('callers during a call share the next one, which begins when it has ended', async () => {
   const { ask, asked } = byHand()
   const first = ask()
   const [second, third] = [ask(), ask()]
@@ -28,7 +28,7 @@ test('whoever asks while a question is under way shares the next one, which begi
   expect(asked).toHaveLength(3)
 })
 
-test('a failure is told to those who share it, and to nobody else', async () => {
+test('a failure reaches only the callers that share it', async () => {
   const { ask, asked } = byHand()
   const [first, second, third] = [ask(), ask(), ask()]
   asked[0]?.reject(new Error('away'))

@@ -9,7 +9,7 @@ function counting(expiresInSeconds: number | null, renewAfter?: number) {
   return { holder: new TokenHolder<FetchedToken, TokenContext>(fetch, renewAfter), fetched: () => fetched }
 }
 
-test('all who ask while a token is fetched get the same one', async () => {
+test('callers during a fetch get the same token', async () => {
   const { holder, fetched } = counting(60)
   const context = { clock: new ManualClock() }
   expect(holder.usable).toBeNull()
@@ -34,7 +34,7 @@ test.each([
   expect((await holder.get({ clock })).token).toBe('token 2')
 })
 
-test('by a clock that only tells the time, a token is used for all of its lifetime', async () => {
+test('with a clock without randomness, a token is used for its whole lifetime', async () => {
   let nowMs = 0
   const context = { clock: { now: () => nowMs } }
   const { holder } = counting(10)
@@ -45,7 +45,7 @@ test('by a clock that only tells the time, a token is used for all of its lifeti
   expect((await holder.get(context)).token).toBe('token 2')
 })
 
-test('a token without an end is used until it is refused; a refusal that is told late costs no fetch', async () => {
+test('a token without expiry is used until it is rejected; a late rejection costs no fetch', async () => {
   const clock = new ManualClock()
   const { holder, fetched } = counting(null)
   const { token } = await holder.get({ clock })
@@ -58,7 +58,7 @@ test('a token without an end is used until it is refused; a refusal that is told
   expect(fetched()).toBe(2)
 })
 
-test('who asks after a fetch that failed fetches again', async () => {
+test('the next caller after a failed fetch fetches again', async () => {
   let isDown = true
   const holder = new TokenHolder(async (_: TokenContext) => {
     if (isDown) throw new Error('refused')
@@ -71,7 +71,7 @@ test('who asks after a fetch that failed fetches again', async () => {
   expect((await holder.get(context)).token).toBe('token')
 })
 
-test('an answer may tell the lifetime in any way', () => {
+test('an answer may contain the lifetime in any form', () => {
   const lifetime = (expires_in: unknown) => readTokenAnswer({ access_token: 't', expires_in })?.expiresInSeconds
   expect([60, '60', 60.5].map(lifetime)).toEqual([60, 60, 60.5])
   for (const value of [undefined, null, '', ' ', 'soon', 0, -1, [], {}]) expect(lifetime(value)).toBeNull()

@@ -1,28 +1,24 @@
 import pg from 'pg'
 import { systemClock } from '../../src/base/clock.ts'
-import { silentObserver } from '../../src/base/observer.ts'
-import { timeFromMs } from '../../src/model/time.ts'
-import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
+import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { openDb } from '../../src/store/open/open.ts'
-import { Worker } from '../../src/work/worker.ts'
 import { newPostgres, newSqlite, silentLog } from '../tools/databases.ts'
-import { uuid, wireMessage } from '../tools/facts.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
 import { type RowsByTable, share, sqliteRows, writeSqlite } from './hand-written.ts'
+import { fillInbox, workOff } from './inbox.ts'
 import { type BenchRow, compare } from './table.ts'
 
 const DELIVERIES = 10_000
 const SUBMISSIONS = 500
-/** Deliveries in a transaction: as the worker claims them, see work/worker.ts. */
+/** Deliveries per transaction, as in work/worker.ts. */
 const BATCH = { sqlite: 100, postgres: 250 } as const
-const BODY_PADDING = 'x'.repeat(1_300)
-/** What a delivery of a message becomes. The order in which rows are written by hand. */
+/** Tables that a message fills, in the order of the hand-written inserts. */
 const TABLES = ['submissions', 'sync_reads', 'thread_messages', 'thread_attachments', 'sync_arrivals', 'changes'] as const
 
 type Rows = RowsByTable<(typeof TABLES)[number]>
 
-/** A full inbox worked off, against the same rows written by prepared statements in transactions of the same number of deliveries. */
+/** Applies a full inbox, against the same rows inserted by prepared statements in equal transactions. */
 export async function applyBench(): Promise<BenchRow[]> {
   const server = await startPostgres()
   try {
@@ -36,7 +32,7 @@ async function onSqlite(): Promise<BenchRow> {
   let rows: Rows | undefined
   const ours = async () => {
     const place = newSqlite()
-    const rate = await workOff(place.config)
+    const rate = await rateOn(place.config)
     rows ??= sqliteRows(place.config.path, TABLES)
     await place.remove()
     return rate
@@ -50,7 +46,7 @@ async function onPostgres(url: string): Promise<BenchRow> {
   let rows: Rows | undefined
   const ours = async () => {
     const place = newPostgres(url)
-    const rate = await workOff(place.config)
+    const rate = await rateOn(place.config)
     rows ??= await postgresRows(url, place.config)
     await place.remove()
     return rate
@@ -59,53 +55,14 @@ async function onPostgres(url: string): Promise<BenchRow> {
   return compare('deliveries applied, inbox full, Postgres', 'deliveries/s', 0.4, ours, () => writePostgres(url, rows as Rows))
 }
 
-async function workOff(config: DatabaseConfig): Promise<number> {
+async function rateOn(config: DatabaseConfig): Promise<number> {
   const db = await openDb(config, { clock: systemClock, log: silentLog })
   try {
     await migrate(db)
-    await fillInbox(db)
-    const done = new AbortController()
-    let settled = 0
-    const observer = {
-      ...silentObserver,
-      count(name: string, _labels?: unknown, by = 1) {
-        if (name === 'deliveries_settled_total') settled += by
-        if (settled >= DELIVERIES) done.abort()
-      },
-    }
-    const startedAt = performance.now()
-    await new Worker({ db, clock: systemClock, log: silentLog, observer, restMs: () => 0 }).run(done.signal)
-    return DELIVERIES / ((performance.now() - startedAt) / 1000)
+    await fillInbox(db, 'bench', DELIVERIES, SUBMISSIONS)
+    return DELIVERIES / (await workOff(db, DELIVERIES))
   } finally {
     await db.close()
-  }
-}
-
-async function fillInbox(db: Db): Promise<void> {
-  const now = timeFromMs(Date.now())
-  for (let first = 0; first < DELIVERIES; first += 500) {
-    await db.write('bench-fill', async (tx) => {
-      for (let n = first; n < first + 500; n++) {
-        const body = {
-          type: 'submission.message',
-          submission_id: uuid(9, n % SUBMISSIONS),
-          message: wireMessage(n, { body_text: BODY_PADDING }),
-        }
-        const row = {
-          account: 'bench',
-          delivery_id: `msg_${n}`,
-          received_at: now,
-          secret: 1,
-          state: 'ready' as const,
-          attempts: 0,
-          available_at: now,
-        }
-        await tx.sql
-          .insertInto('sync_inbox')
-          .values({ ...row, headers: '{}', body: Buffer.from(JSON.stringify(body)) })
-          .execute()
-      }
-    })
   }
 }
 
@@ -127,7 +84,7 @@ async function postgresRows(url: string, config: Extract<DatabaseConfig, { kind:
   return Object.fromEntries(rows) as unknown as Rows
 }
 
-/** Prepared once on the server; a row is one parameter, since that is what a row of `row_to_json` is. */
+/** Prepared once on the server; each row is one parameter, the text of `row_to_json`. */
 async function writePostgres(url: string, rows: Rows): Promise<number> {
   const place = newPostgres(url)
   const db = await openDb(place.config, { clock: systemClock, log: silentLog })

@@ -7,8 +7,8 @@ import type { ServedFeeds } from './sandbox-process.ts'
 
 const PAGE = 100
 
-/** The product's client, with no limit of its own. */
-export function clientOf(feeds: ServedFeeds): UpstreamClient {
+/** The product's client, without a rate limit. */
+export function clientOf(feeds: Pick<ServedFeeds, 'baseUrl' | 'clientId' | 'clientSecret'>): UpstreamClient {
   return createUpstreamClient({
     account: 'bench',
     baseUrl: feeds.baseUrl,
@@ -22,7 +22,6 @@ export function clientOf(feeds: ServedFeeds): UpstreamClient {
   })
 }
 
-/** A token for a client that does nothing else than ask. */
 export async function bareToken({ baseUrl, clientId, clientSecret }: ServedFeeds, dispatcher: Agent): Promise<string> {
   const token = await request(`${baseUrl}/oauth/token`, {
     dispatcher,
@@ -33,7 +32,6 @@ export async function bareToken({ baseUrl, clientId, clientSecret }: ServedFeeds
   return ((await token.body.json()) as { access_token: string }).access_token
 }
 
-/** Reads a feed to its end, and stores nothing. @returns how many items it has. */
 export async function walkOne(url: string, items: 'events' | 'messages', token: string, dispatcher: Agent): Promise<number> {
   let count = 0
   for (let since: string | null = null; ; ) {
@@ -51,7 +49,6 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Reads an answer, and parses it. */
 export async function bareJson(url: string, token: string, dispatcher: Agent): Promise<unknown> {
   const answer = await request(url, { dispatcher, headers: { authorization: `Bearer ${token}` } })
   return answer.body.json()

@@ -1,35 +1,32 @@
 import type { DatabaseConfig } from '../../src/store/engine/db.ts'
-import { type Child, startChild } from '../tools/child.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
-import type { Job, LoadResult } from './children/receive-load.ts'
+import type { LoadResult } from './children/receive-load.ts'
 import { lookAlone, lookAround, type Place, pages, type Visits } from './console/people.ts'
+import { startLoad } from './load.ts'
 import { openFilled } from './lookups/filled.ts'
 import { BUSY, type Scale } from './lookups/rows.ts'
 import { startServe, WEBHOOK_SECRET } from './serve-process.ts'
 import { atMost, type BenchRow, quantile } from './table.ts'
 
-/** LOOKUPS_SUBMISSIONS makes a smaller database, to see what changes. */
+/** LOOKUPS_SUBMISSIONS overrides the number of submissions. */
 const SUBMISSIONS = Number(process.env['LOOKUPS_SUBMISSIONS'] ?? 100_000)
 const SCALE: Scale = { submissions: SUBMISSIONS, events: SUBMISSIONS * 50 }
-/** Databases that were filled before and stay: `sqlite:…`, and `postgres://…` with the schema `mirror`. Where one is given, only that is measured. */
+/** Existing filled databases: `sqlite:…`, and `postgres://…` with the schema `mirror`. If one is set, only that is measured. */
 const FILLED = { sqlite: process.env['CONSOLE_SQLITE'], postgres: process.env['CONSOLE_POSTGRES'] }
 const PEOPLE = 10
-/** How often each page is opened while nothing arrives. */
 const AT_REST = 15
-/** CONSOLE_SECONDS takes less time, or more. */
+/** CONSOLE_SECONDS overrides the duration. */
 const SECONDS = Number(process.env['CONSOLE_SECONDS'] ?? 60)
 const DELIVERIES_A_SECOND = 200
 const CONNECTIONS = 64
-/** Of the submissions that deliveries are about. */
 const NAMED = 500
 const MEDIAN_MS = 150
 const P99_MS = 400
-/** Of acknowledgements meanwhile. */
 const ACKNOWLEDGED_MS = 100
 const TOKEN = 'bench-0123456789-abcdef'
 
-/** What each page of the console asks for, with a year of a large brokerage, while deliveries arrive; and what that does to their answers. */
+/** Requests of each page of the console, with a year of a large brokerage, during deliveries, and their effect on acknowledgements. */
 export async function consoleBench(): Promise<BenchRow[]> {
   const isGiven = Object.values(FILLED).some((url) => url !== undefined)
   const isMeasured = (kind: keyof typeof FILLED) => !isGiven || FILLED[kind] !== undefined
@@ -65,40 +62,30 @@ async function fill(config: DatabaseConfig): Promise<void> {
 }
 
 async function measure(name: string, env: Record<string, string>): Promise<BenchRow[]> {
-  // A year of bodies is kept: what a night's turn would remove has not to be removed now.
+  // Keeps a year of bodies, so that retention removes nothing now.
   const settings = { ACCOUNT: BUSY, OPS_TOKENS: `bench:${TOKEN}:admin`, RETENTION_DAYS: 'off', CHANGES_RETENTION_DAYS: 'off' }
   const serve = await startServe({ ...env, ...settings })
-  const load = startChild('bench/children/receive-load.ts', [])
+  const load = await startLoad()
   try {
-    await load.says('ready')
     const port = Number(new URL(serve.receiverUrl).port)
     const requests = DELIVERIES_A_SECOND * SECONDS + CONNECTIONS
-    // New messages each time.
     const first = Date.now() % 1_000_000_000
     const job = { port, secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: SECONDS, rate: DELIVERIES_A_SECOND, submissions: NAMED }
     const place = { api: `${serve.opsUrl}/api/v1`, token: TOKEN, submissions: SUBMISSIONS }
     await firstSums(place)
     const atRest = await lookAlone(place, AT_REST)
-    const alone = await send(load, { ...job, requests, first })
+    const alone = await load.send({ ...job, requests, first })
     const looking = new AbortController()
     const people = lookAround(place, PEOPLE, looking.signal)
-    const watched = await send(load, { ...job, requests, first: first + requests })
+    const watched = await load.send({ ...job, requests, first: first + requests })
     looking.abort()
     return [...pageRows(name, atRest, await people), acknowledged(name, alone, watched)]
   } finally {
-    await load.kill()
+    await load.stop()
     await serve.stop()
   }
 }
 
-async function send(load: Child, job: Job): Promise<LoadResult> {
-  load.tell(JSON.stringify(job))
-  const result = JSON.parse(await load.says('result')) as LoadResult
-  if (result.refused > 0) throw new Error(`${result.refused} deliveries were refused`)
-  return result
-}
-
-/** Waits until everything was counted for the first time after the start. */
 async function firstSums({ api, token }: Place): Promise<void> {
   for (;;) {
     const answer = await fetch(`${api}/completeness`, { headers: { authorization: `Bearer ${token}` } })
@@ -107,7 +94,7 @@ async function firstSums({ api, token }: Place): Promise<void> {
   }
 }
 
-/** Beside each: the same at rest, with nobody else and nothing that arrives. */
+/** Also shows each page at rest, without other users and deliveries. */
 function pageRows(name: string, atRest: Visits, visits: Visits): BenchRow[] {
   return Object.keys(pages).flatMap((page) => {
     const what = `data of the page "${page}", ${PEOPLE} people, ${DELIVERIES_A_SECOND} deliveries/s, ${name}`

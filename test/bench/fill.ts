@@ -17,7 +17,6 @@ import { type ServedFeeds, serveFeeds } from './sandbox-process.ts'
 import { type BenchRow, compare } from './table.ts'
 
 const SUBMISSIONS = 1_000
-/** What each has besides its history. */
 const FEEDS = { events: 50, messages: 30 }
 const ANSWER_MS = 40
 const CONCURRENCY = 8
@@ -26,12 +25,11 @@ const policy = {
   poll: { activeMs: DAY_MS, quietMs: DAY_MS, maxMs: DAY_MS, dormantMs: DAY_MS },
   replay: { activeMs: DAY_MS, quietMs: DAY_MS, dormantMs: DAY_MS },
 }
-/** The reads of a submission, below its address. */
 const STATE = ['requirements', 'outstanding-requirements', 'application-workspace', 'api-quotes/sessions']
 
 /**
- * A new mirror of 1,000 submissions, filled by the product's own scheduling, against a client that asks the same and stores nothing. What has an
- * id of its own (binds, policies, insureds) is read by neither.
+ * A new mirror of 1,000 submissions, filled by the product's scheduling, against a client that sends the same requests and stores nothing.
+ * Neither reads by id (binds, policies, insureds).
  */
 export async function fillBench(): Promise<BenchRow[]> {
   const { feeds, stop } = await serveFeeds({ whole: SUBMISSIONS, ...FEEDS, answerMs: ANSWER_MS })
@@ -51,7 +49,6 @@ export async function fillBench(): Promise<BenchRow[]> {
   }
 }
 
-/** Tells whoever waits that a read has ended. */
 class Ends implements Observer {
   #next = Promise.withResolvers<void>()
 
@@ -60,7 +57,7 @@ class Ends implements Observer {
   }
 
   count(name: CounterName, labels: Labels = {}): void {
-    if (name !== 'walks_total') return
+    if (name !== 'feed_reads_total') return
     if (labels['outcome'] === 'read') this.#next.resolve()
     else this.#next.reject(new Error(`a read failed: ${JSON.stringify(labels)}`))
     this.#next = Promise.withResolvers()
@@ -70,7 +67,7 @@ class Ends implements Observer {
   set(): void {}
 }
 
-/** What brings news is read again meanwhile, so that only the rows tell when everything was read. */
+/** New records are read again, so only the rows show when everything was read. */
 async function isFilled(db: Db): Promise<boolean> {
   const unread = db.read.sql.selectFrom('sync_reads').select('read').where('last_read_at', 'is', null).limit(1)
   return (await unread.execute()).length === 0

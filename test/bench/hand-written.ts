@@ -4,16 +4,14 @@ import { migrate } from '../../src/store/migrate/migrate.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
 
-/** Rows by table, in the order in which they are written. */
+/** Rows by table, in order of writing. */
 export type RowsByTable<T extends string = string> = Readonly<Record<T, readonly (readonly unknown[])[]>>
 
-/** The rows of each table that belong to the n-th of all transactions. */
 export function share(rows: readonly (readonly unknown[])[], n: number, transactions: number): readonly (readonly unknown[])[] {
   const each = Math.ceil(rows.length / transactions)
   return rows.slice(n * each, (n + 1) * each)
 }
 
-/** All rows of some tables of the SQLite database at `path`. */
 export function sqliteRows<T extends string>(path: string, tables: readonly T[]): RowsByTable<T> {
   const database = new Database(path, { readonly: true })
   const rows = tables.map((table) => [table, database.prepare(`select * from ${table}`).raw().all() as unknown[][]])
@@ -21,7 +19,7 @@ export function sqliteRows<T extends string>(path: string, tables: readonly T[])
   return Object.fromEntries(rows) as RowsByTable<T>
 }
 
-/** Writes rows into a new SQLite database by prepared statements, each durable when its transaction is over. @returns the seconds. */
+/** Writes rows into a new SQLite database with prepared statements and durable transactions. @returns seconds. */
 export async function writeSqlite(rows: RowsByTable, transactions: number): Promise<number> {
   const place = newSqlite()
   const db = await openDb(place.config, { clock: systemClock, log: silentLog })

@@ -1,12 +1,12 @@
-import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
+import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
-import { type Asked, consoleLookups, KEYS, ledgers, lookups } from './lookups/asked.ts'
+import { consoleLookups, KEYS, type Lookup, ledgers, lookups } from './lookups/asked.ts'
 import { openFilled } from './lookups/filled.ts'
 import type { Scale } from './lookups/rows.ts'
-import { atMost, type BenchRow, median, quantile } from './table.ts'
+import { type BenchRow, timed } from './table.ts'
 
-/** LOOKUPS_SUBMISSIONS makes a smaller database, to see what changes. */
+/** LOOKUPS_SUBMISSIONS overrides the number of submissions. */
 const SUBMISSIONS = Number(process.env['LOOKUPS_SUBMISSIONS'] ?? 100_000)
 const SCALE: Scale = { submissions: SUBMISSIONS, events: SUBMISSIONS * 50 }
 const LOOKUP_MS = 100
@@ -14,7 +14,7 @@ const CONSOLE_MS = 150
 const LEDGER_MS = 2_000
 const LEDGER_RUNS = 3
 
-/** What people look up, one by one, in a year of a large brokerage; and sums over all of it. */
+/** Lookups in a year of a large brokerage, and totals over all of it. */
 export async function lookupsBench(): Promise<BenchRow[]> {
   const sqlite = newSqlite()
   const rows = await measure('SQLite', sqlite.config).finally(sqlite.remove)
@@ -28,26 +28,14 @@ export async function lookupsBench(): Promise<BenchRow[]> {
 
 async function measure(name: string, config: DatabaseConfig): Promise<BenchRow[]> {
   const db = await openFilled(config, SCALE)
+  const row = (asked: Lookup, runs: number, limitMs: number) => timed(`${asked.name}, ${name}`, runs, limitMs, (n) => asked.run(db, n))
   try {
     const rows: BenchRow[] = []
-    for (const asked of lookups(SCALE)) rows.push(await row(db, name, asked, KEYS, LOOKUP_MS))
-    for (const asked of consoleLookups(SCALE)) rows.push(await row(db, name, asked, KEYS, CONSOLE_MS))
-    for (const asked of ledgers()) rows.push(await row(db, name, asked, LEDGER_RUNS, LEDGER_MS))
+    for (const asked of lookups(SCALE)) rows.push(await row(asked, KEYS, LOOKUP_MS))
+    for (const asked of consoleLookups(SCALE)) rows.push(await row(asked, KEYS, CONSOLE_MS))
+    for (const asked of ledgers()) rows.push(await row(asked, LEDGER_RUNS, LEDGER_MS))
     return rows
   } finally {
     await db.close()
   }
-}
-
-async function row(db: Db, database: string, asked: Asked, runs: number, limit: number): Promise<BenchRow> {
-  const times: number[] = []
-  for (let n = 0; n < runs; n++) times.push(await msOf(() => asked.run(db, n)))
-  const measured = atMost(`${asked.name}, ${database}`, 'ms', median(times), limit)
-  return { ...measured, value: `${measured.value} (p99 ${quantile(times, 0.99).toFixed(1)})` }
-}
-
-async function msOf(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
-  await work()
-  return performance.now() - startedAt
 }

@@ -2,12 +2,10 @@ import { Secret } from '../../src/base/secret.ts'
 import type { WebhookDestination } from '../../src/config/config.ts'
 import { commonSettings } from '../push/common-settings.ts'
 
-/** Tries under way at a time: the default of the settings. */
 export const CONCURRENCY = 16
 
 export const PUSH_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 
-/** A webhook destination for messages, with the defaults of the settings. */
 export function destinationTo(name: string, url: string): WebhookDestination {
   return {
     ...commonSettings,
@@ -26,7 +24,6 @@ export function destinationTo(name: string, url: string): WebhookDestination {
   }
 }
 
-/** The same, as a settings file. */
 export function settingsFor(urls: readonly (readonly [name: string, url: string])[]): string {
   const destinations = urls.map(([name, url]) => ({
     name,
@@ -37,6 +34,5 @@ export function settingsFor(urls: readonly (readonly [name: string, url: string]
     personal_fields: ['thread_messages.subject', 'thread_messages.body_text'],
     allow_private: true,
   }))
-  // JSON is YAML.
   return JSON.stringify({ destinations })
 }

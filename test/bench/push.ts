@@ -6,6 +6,7 @@ import { type Child, startChild } from '../tools/child.ts'
 import { newSqlite } from '../tools/databases.ts'
 import type { SendJob } from './children/push-sender.ts'
 import type { Job, LoadResult } from './children/receive-load.ts'
+import { type Load, startLoad } from './load.ts'
 import { CONCURRENCY, PUSH_SECRET, settingsFor } from './push-destination.ts'
 import { addLargeQueue, copyOf, makeQueue } from './push-queue.ts'
 import { type ServeProcess, startServe, WEBHOOK_SECRET } from './serve-process.ts'
@@ -14,44 +15,43 @@ import { atMost, type BenchRow, compare, quantile, tableOf } from './table.ts'
 const MESSAGES = 10_000
 const SUBMISSIONS = 1_000
 const WARM_UP_ROUNDS = 5
-/** A round takes less than two seconds, in which the machine may well do something else. */
+/** A round takes less than two seconds, so other activity may disturb it. */
 const RATE_ROUNDS = 31
 const OPEN_LOOP_RATE = 100
 const OPEN_LOOP_SECONDS = 20
 const CONNECTIONS = 64
 const RECEIVE_SECONDS = 3
 const MOST_A_SECOND = 22_000
-/** Nobody listens there, on any machine that this is run on. */
+/** No listener on this port. */
 const DEAD_URL = 'http://127.0.0.1:9/'
 
-/** A place for one round, and how a database gets there. */
 interface Bench {
   readonly receiver: Child
   readonly receiverUrl: string
   readonly sender: Child
-  readonly load: Child
+  readonly load: Load
   readonly folder: string
 }
 
-/** How soon and how fast changes reach a webhook destination, on SQLite, and what a dead one with a long queue costs everybody else. */
+/** Latency and rate of pushes to a webhook destination on SQLite, and the cost of a dead destination with a long queue. */
 export async function pushBench(): Promise<BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-bench-'))
   const receiver = startChild('bench/children/push-receiver.ts', [])
   const sender = startChild('bench/children/push-sender.ts', [])
-  const load = startChild('bench/children/receive-load.ts', [])
+  const load = await startLoad()
   try {
     const receiverUrl = `http://127.0.0.1:${await receiver.says('listening')}/`
     await sender.says('ready')
-    await load.says('ready')
     const bench = { receiver, receiverUrl, sender, load, folder }
     return [...(await latencyRows(bench)), await rateRow(bench), ...(await deadRows(bench))]
   } finally {
-    for (const child of [receiver, sender, load]) await child.kill()
+    for (const child of [receiver, sender]) await child.kill()
+    await load.stop()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** From the moment that a delivery is due to be sent until the push of its message is at the AMS. */
+/** From the due time of a delivery until the push of its message arrives. */
 async function latencyRows(bench: Bench): Promise<BenchRow[]> {
   const place = newSqlite()
   const serve = await startPushing(bench, place.config.path, [['agency', bench.receiverUrl]])
@@ -74,12 +74,12 @@ async function latencyRows(bench: Bench): Promise<BenchRow[]> {
   }
 }
 
-/** A full outbox worked off, every outcome written down, against a client that posts the same bodies and writes nothing. */
+/** Sends a full outbox and stores every outcome, against a client that posts the same bodies and stores nothing. */
 async function rateRow(bench: Bench): Promise<BenchRow> {
   const template = join(bench.folder, 'queue.db')
   const bodies = join(bench.folder, 'bodies')
   await makeQueue(template, 'agency', [], MESSAGES, SUBMISSIONS)
-  // A program that sends for days has its database open: its threads and its write-ahead log do not begin with a queue.
+  // As in a long-running program, with open threads and write-ahead log.
   const path = copyOf(template, bench.folder, 'long-open.db')
   const ours = async (keep: 'nothing' | 'bodies' = 'nothing') => {
     await reset(bench, keep)
@@ -93,7 +93,7 @@ async function rateRow(bench: Bench): Promise<BenchRow> {
   await ours('bodies')
   bench.receiver.tell(`save ${bodies}`)
   await bench.receiver.says('saved')
-  // And both are measured as they are then, and not while they are being compiled.
+  // Warms up the compiled code of both.
   for (let round = 0; round < WARM_UP_ROUNDS; round++) {
     await theirs()
     await ours()
@@ -103,8 +103,8 @@ async function rateRow(bench: Bench): Promise<BenchRow> {
 }
 
 /**
- * What a million rows for a destination that is dead cost: receiving while everything runs, and another destination's pushes. Both against
- * the same with the same dead destination, before anything waited for it.
+ * Cost of a million rows for a dead destination: receiving while every role runs, and pushes to another destination. Both against the same
+ * dead destination without waiting rows.
  */
 async function deadRows(bench: Bench): Promise<BenchRow[]> {
   const small = join(bench.folder, 'small.db')
@@ -112,7 +112,7 @@ async function deadRows(bench: Bench): Promise<BenchRow[]> {
   await makeQueue(small, 'agency', ['gone', 'ams'], MESSAGES, SUBMISSIONS)
   copyFileSync(small, large)
   addLargeQueue(large, 'agency', 'gone')
-  /** `agency` has something to send at once, `ams` only what comes. */
+  /** `agency` has a queue, `ams` only new changes. */
   const urls = (name: 'agency' | 'ams') =>
     [
       [name, bench.receiverUrl],
@@ -167,7 +167,6 @@ async function reset({ receiver }: Bench, keep: 'nothing' | 'times' | 'bodies'):
   await receiver.says('ready')
 }
 
-/** @returns the milliseconds that it took. */
 async function send({ sender }: Bench, job: SendJob): Promise<number> {
   sender.tell(JSON.stringify(job))
   return Number(await sender.says('took'))
@@ -175,10 +174,7 @@ async function send({ sender }: Bench, job: SendJob): Promise<number> {
 
 async function deliver({ load }: Bench, serve: ServeProcess, job: Omit<Job, 'port' | 'secret' | 'connections'>): Promise<LoadResult> {
   const { port } = new URL(serve.receiverUrl)
-  load.tell(JSON.stringify({ ...job, port: Number(port), secret: WEBHOOK_SECRET, connections: CONNECTIONS } satisfies Job))
-  const result = JSON.parse(await load.says('result')) as LoadResult
-  if (result.refused > 0) throw new Error(`${result.refused} deliveries were refused`)
-  return result
+  return load.send({ ...job, port: Number(port), secret: WEBHOOK_SECRET, connections: CONNECTIONS })
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) console.log(tableOf(await pushBench()))

@@ -1,25 +1,25 @@
 import { cpus, totalmem } from 'node:os'
 import { applyBench } from './apply.ts'
 import { consoleBench } from './console.ts'
+import { feedReadBench } from './feeds.ts'
 import { fillBench } from './fill.ts'
 import { lookupsBench } from './lookups.ts'
 import { pushBench } from './push.ts'
 import { receiveBench } from './receive.ts'
 import { reconcileBench } from './reconcile.ts'
-import { replayBench } from './replay.ts'
+import { fullReadBench } from './replay.ts'
 import { scaleBench } from './scale.ts'
 import { serveBench } from './serve.ts'
 import { startBench } from './start.ts'
 import { type BenchRow, tableOf } from './table.ts'
-import { walkBench } from './walk.ts'
 
 const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   receive: receiveBench,
   serve: serveBench,
   apply: applyBench,
-  walk: walkBench,
+  walk: feedReadBench,
   fill: fillBench,
-  replay: replayBench,
+  replay: fullReadBench,
   reconcile: reconcileBench,
   push: pushBench,
   scale: scaleBench,
@@ -28,7 +28,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   start: startBench,
 }
 
-// `npm run bench` measures everything; `npm run bench -- receive walk` only those.
+// `npm run bench` measures everything; `npm run bench -- receive feeds` only those.
 const chosen = process.argv.slice(2)
 const unknown = chosen.filter((name) => !(name in benches))
 if (unknown.length > 0) {

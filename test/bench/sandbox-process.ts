@@ -2,7 +2,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 
-/** What the sandbox's process tells its parent. */
 export interface ServedFeeds {
   readonly baseUrl: string
   readonly clientId: string
@@ -10,22 +9,17 @@ export interface ServedFeeds {
   readonly submissionIds: readonly string[]
 }
 
-/** What a sandbox serves, and how fast. */
 export interface Served {
-  /** Submissions without anything but what `events` and `messages` say. */
   readonly bare?: number
-  /** Submissions with all that a submission has: lanes, questions, applications, binds. */
   readonly whole?: number
-  /** Added to each feed. */
   readonly events: number
   readonly messages?: number
-  /** How long an answer takes; 0 answers at once, as nothing but an emulator on the same machine does. */
   readonly answerMs: number
 }
 
 const HISTORY_MS = 86_400_000
 
-/** Starts a sandbox in a process of its own, so that it does not share the measured event loop. */
+/** Starts a sandbox in its own process, apart from the measured event loop. */
 export async function serveFeeds(served: Served): Promise<{ feeds: ServedFeeds; stop(): Promise<void> }> {
   const child = fork(import.meta.filename, [JSON.stringify(served)])
   const [feeds] = (await once(child, 'message')) as [ServedFeeds]
@@ -40,7 +34,7 @@ export async function serveFeeds(served: Served): Promise<{ feeds: ServedFeeds; 
 
 if (process.argv[1] === import.meta.filename) {
   const { bare = 0, whole = 0, events, messages = 0, answerMs } = JSON.parse(process.argv[2] ?? '') as Served
-  // A first fill meets history; what happened within the hour before counts as news.
+  // History for a first fill: the last hour would count as new.
   const endMs = whole > 0 ? Date.now() - HISTORY_MS : undefined
   const sandbox = await startSandbox({
     ...(endMs === undefined ? {} : { startMs: endMs }),

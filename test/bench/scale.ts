@@ -19,7 +19,7 @@ const LARGE = 1_000_000
 const TICKS = 301
 const DAY_MS = 86_400_000
 
-/** What a million tracked, idle submissions cost: a look for due reads against the same at ten thousand, and the process's memory. */
+/** Cost of a million tracked, idle submissions: a check for due reads against the same at ten thousand, and the process's memory. */
 export async function scaleBench(): Promise<BenchRow[]> {
   const small = await trackedDatabase(SMALL)
   const large = await trackedDatabase(LARGE)
@@ -56,7 +56,7 @@ async function trackedDatabase(
   return place
 }
 
-/** Rows as polling leaves them, each due within the next day; written past the store, since this is not what is measured. */
+/** Rows as after polling, each due within a day, written directly, since filling isn't measured. */
 function fill(path: string, submissions: number): void {
   const database = new Database(path)
   database.pragma('synchronous = off')
@@ -65,8 +65,8 @@ function fill(path: string, submissions: number): void {
     "insert into submissions (account, submission_id, tracked_at, tracked_via) values ('default', ?, ?, 'command')",
   )
   const read =
-    database.prepare(`insert into sync_reads (account, submission_id, read, rank, due_at, wake_no, cursor, cursor_no, issued_no, applied_no, active_at, failures, not_found, stalled_walks, last_read_at, last_replay_at, replay_due_at)
-    values ('default', ?, ?, ${rank.routine}, ?, 0, ?, 1, 1, 0, ?, 0, 0, 0, ?, ?, ?)`)
+    database.prepare(`insert into sync_reads (account, submission_id, read, id, rank, due_at, request_no, cursor, cursor_no, issued_no, applied_no, active_at, failures, not_found, stalled_feed_reads, last_read_at, last_full_read_at, full_read_due_at)
+    values ('default', ?, ?, '', ${rank.routine}, ?, 0, ?, 1, 1, 0, ?, 0, 0, 0, ?, ?, ?)`)
   const past = timeFromMs(now - DAY_MS)
   const later = timeFromMs(now + 30 * DAY_MS)
   database.transaction(() => {
@@ -97,7 +97,6 @@ async function tickMicros(config: DatabaseConfig): Promise<number> {
   }
 }
 
-/** What a poller does when it looks whether anything is due. */
 async function tick(db: Db): Promise<void> {
   for (const which of [rank.live, rank.routine, rank.failing]) {
     await claimReads(db, { account: 'default', rank: which, limit: 8, leaseMs: 60_000 })
@@ -107,7 +106,6 @@ async function tick(db: Db): Promise<void> {
 async function idleMegabytes(path: string): Promise<number> {
   const serve = await startServe({ DATABASE_URL: `sqlite:${path}` })
   try {
-    // Long enough for start-up, some ticks and a scrape.
     await systemClock.sleep(15_000)
     await fetch(`${serve.opsUrl}/metrics`)
     await systemClock.sleep(2_000)

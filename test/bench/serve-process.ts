@@ -3,27 +3,20 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { freePort } from '../tools/free-port.ts'
 
-/** As it is installed: built. */
 const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
-/** A running `serve`, in a process of its own. */
 export interface ServeProcess {
   readonly pid: number
   readonly receiverUrl: string
   readonly opsUrl: string
-  /** Milliseconds from the start of the process until /readyz said yes. */
   readonly readyMs: number
   readonly child: ChildProcess
   stop(): Promise<void>
 }
 
-/** A webhook secret for what is measured and tested: 32 bytes. */
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/**
- * Starts `serve` and waits until it is ready.
- * @param env settings beside those that every start needs; the service itself is an address where nobody answers, unless given.
- */
+/** Starts `serve` and waits until it is ready. @param env additional settings; the default service is an unreachable address. */
 export async function startServe(env: Record<string, string>, args: readonly string[] = []): Promise<ServeProcess> {
   const [port, opsPort] = [await freePort(), await freePort()]
   const startedAt = performance.now()

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3'
-import { type Child, startChild } from '../tools/child.ts'
+import { startChild } from '../tools/child.ts'
 import { newSqlite } from '../tools/databases.ts'
-import type { Job, LoadResult } from './children/receive-load.ts'
+import { type Load, startLoad } from './load.ts'
 import { startServe, WEBHOOK_SECRET } from './serve-process.ts'
-import { atMost, type BenchRow, compare, quantile } from './table.ts'
+import { atMost, type BenchRow, compare, plainRow, quantile } from './table.ts'
 
 const SECONDS = 5
 const WARM_UP_SECONDS = 3
@@ -15,26 +15,18 @@ const OPEN_LOOP_SECONDS = 10
 const OPEN_LOOP_RATE = 200
 const LOOK_MS = 1
 
-/** The whole product, every role in one process on SQLite: what it takes while it applies, and how soon a delivery is mirrored. */
+/** The whole product in one process on SQLite: acknowledgements while it applies, and the latency of mirrored deliveries. */
 export async function serveBench(): Promise<BenchRow[]> {
-  const load = startChild('bench/children/receive-load.ts', [])
-  await load.says('ready')
+  const load = await startLoad()
   try {
     return [...(await busyRows(load)), ...(await mirroredRows(load))]
   } finally {
-    await load.kill()
+    await load.stop()
   }
 }
 
-async function send(load: Child, job: Job): Promise<LoadResult> {
-  load.tell(JSON.stringify(job))
-  const result = JSON.parse(await load.says('result')) as LoadResult
-  if (result.refused > 0) throw new Error(`${result.refused} deliveries were refused`)
-  return result
-}
-
-/** Acknowledgements while the worker is busy, against the same route without storage. */
-async function busyRows(load: Child): Promise<BenchRow[]> {
+/** Acknowledgements during work, against the same route without storage. */
+async function busyRows(load: Load): Promise<BenchRow[]> {
   const baseline = startChild('bench/children/receive-server.ts', ['baseline', WEBHOOK_SECRET])
   const baselinePort = Number(await baseline.says('listening'))
   const job = { secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: SECONDS, rate: null, requests: MOST_A_SECOND * SECONDS }
@@ -44,31 +36,23 @@ async function busyRows(load: Child): Promise<BenchRow[]> {
     const place = newSqlite()
     const serve = await startServe({ DATABASE_URL: `sqlite:${place.config.path}` })
     const messages = { ...job, port: Number(new URL(serve.receiverUrl).port), submissions: SUBMISSIONS }
-    await send(load, { ...messages, ...warmUp })
+    await load.send({ ...messages, ...warmUp })
     const before = countRows(place.config.path)
-    const { answered } = await send(load, messages)
+    const { answered } = await load.send(messages)
     applied.push((countRows(place.config.path) - before) / SECONDS)
     serve.child.kill('SIGKILL')
     await serve.stop()
     await place.remove()
     return answered / SECONDS
   }
-  const theirs = async () => (await send(load, { ...job, port: baselinePort })).answered / SECONDS
+  const theirs = async () => (await load.send({ ...job, port: baselinePort })).answered / SECONDS
   try {
     await theirs()
     const row = await compare('acknowledgements while applying, every role, SQLite', 'acks/s', 0.5, ours, theirs)
     const slowest = Math.min(...applied)
-    return [
-      row,
-      {
-        bar: 'messages applied meanwhile',
-        value: `${Math.round(slowest)} rows/s (the slowest round)`,
-        baseline: '',
-        ratio: '',
-        required: `≥ ${LEAST_ROWS_A_SECOND} rows/s`,
-        met: slowest >= LEAST_ROWS_A_SECOND,
-      },
-    ]
+    const value = `${Math.round(slowest)} rows/s (the slowest round)`
+    const required = `≥ ${LEAST_ROWS_A_SECOND} rows/s`
+    return [row, plainRow('messages applied meanwhile', value, required, slowest >= LEAST_ROWS_A_SECOND)]
   } finally {
     await baseline.kill()
   }
@@ -81,8 +65,8 @@ function countRows(path: string): number {
   return row.n
 }
 
-/** From the moment that a delivery is due to be sent until a reader sees its message. */
-async function mirroredRows(load: Child): Promise<BenchRow[]> {
+/** From the due time of a delivery until a reader sees its message. */
+async function mirroredRows(load: Load): Promise<BenchRow[]> {
   const place = newSqlite()
   const serve = await startServe({ DATABASE_URL: `sqlite:${place.config.path}` })
   try {
@@ -90,7 +74,7 @@ async function mirroredRows(load: Child): Promise<BenchRow[]> {
     const requests = OPEN_LOOP_RATE * OPEN_LOOP_SECONDS
     const watching = watch(place.config.path, requests - OPEN_LOOP_RATE)
     const job = { port, secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: OPEN_LOOP_SECONDS, rate: OPEN_LOOP_RATE }
-    const { startedAtMs } = await send(load, { ...job, requests: requests + CONNECTIONS, submissions: SUBMISSIONS })
+    const { startedAtMs } = await load.send({ ...job, requests: requests + CONNECTIONS, submissions: SUBMISSIONS })
     const seenAt = await watching
     const latencies = [...seenAt].map(([n, ms]) => ms - (startedAtMs + (n / OPEN_LOOP_RATE) * 1000))
     const bar = `delivery to mirrored row at ${OPEN_LOOP_RATE}/s, open loop, SQLite`
@@ -101,7 +85,7 @@ async function mirroredRows(load: Child): Promise<BenchRow[]> {
   }
 }
 
-/** Reads the change log as a reader does. @returns when each of the first `messages` messages was seen, by its number. */
+/** Reads the change log. @returns the arrival time of each of the first `messages` messages, by number. */
 async function watch(path: string, messages: number): Promise<Map<number, number>> {
   const database = new Database(path, { readonly: true })
   const next = database.prepare('select seq, entity, entity_id from changes where seq > ? order by seq')

@@ -4,7 +4,7 @@ import { atMost, type BenchRow, median } from './table.ts'
 
 const STARTS = 7
 
-/** From the start of the process to its first "ready": on a new database, and on one that is there already. */
+/** From the start of the process to "ready", on a new and an existing database. */
 export async function startBench(): Promise<BenchRow[]> {
   const fresh: number[] = []
   const again: number[] = []

@@ -1,36 +1,28 @@
-/** One line of the bench table. */
 export interface BenchRow {
-  /** What is measured. */
   readonly bar: string
-  /** The median of what is measured, with its unit. */
   readonly value: string
-  /** The median of what it is measured against, with its unit; empty for an absolute bar. */
   readonly baseline: string
-  /** Median and spread (lowest to highest) of the ratio over the rounds; empty for an absolute bar. */
+  /** Median and range of the ratio over the rounds; empty for an absolute bar. */
   readonly ratio: string
-  /** Empty: nothing is asked of it, it tells what another row is to be read with. */
+  /** Empty: no limit. */
   readonly required: string
   readonly met: boolean
 }
 
 export const ROUNDS = 7
 
-/** The middle value; of an even number the lower of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN
 }
 
-/** A share of the sorted values, e.g. 0.99. */
+/** @param share such as 0.99. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/**
- * Measures `ours` and `theirs` in turns, so that whatever else the machine does falls on both.
- * @returns a row whose ratio is the median of the rounds' ratios.
- */
+/** Measures `ours` and `theirs` in turns, so that other load affects both. @returns a row with the median of the rounds' ratios. */
 export async function compare(
   bar: string,
   unit: string,
@@ -59,19 +51,28 @@ export async function compare(
   }
 }
 
-/** A row for a bar that is no ratio. `value` and `limit` in `unit`. */
-export function atMost(bar: string, unit: string, value: number, limit: number): BenchRow {
-  return {
-    bar,
-    value: `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`,
-    baseline: '',
-    ratio: '',
-    required: `≤ ${limit} ${unit}`,
-    met: value <= limit,
-  }
+/** A row without a baseline. @param required empty: no limit. */
+export function plainRow(bar: string, value: string, required: string, met: boolean): BenchRow {
+  return { bar, value, baseline: '', ratio: '', required, met }
 }
 
-/** The rows as a Markdown table. */
+/** Durations of repeated runs, with the 99th percentile. */
+export async function timed(bar: string, runs: number, limitMs: number, work: (n: number) => Promise<unknown>): Promise<BenchRow> {
+  const times: number[] = []
+  for (let n = 0; n < runs; n++) {
+    const startedAt = performance.now()
+    await work(n)
+    times.push(performance.now() - startedAt)
+  }
+  const row = atMost(bar, 'ms', median(times), limitMs)
+  return { ...row, value: `${row.value} (p99 ${quantile(times, 0.99).toFixed(1)})` }
+}
+
+/** A row for an absolute bar. `value` and `limit` are in `unit`. */
+export function atMost(bar: string, unit: string, value: number, limit: number): BenchRow {
+  return plainRow(bar, `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`, `≤ ${limit} ${unit}`, value <= limit)
+}
+
 export function tableOf(rows: readonly BenchRow[]): string {
   const head = '| bar | ours | baseline | ratio: median (spread) | required | |\n|---|---|---|---|---|---|'
   return [head, ...rows.map((r) => `| ${r.bar} | ${r.value} | ${r.baseline} | ${r.ratio} | ${r.required} | ${verdictOf(r)} |`)].join('\n')

@@ -6,22 +6,21 @@ import { readDrop, readRows } from '../push/file/support.ts'
 import { mixed } from './faults.ts'
 import { COMMON, type Target } from './target.ts'
 
-/** `4` is the protocol's SSH_FX_FAILURE. */
 const SFTP_FAULTS: Readonly<Record<string, Fault | null>> = { failure: 4, hang: 'hang', cut: 'cut', lose: 'lose', none: null }
 const OWN = { ...COMMON, kind: 'file', gather: '50ms', max_rows: 40 } as const
 
-/** What whoever waits for manifests has read: the rows of the files that they list, in the order in which they appeared. */
+/** Rows of the files that manifests list, in order of appearance. */
 function takenFrom(folder: string): string[] {
   const listed = readDrop(folder).manifests.map((manifest) => ({
     ...manifest,
     at: statSync(join(folder, manifest.name), { bigint: true }),
   }))
-  // Seen within one tick of the file system, the names tell: they bear the numbers of the rows.
+  // Within one tick of the file system, the names give the order.
   const inOrder = listed.sort((a, b) => Number(a.at.ctimeNs - b.at.ctimeNs) || (a.name < b.name ? -1 : 1))
   return inOrder.flatMap(({ files }) => files.flatMap(({ name }) => readRows(join(folder, name)).map((row) => String(row['message_id']))))
 }
 
-/** A folder that is not there at first: a share that was not mounted. */
+/** A folder that is missing at first, like an unmounted share. */
 export async function startFolder(): Promise<Target> {
   const above = mkdtempSync(join(tmpdir(), 'submission-mirror-chaos-'))
   const path = join(above, 'drop')
@@ -43,7 +42,6 @@ export async function startFolder(): Promise<Target> {
   }
 }
 
-/** A server that fails, hangs and hangs up in the middle of whatever it does. */
 export async function startSftp(seed: string): Promise<Target> {
   const root = mkdtempSync(join(tmpdir(), 'submission-mirror-chaos-'))
   const server = await startSftpServer({ root, username: 'mirror', password: 'the-password-of-sftp' })

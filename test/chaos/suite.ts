@@ -11,13 +11,13 @@ import { World } from './world.ts'
 
 const SEED = 'chaos 1'
 const NAMES = ['hook', 'wary', 'denied', 'gone', 'rest', 'soap', 'ams360', 'epic', 'hawksoft', 'folder', 'sftp']
-/** Where a second delivery does harm and the target cannot be asked. */
+/** Destinations that a duplicate harms and that have no lookup. */
 const BLIND = ['wary', 'ams360', 'hawksoft']
-/** How much goes on before the process ends. */
+/** Requests before the process is killed. */
 const SOME = 60
 const SUSPENDED = ['rest', 'epic', 'hawksoft']
 
-/** Pushes to every kind of destination at once while everything goes wrong, the product's own process first of all. */
+/** Pushes to every kind of destination while everything fails, including the product. */
 export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void {
   describe(`chaos on ${name}`, () => {
     let world: World
@@ -38,7 +38,7 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
           ({ destination, state }) => destination !== 'gone' && state === 'suspended',
         )
       await until('destinations are suspended', async () => {
-        // What waits behind a push of which nobody knows would never find out.
+        // A stream behind an unknown push would never continue.
         await world.settle(await rig.store())
         const names = (await suspended()).map(({ destination }) => destination)
         return SUSPENDED.every((name) => names.includes(name))
@@ -82,7 +82,7 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
     })
 
     it('destinations whose credential was withdrawn were suspended, with an alarm, until they were resumed', () => {
-      // An unwritable SFTP folder may be suspended at that moment, too.
+      // An unwritable SFTP folder may be suspended then, too.
       expect(withdrawn.map(({ destination }) => destination)).toEqual(expect.arrayContaining([...SUSPENDED]))
       for (const destination of SUSPENDED) expect(rig.errors.join('\n')).toContain(`destination ${destination} is suspended`)
     })
@@ -91,14 +91,14 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       for (const destination of NAMES) {
         const { dead, unknown } = world.settled.get(destination) ?? { dead: 0, unknown: 0 }
         expect([destination, dead > 0]).toEqual([destination, destination === 'denied'])
-        // Which of the blind ones lost an answer is a matter of when it was killed.
+        // Which of them lost an answer depends on the moment of the kill.
         if (!BLIND.includes(destination)) expect([destination, unknown]).toEqual([destination, 0])
       }
     })
   })
 }
 
-/** New submissions, news of old ones, the map of both; and some of that on its way. */
+/** Adds submissions, changes and mappings, some still in transit. */
 async function loaded(rig: CrashRig, world: World): Promise<void> {
   const before = world.arrived
   const known = rig.sandbox.submissionIds(ACCOUNT)

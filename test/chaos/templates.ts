@@ -13,7 +13,7 @@ interface Note {
   readonly refs: string[]
 }
 
-/** Keeps what comes twice twice, and can be asked for what it has. */
+/** Keeps duplicates, and supports lookups. */
 export async function startRest(seed: string): Promise<Target> {
   const notes: Note[] = []
   const taken: string[] = []
@@ -73,7 +73,7 @@ export async function startSoap(seed: string): Promise<Target> {
     const said = (text: string): Reply => ({ status: 200, type: 'text/xml', body: `<Envelope><Body>${text}</Body></Envelope>` })
     if (ref === '') return said('<Fault>no reference</Fault>')
     if (taken.includes(ref)) return said('<duplicate/>')
-    // Every now and then it has no time, and says so with a success.
+    // Sometimes it answers 200 with an error in the body.
     calls += 1
     if (calls % 13 === 0) return said('<Fault>The database is locked.</Fault>')
     taken.push(ref)
@@ -104,7 +104,7 @@ export async function startSoap(seed: string): Promise<Target> {
   }
 }
 
-/** Has these faults go wrong one after another, a write each. */
+/** Plans one fault for each write, in order. */
 export function planned(server: EmulatorServer, faults: readonly Fault[]): Pick<Target, 'left' | 'heal' | 'close'> {
   server.fail(...faults)
   return { left: () => server.left(), heal: () => undefined, close: () => server.close() }

@@ -21,13 +21,12 @@ type Named = keyof typeof MISHAPS
 const GONE_AFTER = 4
 const DENIED = { from: 3, to: 33 }
 
-/** Receivers of signed webhooks, each with its own troubles. */
 export async function startWebhooks(seed: string): Promise<{ readonly hooks: Hooks; readonly targets: readonly Target[] }> {
   const hooks = await Hooks.start(SECRET)
   const plans: Record<string, readonly Named[]> = {
     hook: mixed(`${seed} hook`, { reset: 4, lose: 4, hang: 2, broken: 6, gateway: 2, resting: 1, busy: 1, refused: 1, take: 40 }),
     wary: mixed(`${seed} wary`, { reset: 2, lose: 2, hang: 1, broken: 4, gateway: 1, busy: 1, refused: 1, take: 25 }),
-    // One rejects its messages for a while; the other is gone for good.
+    // One receiver rejects messages for a while; the other is gone permanently.
     denied: [...Array<Named>(DENIED.from).fill('take'), ...Array<Named>(DENIED.to - DENIED.from).fill('rejected')],
     gone: Array<Named>(GONE_AFTER).fill('take'),
   }

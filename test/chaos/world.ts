@@ -18,15 +18,15 @@ import type { Target } from './target.ts'
 import { startRest, startSoap } from './templates.ts'
 import { startWebhooks } from './webhooks.ts'
 
-/** Every kind of destination, each with its own troubles, and the operator who sees to what the product leaves to him. */
+/** Every kind of destination with its own faults, and the operator who settles what the product can't. */
 export class World implements PushedTo {
   readonly targets: readonly Target[]
   readonly settings: Readonly<Record<string, string>>
-  /** By destination, how many changes an operator had to settle: dead letters, and those of which nobody knew. */
+  /** By destination, how many dead and unknown changes an operator settled. */
   readonly settled = new Map<string, { dead: number; unknown: number }>()
   readonly #hooks: Hooks
   readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-chaos-'))
-  /** By destination, the ids that were given up when others went before them. */
+  /** By destination, ids of skipped changes that later ones overtook. */
   readonly #late = new Map<string, Set<string>>()
 
   private constructor(hooks: Hooks, targets: readonly Target[]) {
@@ -57,12 +57,10 @@ export class World implements PushedTo {
     return found
   }
 
-  /** How much has come to the webhooks. */
   get arrived(): number {
     return this.#hooks.arrivals.length
   }
 
-  /** Says which client each submission belongs to, as `destination map` does. */
   async map(db: Db, submissionIds: readonly string[]): Promise<void> {
     const rows = this.targets.flatMap(({ destination, client }) =>
       client === undefined
@@ -87,15 +85,14 @@ export class World implements PushedTo {
     expect(faults, 'the outbox').toEqual([])
   }
 
-  /** Changes are still on their way then. */
+  /** Changes are still in transit then. */
   async checkSettled(): Promise<void> {}
 
-  /** Lets destinations go on. */
   async resume(db: Db, names: readonly string[]): Promise<void> {
     for (const name of names) await setDestinationState(db, name, 'active', null)
   }
 
-  /** What the product leaves to a person: what is dead, or known by nobody. */
+  /** Settles dead and unknown changes as an operator does. */
   async settle(db: Db): Promise<void> {
     for (const target of this.targets) {
       const state = await countedDestination(db.read, target.destination.name)
@@ -103,17 +100,16 @@ export class World implements PushedTo {
     }
   }
 
-  /** Whether nothing waits for anybody any more. */
   async isDone(db: Db): Promise<boolean> {
     for (const { destination } of this.targets) if (!(await isDone(db, destination.name))) return false
     return true
   }
 
-  /** What the target has is left at that; what it has not is sent again. */
+  /** Skips what the target has; retries the rest. */
   async #settle(db: Db, target: Target): Promise<void> {
     const { name } = target.destination
     const given = (await outboxOf(db, name)).filter(({ state }) => state === 'dead' || state === 'unknown')
-    // What a target was sent before that look it has read when the event loop has turned.
+    // Two turns of the event loop let the target read pending requests.
     for (let turns = 0; turns < 2; turns++) await new Promise(setImmediate)
     const taken = new Set(target.taken())
     const idsOf = (rows: readonly StoredRow[]) => ({ outboxIds: rows.map((row) => row.outbox_id) })
@@ -121,7 +117,7 @@ export class World implements PushedTo {
     this.settled.set(name, sum)
     for (const { state } of given) sum[state === 'dead' ? 'dead' : 'unknown'] += 1
     const missing = given.filter((row) => !taken.has(row.message_id))
-    // Others have gone before, unless they wait for this.
+    // Later changes went first, unless the destination holds the stream.
     if (target.destination['on_dead'] !== 'hold') for (const row of given) this.#lateOf(name).add(row.message_id)
     await retryRows(db, idsOf(missing), 0, 1_000)
     await skipRows(db, idsOf(given.filter((row) => taken.has(row.message_id))), 0, 1_000)
@@ -133,7 +129,7 @@ export class World implements PushedTo {
     return late
   }
 
-  /** What must be true of what a target got, when nothing waits any more. @returns one line for each fault. */
+  /** Checks a target's changes when nothing waits. @returns one line for each fault. */
   async faults(db: Db, target: Target): Promise<string[]> {
     const { destination, wants, once } = target
     const { name } = destination

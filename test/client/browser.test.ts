@@ -1,9 +1,10 @@
 import { rolldown } from 'rolldown'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { launchBrowser } from '../console/browser.ts'
 import { world } from '../sandbox/writer.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
-/** The client with all that it imports, for anything but Node. */
+/** The client bundled for browsers. */
 async function bundled() {
   const bundle = await rolldown({ input: `${import.meta.dirname}/../../src/client/exports.ts`, platform: 'browser', external: /^node:/ })
   const { output } = await bundle.generate({ format: 'iife', name: 'mirror', codeSplitting: false })
@@ -11,12 +12,11 @@ async function bundled() {
   return output[0]
 }
 
-it('the client runs without Node: in a browser, with what every runtime has that has fetch', async () => {
+it('the client runs in a browser', async () => {
   const { code, imports } = await bundled()
   expect(imports).toEqual([])
   const { sandbox, writer } = await world()
-  const browser = await launchBrowser()
-  onTestFinished(() => browser.close())
+  const browser = await closedAtEnd(launchBrowser())
   // The sandbox's page allows only its own scripts.
   const page = await browser.newPage({ bypassCSP: true })
   await page.goto(sandbox.origin)

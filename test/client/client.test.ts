@@ -1,7 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   bearer,
   type Client,
@@ -17,6 +14,7 @@ import {
 } from '../../src/client/exports.ts'
 import type { UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { brief, world } from '../sandbox/writer.ts'
+import { json, startService } from '../upstream/service.ts'
 
 async function signedIn(unshown: UnshownInput = {}) {
   const made = await world({ unshown })
@@ -26,20 +24,14 @@ async function signedIn(unshown: UnshownInput = {}) {
   return { ...made, client }
 }
 
-/** A server that answers in turn. @returns its address, and what was asked of it. */
+/** A server with a list of answers. @returns a client for it, and the received requests. */
 async function answering(...answers: { status: number; body?: string; headers?: Record<string, string> }[]) {
   const asked: { url: string; authorization: string | undefined; key: unknown }[] = []
-  const server = createServer((request, reply) => {
-    asked.push({ url: request.url ?? '', authorization: request.headers.authorization, key: request.headers['idempotency-key'] })
+  const { baseUrl } = await startService((request, reply) => {
+    asked.push({ url: request.url, authorization: request.headers.authorization, key: request.headers['idempotency-key'] })
     const { status, body = '', headers = {} } = answers[Math.min(asked.length, answers.length) - 1] ?? { status: 500 }
     reply.writeHead(status, headers).end(body)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
   return { client: createClient({ baseUrl, auth: bearer('secret'), retry: { baseMs: 1 } }), asked }
 }
 
@@ -51,7 +43,7 @@ async function collected<T>(entries: AsyncIterable<T>): Promise<T[]> {
 
 const ID = '0b9f6c1e-1111-4222-8333-444455556666'
 
-test('a submission is created, posted to, read page by page', async () => {
+test('creates a submission, posts to its thread, and reads its feeds', async () => {
   const { client, pass } = await signedIn()
   const { submission_id: id } = (await client.submissions.create(brief('Harrow Roofing LLC'))) as { submission_id: string }
   pass(360)
@@ -62,7 +54,7 @@ test('a submission is created, posted to, read page by page', async () => {
   expect((await collected(client.submissions.allMessages(id))).map(({ body_text }) => body_text)).toContain('Please go on.')
 })
 
-test('a page of a feed is asked for with the cursor and the number of items that were given', async () => {
+test('sends the cursor and the limit of a feed page', async () => {
   const { client, asked } = await answering(
     { status: 200, body: JSON.stringify({ events: [], next_cursor: null }) },
     { status: 200, body: JSON.stringify({ messages: [], next_cursor: null }) },
@@ -77,16 +69,13 @@ test('a page of a feed is asked for with the cursor and the number of items that
   ])
 })
 
-test.each(['', 'a\u2013b', ' a', 'k'.repeat(129)])(
-  'a key that no header holds, or that is too long, is refused before anything is sent: %j',
-  async (key) => {
-    const { client, asked } = await answering({ status: 200, body: '{}' })
-    await expect(async () => client.submissions.post(ID, { body: 'x' }, { idempotencyKey: key })).rejects.toThrow(RangeError)
-    expect(asked).toEqual([])
-  },
-)
+test.each(['', 'a\u2013b', ' a', 'k'.repeat(129)])('rejects an invalid idempotency key before sending: %j', async (key) => {
+  const { client, asked } = await answering({ status: 200, body: '{}' })
+  await expect(async () => client.submissions.post(ID, { body: 'x' }, { idempotencyKey: key })).rejects.toThrow(RangeError)
+  expect(asked).toEqual([])
+})
 
-test('trap 53: the 409 of a live file carries its submission', async () => {
+test('trap 53: the 409 of a live file names its submission', async () => {
   const { client } = await signedIn()
   const first = (await client.submissions.create(brief('Harrow Roofing LLC'))) as { submission_id: string }
   const error = await client.submissions.create(brief('Harrow Roofing LLC')).catch((thrown: unknown) => thrown)
@@ -112,13 +101,13 @@ test('trap 45: the bearer follows no redirect', async () => {
 
 test.each(['https://other.test/x', '//other.test/x', '/a/../x', '/a/%2e%2e/x'])('trap 76: %s is not downloaded', async (path) => {
   const { client, asked } = await answering({ status: 200 })
-  await expect(client.download(path)).rejects.toThrow('leads away from the service')
+  await expect(client.download(path)).rejects.toThrow('leads to another address')
   expect(asked).toEqual([])
 })
 
 test.each(['/oauth/token', 'broker/appetite?q=x', '/broker/%61ppetite'])('trap 44, trap 55: %s is not downloaded', async (path) => {
   const { client, asked } = await answering({ status: 200 })
-  await expect(client.download(path)).rejects.toThrow('no document is at')
+  await expect(client.download(path)).rejects.toThrow('Not a document path')
   expect(asked).toEqual([])
 })
 
@@ -132,13 +121,13 @@ test.each<[string, (client: Client) => unknown]>([
   ['operation_id', ({ submissions }) => submissions.checkpoint(ID, ID, { operation_id: ' ' } as never)],
   ['program_ids', ({ submissions }) => submissions.quoteProducts(ID, { program_ids: [], selected_ids: [], expected_revision: 1 })],
   ['quote_id', ({ bind }) => bind.create(ID, { quote_id: '' })],
-])('a body whose %s the service would refuse is not sent', async (field, call) => {
+])('a body with an invalid %s is not sent', async (field, call) => {
   const { client, asked } = await answering({ status: 200 })
-  await expect(async () => call(client)).rejects.toThrow(`the body is not as the specification asks: ${field}: `)
+  await expect(async () => call(client)).rejects.toThrow(`The specification doesn't allow this body: ${field}: `)
   expect(asked).toEqual([])
 })
 
-test('null where the specification states no nullability is a missing field, and another null stays', async () => {
+test('an unspecified null counts as a missing field, a specified null is kept', async () => {
   const lane = { submission_market_id: ID, program: null, program_id: null, next_step: null }
   const body = JSON.stringify({ submission_id: ID, effective_date: null, lines: null, rail: { lanes: [lane] }, assessment: null })
   const { client } = await answering({ status: 200, body })
@@ -149,7 +138,7 @@ test('null where the specification states no nullability is a missing field, and
   })
 })
 
-test('an answer with null in a required field is refused with the path of the field', async () => {
+test('an answer with null in a required field throws an error with the path of the field', async () => {
   const { client } = await answering({ status: 200, body: '{"applications":[{"application_id":null}]}' })
   await expect(client.submissions.workspace(ID)).rejects.toThrow('applications.0.application_id')
 })
@@ -162,7 +151,7 @@ test('metadata of the grants is read without a token', async () => {
   expect(asked).toMatchObject([{ url: '/api/v1/oauth/.well-known/oauth-authorization-server', authorization: undefined }])
 })
 
-test.each(['file', 'documents'])('intake sends its files in the form field that the service reads: %s', async (intake_file_field) => {
+test.each(['file', 'documents'])('intake sends its files in the configured form field: %s', async (intake_file_field) => {
   const file = { name: 'a.pdf', content: new Blob(['%PDF-']) }
   for (const given of [{ files: [file], fileField: intake_file_field }, { fields: { [intake_file_field]: file, hold: 'true' } }]) {
     const { client, sandbox } = await signedIn({ intake_file_field })
@@ -172,19 +161,19 @@ test.each(['file', 'documents'])('intake sends its files in the form field that 
   }
 })
 
-test.each(['submission_id', 'id'])('the id of a created submission is found in the field %s', async (create_id_field) => {
+test.each(['submission_id', 'id'])('reads the id of a created submission from the field %s', async (create_id_field) => {
   const { client, sandbox } = await signedIn({ create_id_field })
   const { submission_id } = await client.submissions.create(brief('Harrow Roofing LLC'))
   expect(sandbox.submissionIds('default')).toContain(submission_id)
 })
 
-test('trap 78: an id that is no uuid enters no URL', async () => {
+test('trap 78: an id that is no uuid is not sent', async () => {
   const { client, asked } = await answering({ status: 200 })
-  expect(() => client.policies.get('../me')).toThrow('not an id (a uuid)')
+  expect(() => client.policies.get('../me')).toThrow('Not a uuid')
   expect(asked).toEqual([])
 })
 
-test('reads and keyed posts are repeated, the latter with one key; other writes are not', async () => {
+test('repeats reads and posts with a key, but no other writes', async () => {
   const reading = await answering({ status: 503 }, { status: 200, body: '[]' })
   expect(await reading.client.forms('acord')).toEqual([])
   const posting = await answering({ status: 503 }, { status: 200, body: '{"status":"received"}' })
@@ -207,16 +196,14 @@ test('reads and keyed posts are repeated, the latter with one key; other writes 
   expect(asked).toHaveLength(writes.length)
 })
 
-test('nobody listens: nothing was sent', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  const client = createClient({ baseUrl: `http://127.0.0.1:${port}/api/v1`, auth: bearer('x'), retry: { tries: 1 } })
+test('a refused connection means that nothing was sent', async () => {
+  const { baseUrl, close } = await startService(() => undefined)
+  await close()
+  const client = createClient({ baseUrl, auth: bearer('x'), retry: { tries: 1 } })
   await expect(client.me()).rejects.toSatisfy((error) => error instanceof Unreachable && error.sent === 'no')
 })
 
-test('an application is saved again while it is busy, and a stale command brings the current one', async () => {
+test('repeats a save while the application is busy, and a stale command returns the current application', async () => {
   const { client, pass, sandbox } = await signedIn()
   const { submission_id: id = '' } = await client.submissions.create(brief('Harrow Roofing LLC'))
   pass(300)
@@ -239,7 +226,7 @@ test('an application is saved again while it is busy, and a stale command brings
   expect(error).toMatchObject({ application: receipt.application })
 })
 
-test('products and market access are refused to a machine; forms land as documents that are downloaded', async () => {
+test('a machine is not allowed to select products or set market access; completed forms can be downloaded', async () => {
   const { client, pass } = await signedIn()
   const { submission_id: id = '' } = await client.submissions.create(brief('Harrow Roofing LLC', { hold: true }))
   expect(await client.submissions.finalize(id)).toMatchObject({ status: 'queued', marketing_status: 'matching' })
@@ -277,7 +264,7 @@ test('a portal session selects products and sets market access', async () => {
   await expect(portal.marketAccess.setProgramLine({ ...line, lob_slug: 'aviation' })).rejects.toBeInstanceOf(ValidationError)
 })
 
-test('trap 55: a question about appetite is asked once, and the daily limit is an error of its own', async () => {
+test('trap 55: appetite calls are never repeated, and the daily limit throws RateLimited', async () => {
   const limited = await answering({ status: 503 })
   await expect(limited.client.appetite.read({ q: 'roofing' })).rejects.toMatchObject({ status: 503 })
   await expect(limited.client.appetite.search({ query: 'roofing' })).rejects.toMatchObject({ status: 503 })
@@ -288,23 +275,17 @@ test('trap 55: a question about appetite is asked once, and the daily limit is a
   await expect(client.appetite.read({ q: 'cyber' })).rejects.toBeInstanceOf(RateLimited)
 })
 
-/** A server that keeps what it is sent, and answers with nothing in it. */
+/** A server that records request bodies. */
 async function recording() {
   const bodies: string[] = []
-  const server = createServer(async (request, reply) => {
-    bodies.push((await request.toArray()).map(String).join(''))
-    reply.end(JSON.stringify({ bind_request_id: ID, submission_id: ID, status: 'drafted', id: ID }))
+  const { baseUrl } = await startService(({ body }, reply) => {
+    bodies.push(body)
+    json(reply, { bind_request_id: ID, submission_id: ID, status: 'drafted', id: ID })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
   return { client: createClient({ baseUrl, auth: bearer('secret'), producerEmail: 'ann@b.example', retry: { tries: 1 } }), bodies }
 }
 
-test('every write names the producer of the client, or the one that the call says', async () => {
+test('every write names the producer of the client or of the call', async () => {
   const { client, bodies } = await recording()
   const { bind, submissions } = client
   const file = new Uint8Array([37])
@@ -322,7 +303,7 @@ test('every write names the producer of the client, or the one that the call say
     ({ producerEmail: of }) => client.request('PATCH', '/x', { body: of === undefined ? {} : { producer_email: of } }),
   ]
   for (const call of calls) {
-    // What is answered does not matter here: it lacks fields of some calls.
+    // Some answers lack required fields, which doesn't matter here.
     await call({}).catch(() => undefined)
     expect(bodies.pop()).toMatch(/ann@b\.example/)
     await call({ producerEmail }).catch(() => undefined)
@@ -335,19 +316,19 @@ test('every write names the producer of the client, or the one that the call say
   expect(bodies).toEqual(['[1]', '', '{}'])
 })
 
-test('a base URL that is none is told at once, in one sentence', () => {
+test('an invalid base URL throws immediately', () => {
   for (const baseUrl of ['', 'api.example/api/v1', 'ftp://api.example', 'https://api.example/api/v1?key=1'])
     expect(() => createClient({ baseUrl, auth: bearer('secret') })).toThrow(/^baseUrl must be an http or https URL like .*, not "/)
 })
 
-test('an answer without what the specification requires is told in words', async () => {
+test('an answer without required fields throws a readable error', async () => {
   const { client } = await answering({ status: 200, body: '{"events":[{"id":"1"}]}' })
   await expect(client.submissions.events(ID)).rejects.toThrow(
-    /^GET \/broker\/submissions\/\S+ was answered 200 with what the specification does not show: events\.0\.type: [^{[]*; next_cursor: [^{[]*$/,
+    /^GET \/broker\/submissions\/\S+ was answered 200 with a body that violates the specification: events\.0\.type: [^{[]*; next_cursor: [^{[]*$/,
   )
 })
 
-test('a port that fetch connects to never is not sent to', async () => {
+test('a request to a blocked port counts as not sent', async () => {
   const client = createClient({ baseUrl: 'http://127.0.0.1:6000/api/v1', auth: bearer('secret'), retry: { tries: 1 } })
   await expect(client.me()).rejects.toMatchObject({ name: 'Unreachable', sent: 'no' })
 })

@@ -1,11 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   type Auth,
   type ClientOptions,
@@ -19,35 +16,27 @@ import {
 } from '../../src/client/exports.ts'
 import type { UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { sandboxFor } from '../sandbox/support.ts'
+import { newFolder } from '../tools/new-folder.ts'
+import { json, startService } from '../upstream/service.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** A token endpoint that notes its forms; each answer of it is the next in turn, and a number is the status of one that fails. */
+/** A token endpoint that records its forms and gives the listed answers; a number is the status of a failure. */
 async function tokenServer(...answers: (object | number)[]) {
   const forms: Record<string, string>[] = []
   const seen: (string | undefined)[] = []
-  const server = createServer(async (request, reply) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    if (request.url?.endsWith('/oauth/token')) {
-      forms.push(Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString())))
+  const { baseUrl } = await startService((request, reply) => {
+    if (request.url.endsWith('/oauth/token')) {
+      forms.push(Object.fromEntries(new URLSearchParams(request.body)))
       const answer = answers[forms.length - 1]
-      if (answer === 0) return void request.socket.destroy()
+      if (answer === 0) return reply.socket?.destroy()
       const status = typeof answer === 'number' ? answer : answer ? 200 : 400
-      const body = answer === undefined ? { error: 'invalid_grant' } : answer
-      reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-      return
+      return json(reply, answer === undefined ? { error: 'invalid_grant' } : answer, status)
     }
     seen.push(request.headers.authorization)
     const isOld = request.headers.authorization === 'Bearer old'
-    reply.writeHead(isOld ? 401 : 200, { 'content-type': 'application/json' }).end(isOld ? '{}' : '[]')
+    json(reply, isOld ? {} : [], isOld ? 401 : 200)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
   return { baseUrl, forms, seen }
 }
 
@@ -55,7 +44,7 @@ const machine = () => clientCredentials({ clientId: 'bac_1', clientSecret: 'bas_
 const clientOf = (baseUrl: string, auth: Auth, more: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl, auth, retry: { tries: 1 }, ...more })
 
-test('trap 40, trap 41: those who ask at once share one exchange, by a form, and no refresh token is asked for', async () => {
+test('trap 40, trap 41: concurrent calls share one exchange by form, without a refresh token', async () => {
   const { baseUrl, forms } = await tokenServer({ access_token: 'a', expires_in: '3600' })
   const client = clientOf(baseUrl, machine())
   await Promise.all([client.forms(), client.forms(), client.forms()])
@@ -67,7 +56,7 @@ test.each([
   ['a text', { expires_in: '60' }, 31],
   ['nothing', {}, 3_301],
   ['more than an hour', { expires_in: 99_999 }, 3_301],
-])('trap 38: a lifetime that is %s is used, but for its end', async (_, lifetime, seconds) => {
+])('trap 38: a token with a lifetime of %s is renewed before its expiry', async (_, lifetime, seconds) => {
   const { baseUrl, forms } = await tokenServer({ access_token: 'a', ...lifetime }, { access_token: 'b', ...lifetime })
   let now = Date.now()
   const clock = { now: () => now, sleep: () => Promise.resolve() }
@@ -81,14 +70,14 @@ test.each([
   expect(forms).toHaveLength(2)
 })
 
-test('trap 39: a refused token is exchanged once, and the same request goes again', async () => {
+test('trap 39: a rejected token is exchanged once, and the request is repeated', async () => {
   const { baseUrl, forms, seen } = await tokenServer({ access_token: 'old' }, { access_token: 'new' })
   expect(await clientOf(baseUrl, machine()).forms()).toEqual([])
   expect(forms).toHaveLength(2)
   expect(seen).toEqual(['Bearer old', 'Bearer new'])
 })
 
-test('without a token nothing was sent: whatever the call, the request for one is repeated', async () => {
+test('the token request is repeated for every call, because nothing was sent without a token', async () => {
   const { baseUrl, forms, seen } = await tokenServer(503, 429, 0, { access_token: 'a' })
   const client = clientOf(baseUrl, machine(), { retry: { tries: 4, baseMs: 1 } })
   await client.request('POST', '/broker/anything', { body: {} })
@@ -96,13 +85,13 @@ test('without a token nothing was sent: whatever the call, the request for one i
   expect(seen).toEqual(['Bearer a'])
 })
 
-test('fields of a token answer that are not shown may be anything', async () => {
+test('accepts any value in unspecified fields of a token answer', async () => {
   const { baseUrl, seen } = await tokenServer({ access_token: 'a', refresh_token: null, token_type: null, scope: ['broker_mcp'] })
   await clientOf(baseUrl, machine()).forms()
   expect(seen).toEqual(['Bearer a'])
 })
 
-test('a refresh token that another process has spent is no login: what that process stored is used', async () => {
+test('uses the tokens of another process that has used the refresh token', async () => {
   const { baseUrl, forms, seen } = await tokenServer()
   const pairs: StoredTokens[] = [
     { accessToken: 'x', refreshToken: 'one', renewAtMs: 0 },
@@ -114,7 +103,7 @@ test('a refresh token that another process has spent is no login: what that proc
   expect(seen).toEqual(['Bearer a'])
 })
 
-test('a rotated pair is stored before it is used, and what could not be stored is stored first', async () => {
+test('stores a rotated pair before using it, and stores it first after a failed store', async () => {
   const { baseUrl, forms } = await tokenServer({ access_token: 'a', refresh_token: 'two' })
   const stored: StoredTokens[] = [{ accessToken: 'x', refreshToken: 'one', renewAtMs: 0 }]
   let fails = true
@@ -130,10 +119,9 @@ test('a rotated pair is stored before it is used, and what could not be stored i
   expect(stored.at(-1)).toMatchObject({ accessToken: 'a', refreshToken: 'two' })
 })
 
-test('killed before the new pair was stored, it asks with the old one, and says that a login is needed where that was spent', async () => {
+test('after a kill before the store, tries the old pair, and throws LoginNeeded if it is used up', async () => {
   const { baseUrl, forms } = await tokenServer({ access_token: 'a', refresh_token: 'two' })
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-tokens-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const file = join(folder, 'tokens.json')
   const child = spawn(process.execPath, [join(ROOT, 'test/client/token-child.ts'), baseUrl, file], { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child, 'exit')
@@ -145,7 +133,7 @@ test('killed before the new pair was stored, it asks with the old one, and says 
   expect(forms.map((form) => form['refresh_token'])).toEqual(['one', 'one', 'one'])
 })
 
-/** An app that is registered with a sandbox, and how a person approves a device for it. */
+/** An app registered with a sandbox, and functions to approve its device codes. */
 async function deskApp(unshown: UnshownInput = {}) {
   const sandbox = await sandboxFor({ unshown })
   const email = sandbox.account('default').users[1]?.email ?? ''
@@ -164,19 +152,22 @@ async function deskApp(unshown: UnshownInput = {}) {
     await approve(user_code)
   }
   const clock = { now: () => Date.now(), sleep: () => Promise.resolve() }
-  return { sandbox, email, clock, prompts, approve, login: { clientId, scope: 'broker_mcp', prompt } }
+  const endSessions = () => {
+    for (const id of [...sandbox.grants.sessions.list('default').keys()]) sandbox.grants.sessions.end(id)
+  }
+  return { sandbox, email, clock, prompts, approve, endSessions, login: { clientId, scope: 'broker_mcp', prompt } }
 }
 
-test('a device is approved by its code while the client asks at the interval', async () => {
+test('logs in with a device code', async () => {
   const { sandbox, email, clock, login } = await deskApp()
   const client = clientOf(sandbox.baseUrl, deviceLogin(login), { clock })
   expect(await client.me()).toMatchObject({ kind: 'user', email })
 })
 
 test.each(['rfc6749', 'detail_text'])(
-  'errors as %s: a device waits for its approval, and a grant that has ended is a new login',
+  'errors as %s: polls until the device is approved, and logs in again after the grant has expired',
   async (form) => {
-    const { sandbox, email, prompts, approve, login } = await deskApp({ oauth_errors: form })
+    const { sandbox, email, prompts, approve, endSessions, login } = await deskApp({ oauth_errors: form })
     let waits = 0
     // Approved after the first poll.
     const sleep = async () => {
@@ -187,7 +178,7 @@ test.each(['rfc6749', 'detail_text'])(
     for (const logins of [1, 2]) {
       expect(await client.me()).toMatchObject({ kind: 'user', email })
       expect([prompts.length, waits]).toEqual([logins, 2 * logins])
-      for (const id of [...sandbox.grants.sessions.list('default').keys()]) sandbox.grants.sessions.end(id)
+      endSessions()
     }
   },
 )
@@ -196,7 +187,7 @@ const pair = { accessToken: 'a', refreshToken: 'one', renewAtMs: 0 }
 test.each([
   { of: 'a machine', auth: machine, answers: [{ access_token: 'a', expires_in: 60 }, 503, 0] },
   { of: 'a user', auth: () => tokens({ load: async () => pair, store: async () => {}, clientId: 'app' }), answers: [503, 0, 503] },
-])('the token of $of is used until it is refused, though renewing it fails', async ({ auth, answers }) => {
+])('the token of $of is used until it is rejected if the renewal fails', async ({ auth, answers }) => {
   const { baseUrl, forms, seen } = await tokenServer(...answers)
   let now = Date.now()
   const client = clientOf(baseUrl, auth(), { clock: { now: () => now, sleep: () => Promise.resolve() } })
@@ -208,7 +199,7 @@ test.each([
   expect(seen).toEqual(['Bearer a', 'Bearer a', 'Bearer a'])
 })
 
-test('a poll for a device that fails is made again, for the code that the person has', async () => {
+test('repeats a failed poll for the same device code', async () => {
   const { sandbox, email, clock, prompts, login } = await deskApp()
   let polls = 0
   const flaky: typeof fetch = async (url, init) => {
@@ -222,8 +213,8 @@ test('a poll for a device that fails is made again, for the code that the person
   expect(prompts).toHaveLength(1)
 })
 
-test('a person whose grant has ended logs in anew, in memory and where tokens are stored', async () => {
-  const { sandbox, email, clock, prompts, login } = await deskApp()
+test('logs in again after the grant has expired, with stored tokens and in memory', async () => {
+  const { sandbox, email, clock, prompts, endSessions, login } = await deskApp()
   let stored: StoredTokens | null = { accessToken: 'gone', refreshToken: 'gone', renewAtMs: 0 }
   const kept = {
     load: async () => stored,
@@ -238,12 +229,12 @@ test('a person whose grant has ended logs in anew, in memory and where tokens ar
   const inMemory = clientOf(sandbox.baseUrl, deviceLogin(login), { clock })
   await inMemory.me()
   expect(prompts).toHaveLength(2)
-  for (const id of [...sandbox.grants.sessions.list('default').keys()]) sandbox.grants.sessions.end(id)
+  endSessions()
   expect(await inMemory.me()).toMatchObject({ kind: 'user', email })
   expect(prompts).toHaveLength(3)
 })
 
-test('a browser login comes back to this machine, for a client that registers itself', async () => {
+test('logs in through a browser, with a self-registered client', async () => {
   const sandbox = await sandboxFor()
   const email = sandbox.account('default').users[1]?.email ?? ''
   const open = async (url: string) => {
@@ -257,7 +248,7 @@ test('a browser login comes back to this machine, for a client that registers it
   expect(await client.me()).toMatchObject({ kind: 'user', email })
 })
 
-test('an answer of another login is refused, and this one goes on; who refuses is told so', async () => {
+test('rejects the redirect of another login, and reports a rejected login', async () => {
   const sandbox = await sandboxFor()
   const pages: (readonly [number, string])[] = []
   const open = async (url: string) => {
@@ -269,9 +260,9 @@ test('an answer of another login is refused, and this one goes on; who refuses i
     }
   }
   const client = clientOf(sandbox.baseUrl, loopbackLogin({ open }))
-  await expect(client.me()).rejects.toThrow('the login was refused (access_denied)')
+  await expect(client.me()).rejects.toThrow('The login was rejected (access_denied)')
   expect(pages).toEqual([
-    [400, 'This answer belongs to another login.'],
-    [200, 'The login was refused. You may close this page.'],
+    [400, 'This redirect belongs to another login.'],
+    [200, 'The login was rejected. You can close this page.'],
   ])
 })

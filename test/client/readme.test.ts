@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { newFolder } from '../tools/new-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** What a developer would do with the types of every call and body, beside the example. */
+/** Code that uses the types of all calls and bodies. */
 const uses = `
 import type { BindRequest, BindRequestBody, CheckpointCommand, Client, CreateBody, MarketEvent, PostBody, QuoteProductsBody } from 'submission-mirror/client'
 import type { RequirementsView, ThreadMessage, Workspace } from 'submission-mirror/client'
@@ -34,12 +34,11 @@ export async function others(client: Client, id: string, pdf: Blob): Promise<[Bi
 }
 `
 
-test("the README's example compiles under strict, and so does a use of the types beside it", async () => {
+test("the README's example and further uses of the types compile under strict", async () => {
   const readme = await readFile(join(root, 'src/client/README.md'), 'utf8')
   const example = /```ts\n(.*?)```/s.exec(readme)?.[1]
   expect(example).toContain('createClient')
-  const folder = await mkdtemp(join(tmpdir(), 'readme-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = newFolder()
   const compilerOptions = {
     paths: { 'submission-mirror/client': [join(root, 'src/client/exports.ts')] },
     typeRoots: [join(root, 'node_modules/@types')],

@@ -1,4 +1,4 @@
-// Renews a pair of tokens and is killed when the new one should be stored. Told: the base URL, and the file of the pair.
+// Renews a pair of tokens and is killed in `store`. Arguments: base URL, file of the pair.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createClient, tokens } from '../../src/client/exports.ts'
 

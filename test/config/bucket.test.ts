@@ -22,23 +22,17 @@ test('a bucket needs no more than its name', () => {
 })
 
 test('a bucket with all that it may have', () => {
-  const yaml =
-    'bucket: acme, region: eu-central-1, endpoint: "https://s3.test", prefix: a/b, access_key_id: K, secret_access_key: "${S3_SECRET}", force_path_style: true'
-  const storage = bucketOf(yaml)
-  expect(storage).toMatchObject({
-    region: 'eu-central-1',
-    endpoint: 'https://s3.test/',
-    prefix: 'a/b/',
-    accessKeyId: 'K',
-    forcePathStyle: true,
-  })
+  const key = 'access_key_id: K, secret_access_key: "${S3_SECRET}"'
+  const yaml = `bucket: acme, region: eu-central-1, endpoint: "https://s3.test", prefix: a/b, ${key}, force_path_style: true`
+  const place = { region: 'eu-central-1', endpoint: 'https://s3.test/', prefix: 'a/b/' }
+  expect(bucketOf(yaml)).toMatchObject({ ...place, accessKeyId: 'K', forcePathStyle: true })
   const config = loadConfig(withFile(`documents: { s3: { ${yaml} } }`, env))
   expect(secretValues(config)).toContain('a-secret-of-the-bucket')
   expect(JSON.stringify(config)).not.toContain('a-secret-of-the-bucket')
 })
 
 test.each([
-  ['', /^documents\.s3\.bucket in CONFIG_FILE is missing; name the bucket/],
+  ['', /^documents\.s3\.bucket in CONFIG_FILE is missing; set it to the bucket/],
   ['bucket: acme, prefix: /a', /^documents\.s3\.prefix in CONFIG_FILE must be words/],
   ['bucket: acme, access_key_id: K', /^documents\.s3\.secret_access_key in CONFIG_FILE is missing/],
   ['bucket: acme, secret_access_key: "${S3_SECRET}"', /^documents\.s3\.access_key_id in CONFIG_FILE is missing/],

@@ -9,7 +9,6 @@ import { operatorSchema } from '../../src/config/schema/operator.ts'
 import type { Path } from '../../src/config/schema/reading.ts'
 import { settings } from '../../src/config/sources/names.ts'
 import { personalColumns } from '../../src/model/personal.ts'
-import { knownNames } from '../../src/ops/cli/known-names.ts'
 import { checkTemplates } from '../../src/push/http/check-templates.ts'
 import { account, file, hook } from './support.ts'
 
@@ -56,12 +55,12 @@ test('the example of the YAML file loads, shows every key, and has the defaults'
 
 test('the destinations that the example comments out load, when their secrets are there', () => {
   const text = read('config/mirror.example.yaml')
-  const commented = text.slice(text.indexOf('# destinations:\n'), text.indexOf('\n\n# What destinations have'))
+  const commented = text.slice(text.indexOf('# destinations:\n'), text.indexOf('\n\n# Defaults of destinations'))
   const destinations = commented.replaceAll(/^# ?/gm, '')
   const path = file(text.replace('\ndestinations: []\n', `\n${destinations}\n`))
   const epic = ['CLIENT_ID', 'CLIENT_SECRET', 'ACTIVITY_CODE_ID', 'AGENCY_ID', 'BRANCH_ID', 'ACCESS_LEVEL_ID']
   const secrets = { AGENCY_SECRET: hook(3), NOTES_PASSWORD: 'a-password', ...Object.fromEntries(epic.map((name) => [`EPIC_${name}`, '1'])) }
-  const config = loadConfig({ ...exampleEnv, ...secrets, CONFIG_FILE: path }, { known: knownNames })
+  const config = loadConfig({ ...exampleEnv, ...secrets, CONFIG_FILE: path })
   expect(config.destinations.map(({ name, kind }) => [name, kind])).toEqual([
     ['agency', 'webhook'],
     ['epic', 'http'],
@@ -73,20 +72,21 @@ test('the destinations that the example comments out load, when their secrets ar
 
 test('the operators that the example comments out load, when their secrets are there, and the reference tells of every key', () => {
   const text = read('config/mirror.example.yaml')
-  const commented = text.slice(text.indexOf('# operators:\n'), text.indexOf('\n\n# How long work in hand'))
+  const commented = text.slice(text.indexOf('# operators:\n'), text.indexOf('\n\n# Time for running work'))
   const path = file(text.replace('\noperators: []\n', `\n${commented.replaceAll(/^# ?/gm, '')}\n`))
   const { operators } = loadConfig({ ...exampleEnv, ONCALL_SECRET: hook(3), SMTP_PASSWORD: 'a-password', CONFIG_FILE: path })
   expect(operators.map(({ name, kind }) => [name, kind])).toEqual([
     ['oncall', 'webhook'],
     ['mail', 'email'],
   ])
-  const reference = read('config/README.md')
-  const section = reference.slice(reference.indexOf('\n## Who is told of alarms?'))
+  const section = read('docker/monitoring.md')
   for (const option of operatorSchema.options) for (const key of Object.keys(option.shape)) expect(section, key).toContain(`\`${key}\``)
 })
 
 test('the reference tells of every key of a destination, and of every personal column', () => {
-  const reference = read('config/destinations.md')
+  const reference = ['destinations', 'systems/webhook', 'systems/amazon-sqs', 'systems/http', 'systems/ams360', 'systems/files']
+    .map((page) => read(`config/${page}.md`))
+    .join('\n')
   for (const option of destinationSchema.options)
     for (const key of Object.keys(option.shape)) expect(reference, key).toMatch(new RegExp(`\`${key}[\`.]`))
   for (const column of personalColumns) expect(reference).toContain(`\`${column}\``)
@@ -96,7 +96,7 @@ function byFirstUse(text: string) {
   return (a: string | number | undefined, b: string | number | undefined) => text.search(`\n${a}:`) - text.search(`\n${b}:`)
 }
 
-/** @returns what a shell that reads the file, as the documents tell, hands to the program; with every default taken into force. */
+/** @returns the program's environment from a shell that reads the file as documented, with all defaults set. */
 function readByShell(path: string): Map<string, string> {
   const script = read(path).replace(/^# (?=[A-Z_]+=)/gm, '')
   const tell = 'exec "$0" --print "JSON.stringify(process.env)"'
@@ -110,7 +110,7 @@ test('the example of the environment shows every variable, with its default, as 
     expect(shown.has(env), env).toBe(true)
     if (file) expect(shown.has(`${env}_FILE`), env).toBe(true)
   }
-  // SQLite, the default, knows no schema.
+  // SQLite, the default, has no schema.
   const defaults = Object.fromEntries([...shown].filter(([name, value]) => value !== '' && name !== 'DATABASE_SCHEMA'))
   const { fromEnvironment, ...loaded } = loadConfig({ ...account, ...defaults })
   expect(fromEnvironment).toEqual(expect.arrayContaining(['ACCOUNT', 'PROTECT', 'STATE_READS']))

@@ -1,12 +1,12 @@
 import { inspect } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog, KnownSecrets } from '../../src/base/log.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import { secretValues } from '../../src/config/secret-values.ts'
 import { settings } from '../../src/config/sources/names.ts'
 import { diagnose } from '../../src/ops/doctor/doctor.ts'
-import { showMend } from '../../src/ops/operations/index.ts'
+import { showFix } from '../../src/ops/operations/index.ts'
 import { shownSettings } from '../../src/ops/status/settings.ts'
 import type { DeliveryKind } from '../../src/push/contract/delivery.ts'
 import { redacting } from '../../src/push/kinds/redacting.ts'
@@ -14,15 +14,15 @@ import { AdminRig, ALICE } from '../ops/http/rig.ts'
 import { silentLog, sqliteDatabase } from '../tools/databases.ts'
 import { Described } from '../tools/described.ts'
 import { plantedSettings } from '../tools/planted.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { account, problemsOf, withSettings } from './support.ts'
 
-/** Every secret of the schema, each with a text that stands nowhere else. */
+/** Every secret of the schema, each with a unique text. */
 const { tree, secrets } = plantedSettings((n) => `Planted0secret${String(n).padStart(2, '0')}x`)
 const config = loadConfig(withSettings(tree))
 
-/** @returns the secrets that a text shows, as they are, as URLs and forms spell them, or as logins do. */
 function shownIn(text: string): string[] {
-  // A key that is base64 itself is not sent as base64 of that.
+  // A base64 key isn't encoded again.
   const base64 = (secret: string) => (/^Planted/.test(secret) ? Buffer.from(secret).toString('base64').replace(/=+$/, '') : secret)
   return secrets.filter((secret) => [secret, encodeURIComponent(secret), base64(secret)].some((form) => text.includes(form)))
 }
@@ -31,7 +31,7 @@ describe('every secret of the schema', () => {
   it('is set, and shows itself to nobody who prints the settings or looks at them', () => {
     expect(secrets.length).toBeGreaterThan(30)
     expect(shownIn(JSON.stringify(tree)).length).toBe(secrets.length)
-    // A destination's URL is a text; who prints it goes by the masks below.
+    // A destination's URL is text; printers use these masks.
     const masks = new KnownSecrets(secretValues(config))
     expect(shownIn(masks.maskText(inspect(config, { depth: Infinity, showHidden: true, getters: true })))).toEqual([])
     expect(shownIn(JSON.stringify(shownSettings(config)))).toEqual([])
@@ -39,12 +39,8 @@ describe('every secret of the schema', () => {
 
   it('is masked in the log, wherever a line repeats it', () => {
     const lines: string[] = []
-    const log = createLog({
-      level: 'info',
-      pretty: false,
-      secrets: secretValues(config),
-      destination: { write: (line: string) => lines.push(line) },
-    })
+    const destination = { write: (line: string) => lines.push(line) }
+    const log = createLog({ level: 'info', pretty: false, secrets: secretValues(config), destination })
     for (const secret of secrets) {
       log.info({ answer: { parts: [secret, `x${secret}y`] } }, `the service repeated ${secret}`)
       log.error({ err: new Error(`refused ?q=${encodeURIComponent(secret)}`) }, 'refused')
@@ -72,8 +68,7 @@ describe('every secret of the schema', () => {
   })
 
   it('is in no answer of a route, and in no finding of doctor', { timeout: 60_000 }, async () => {
-    const rig = await AdminRig.open(sqliteDatabase)
-    onTestFinished(() => rig.close())
+    const rig = await closedAtEnd(AdminRig.open(sqliteDatabase))
     const [alice] = rig.config.ops.tokens
     if (!alice) throw new Error('no token')
     rig.config = { ...config, database: rig.config.database, ops: { ...config.ops, tokens: [...config.ops.tokens, alice] } }
@@ -81,25 +76,23 @@ describe('every secret of the schema', () => {
     const [name = ''] = config.accounts.map((each) => each.name)
     const texts: string[] = []
     for (const { method, path } of described.operations.filter((each) => each.method === 'get' && each.operationId !== 'getLive')) {
-      const answer = await rig.ask(
-        method,
-        path
-          .replaceAll('{account}', name)
-          .replaceAll('{name}', 'n8')
-          .replace(/\{\w+\}/g, '1'),
-      )
+      const place = path
+        .replaceAll('{account}', name)
+        .replaceAll('{name}', 'n8')
+        .replace(/\{\w+\}/g, '1')
+      const answer = await rig.ask(method, place)
       texts.push(answer.text, ...answer.headers.values())
     }
     expect(texts.length).toBeGreaterThan(50)
     const host = { env: {}, signal: new AbortController().signal } as unknown as Parameters<typeof diagnose>[0]['host']
-    for await (const finding of diagnose({ config: rig.config, clock: systemClock, log: silentLog, host, showMend }, null))
+    for await (const finding of diagnose({ config: rig.config, clock: systemClock, log: silentLog, host, showFix }, null))
       texts.push(finding.text)
     texts.push(...rig.lines.map((line) => JSON.stringify(line)))
     expect(shownIn(texts.join('\n'))).toEqual([])
   })
 })
 
-/** As HTTP logs in. */
+/** Credentials as HTTP encodes them. */
 function loginsOf({ destinations, accounts }: Config): string[] {
   const basic = destinations.flatMap(({ ...each }) =>
     each.kind === 'http' && each.auth?.type === 'basic' ? [[each.auth.username, each.auth.password.reveal()]] : [],

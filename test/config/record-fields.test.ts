@@ -15,9 +15,8 @@ describe('where columns of policies and insureds are looked for', () => {
       [insureds, recordFields.insureds],
     ] as const)
       expect(Object.keys(paths)).toEqual(columnsWhere(entity, ({ source }) => source.includes('record_fields')))
-    const changed = loadConfig(
-      withFields('{ policies: { policy_number: [a.b, c-d], carrier_name: [] }, insureds: { dba_name: trading_as } }'),
-    )
+    const insured = 'insureds: { dba_name: trading_as }'
+    const changed = loadConfig(withFields(`{ policies: { policy_number: [a.b, c-d], carrier_name: [] }, ${insured} }`))
     expect(changed.recordFields).toEqual({
       policies: { ...recordFields.policies, policy_number: ['a.b', 'c-d'], carrier_name: [] },
       insureds: { ...recordFields.insureds, dba_name: ['trading_as'] },

@@ -10,14 +10,14 @@ describe('the sandbox and the rows of the specification', () => {
     expect(await failureOf(each)).toBeNull()
   })
 
-  // A caller can't go on without lanes, on a path or by a status that the specification doesn't show. The wait for an acknowledgement is long.
+  // Clients depend on lanes, paths and statuses that the specification doesn't define. Waiting for an acknowledgement takes long.
   it.each(cases.filter(({ rows }) => !rows.includes('limit.acknowledgement')))('with a mix of variants: $name', async (each) => {
-    const isTold = (name: string) => name in words && !['partial_view', 'bind_submit_path'].includes(name)
-    const mix = Object.fromEntries(Object.entries(mixOf(each.name)).filter(([name]) => isTold(name)))
+    const isAlerted = (name: string) => name in words && !['partial_view', 'bind_submit_path'].includes(name)
+    const mix = Object.fromEntries(Object.entries(mixOf(each.name)).filter(([name]) => isAlerted(name)))
     expect(await failureOf(each, mix), JSON.stringify(mix)).toBeNull()
   })
 
-  it('names each row once, and cases name rows that there are', () => {
+  it('lists each row once, and cases use existing rows', () => {
     const ids = rows.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     expect(cases.flatMap((each) => each.rows).filter((id) => !ids.includes(id))).toEqual([])

@@ -6,26 +6,26 @@ import { type Account, producerOf } from '../../src/sandbox/service/accounts.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { UnshownInput } from '../../src/sandbox/service/unshown.ts'
 import { Contract } from '../sandbox/contract.ts'
-import type { Reply } from '../sandbox/writer.ts'
+import { ask, postForm, type Reply } from '../sandbox/support.ts'
+import { brief, passTime } from '../sandbox/writer.ts'
 
-/** One way in which the sandbox is driven, and the rows that it shows. */
+/** A use of the sandbox, and the rows that it shows. */
 export interface Case {
   readonly name: string
   readonly rows: readonly string[]
   readonly run: (desk: Desk) => Promise<void>
 }
 
-/** Questions a day. The specification does not show how many they are. */
+/** Questions per day, which the specification doesn't define. */
 export const APPETITE_LIMIT = 3
 
-export type Credential = 'own' | 'partner' | 'readOnly'
+type Credential = 'own' | 'partner' | 'readOnly'
 
-/** A quiet sandbox on a stepped clock, and a developer before it, who has clients of all its credentials. */
+/** A quiet sandbox on a stepped clock, with clients of all its credentials. */
 export class Desk {
   readonly sandbox: Sandbox
   readonly contract: Contract
   readonly producer: string
-  /** Of the first credential, which reads and writes. */
   readonly client: Client
   readonly #clock: ManualClock
 
@@ -60,40 +60,35 @@ export class Desk {
     return this.clientOf(clientCredentials({ ...this.key(which), ...(scope !== undefined && { scope }) }))
   }
 
-  /** A client that asks once, so that each refusal is seen. */
+  /** A client without retries, so that each refusal is visible. */
   clientOf(auth: Auth, producerEmail: string | null = this.producer): Client {
     const { baseUrl } = this.sandbox
     const clock = { now: () => this.#clock.now(), sleep: () => Promise.resolve() }
     return createClient({ baseUrl, auth, clock, retry: { tries: 1 }, ...(producerEmail !== null && { producerEmail }) })
   }
 
-  /** A client of a person who is signed in to the portal. */
   async inPortal(email: string): Promise<Client> {
     const { body } = await this.admin('/portal-session', { email })
     return this.clientOf(bearer(body.access_token))
   }
 
   pass(seconds: number): void {
-    this.sandbox.schedule.advance(this.#clock, seconds * 1000)
+    passTime(this.#clock, this.sandbox.schedule, seconds * 1000)
   }
 
-  /** Posts a form without a token, as the endpoints below `/oauth` take it. */
-  async form(path: string, fields: Record<string, string>): Promise<Reply> {
-    return read(await fetch(`${this.sandbox.baseUrl}${path}`, { method: 'POST', body: new URLSearchParams(fields) }))
+  form(path: string, fields: Record<string, string>): Promise<Reply> {
+    return postForm(this.sandbox, path, fields)
   }
 
-  /** Exchanges a key. @param more further fields of the form. */
   exchange(which: Credential, more: Record<string, string> = {}): Promise<Reply> {
     const { clientId, clientSecret } = this.key(which)
     return this.form('/oauth/token', { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, ...more })
   }
 
-  async admin(path: string, body: object, method: 'GET' | 'POST' | 'DELETE' = 'POST'): Promise<Reply> {
-    const init = method === 'GET' ? {} : { method, body: JSON.stringify(body) }
-    return read(await fetch(`${this.sandbox.origin}/_sandbox${path}`, init))
+  admin(path: string, body: object, method: 'GET' | 'POST' | 'DELETE' = 'POST'): Promise<Reply> {
+    return method === 'GET' ? ask(this.sandbox, path) : ask(this.sandbox, path, body, { method })
   }
 
-  /** @returns the id of a new submission. */
   async create(insured: string, more: object = {}, client = this.client): Promise<string> {
     const { submission_id } = await client.submissions.create(brief(insured, more))
     assert.ok(submission_id)
@@ -101,24 +96,16 @@ export class Desk {
   }
 }
 
-export const brief = (insured: string, more: object = {}) => ({
-  applicant: { insured_name: insured },
-  narrative: 'Roof repair on one- and two-storey houses',
-  lines_of_business: ['gl'],
-  primary_state: 'tx',
-  ...more,
-})
-
 export const NOBODYS = '00000000-0000-4000-8000-000000000000'
 
-/** Bytes that begin as a PDF does. */
+/** Bytes with the header of a PDF. */
 export function pdfOf(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size)
   bytes.set(new TextEncoder().encode('%PDF-1.7').slice(0, size))
   return bytes
 }
 
-/** @returns the error with which the service refused. @throws AssertionError when it did not, or with another status. */
+/** @returns the service's error. @throws AssertionError without an error of this status. */
 export async function refused(asked: Promise<unknown>, status: number): Promise<ServiceError>
 export async function refused<T extends ServiceError>(
   asked: Promise<unknown>,
@@ -137,8 +124,4 @@ export async function refused(
   assert.ok(error instanceof as, `expected ${as.name}, not ${error === undefined ? 'an answer' : String(error)}`)
   assert.equal(error.status, status)
   return error
-}
-
-async function read(answer: Response): Promise<Reply> {
-  return { status: answer.status, headers: answer.headers, body: JSON.parse((await answer.text()) || 'null') }
 }

@@ -1,8 +1,8 @@
 import { cases, failureOf } from './suite.ts'
 import { conformanceTable, rowsWithoutCase } from './table.ts'
 
-/*
- * `npm run conformance`: drives the sandbox through every case and prints a table of the specification's rows. Exit code 1 when a case failed
+/**
+ * `npm run conformance`: runs the sandbox through every case and prints a table of the specification's rows. Exits with 1 if a case failed
  * or a row has none.
  */
 

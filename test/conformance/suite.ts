@@ -19,15 +19,14 @@ export const cases: readonly Case[] = [
 ]
 
 /**
- * Runs a case on a sandbox of its own, whose answers are held to the OpenAPI document.
- * @param variants of the service.
- * @returns why it failed; null if it passed.
+ * Runs a case on a new sandbox and checks answers against the OpenAPI document. @param variants of the service. @returns why it failed;
+ * null if it passed.
  */
 export async function failureOf({ run }: Case, variants: UnshownInput = {}): Promise<string | null> {
   const desk = await Desk.open(variants)
   try {
     await run(desk)
-    // The document describes the forms that the sandbox prefers.
+    // The document describes the default forms.
     const problems = Object.keys(variants).length === 0 ? desk.contract.problems : []
     return problems.length === 0 ? null : problems.join('\n')
   } catch (error) {

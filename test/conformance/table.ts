@@ -1,10 +1,10 @@
 import { rows } from './rows.ts'
 import { cases } from './suite.ts'
 
-/** The rows that no case shows, by their ids. */
+/** Ids of rows without a case. */
 export const rowsWithoutCase: readonly string[] = rows.flatMap(({ id }) => (cases.some((each) => each.rows.includes(id)) ? [] : [id]))
 
-/** @param failed names of the cases that failed. @returns a line for each row of the specification, with its cases and whether they passed. */
+/** @param failed names of failed cases. @returns a line per row of the specification, with its cases and results. */
 export function conformanceTable(failed: ReadonlySet<string> = new Set()): string {
   const lines = rows.map(({ id, section, text }) => {
     const own = cases.filter((each) => each.rows.includes(id))

@@ -1,26 +1,13 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ensureAccounts } from '../../src/store/reads/accounts.ts'
-import { sqliteDatabase } from '../tools/databases.ts'
-import { launchBrowser, Person } from './browser.ts'
-import { openScene, type Scene } from './scene.ts'
+import { type Stage, setStage, visit } from './browser.ts'
 
-let browser: Browser
-let scene: Scene
+let { browser, scene } = {} as Stage
 
-beforeAll(async () => {
-  browser = await launchBrowser()
-  scene = await openScene(sqliteDatabase)
-})
+setStage((stage) => ({ browser, scene } = stage), { prepare: () => {} })
 
-afterAll(async () => {
-  await browser.close()
-  await scene.close()
-})
-
-it('narrows pages to an account, in the address, kept from page to page, where there are several', async () => {
-  const person = await Person.open(browser, scene)
-  const { page } = person
+it('filters pages by account, in the address and from page to page', async () => {
+  const { person, page } = await visit({ browser, scene })
   const choice = page.getByRole('banner').getByRole('combobox', { name: 'Account' })
   const go = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click()
   await person.signIn('operator', '/submissions')
@@ -31,7 +18,7 @@ it('narrows pages to an account, in the address, kept from page to page, where t
   await ensureAccounts(scene.db, ['other'])
   await page.reload()
   await choice.selectOption('other')
-  await page.getByText('No submission fits these filters.').waitFor()
+  await page.getByText('No submissions match these filters.').waitFor()
   expect(new URL(page.url()).search).toBe('?account=other')
 
   await go('Operations')
@@ -55,5 +42,4 @@ it('narrows pages to an account, in the address, kept from page to page, where t
   expect(new URL(page.url()).search).toBe('')
   await page.setViewportSize({ width: 390, height: 800 })
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
-  await person.close()
 })

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import bundled from '@sparticuz/chromium'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { sqliteDatabase, type TestDatabase } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { PATIENCE_MS } from '../tools/until.ts'
-import { type Scene, type TestRole, tokens } from './scene.ts'
+import { openScene, playStory, type Scene, type TestRole, tokens } from './scene.ts'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -20,7 +22,7 @@ interface ViolatingNode {
   readonly any: readonly { readonly relatedNodes: readonly { readonly html: string }[] }[]
 }
 
-/** What axe finds in a look during which no element came, went or moved: it takes the places of elements one after the other. */
+/** Runs axe until no element changes during the run, because axe measures elements one after the other. */
 const AXE_AT_REST = `(async () => {
   for (;;) {
     await document.fonts.ready
@@ -33,47 +35,51 @@ const AXE_AT_REST = `(async () => {
   }
 })()`
 
-/** The elements that another one is too close to. */
-function besides({ any }: ViolatingNode): string {
+function relatedElements({ any }: ViolatingNode): string {
   return any.flatMap(({ relatedNodes }) => relatedNodes.map(({ html }) => html.slice(0, 200))).join(' ')
 }
 
-/** Ways of looking at a page. */
 export interface Look {
   readonly width?: number
   readonly height?: number
   readonly theme?: 'light' | 'dark'
 }
 
-/** A browser that came with the development packages, or one that is installed. @throws when there is neither. */
+/** Launches the bundled browser, or an installed one. @throws when there is neither. */
 export async function launchBrowser(): Promise<Browser> {
   if (process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')) {
     const executablePath = await bundled.executablePath()
-    // Not with the arguments that it proposes: those turn off what keeps pages of several origins apart, of which the console makes use.
+    // Not with its default arguments, which turn off the isolation of origins that the console relies on.
     return await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   }
   return await chromium.launch({ channel: 'chrome' }).catch(() => chromium.launch({ channel: 'msedge' }))
 }
 
-/** A person before the console: a page of the browser, and everything that went wrong on it. */
+/** @returns a list that grows with requests to other origins, policy violations and script errors of a page. */
+export function watchFaults(page: Page, origin: string): readonly string[] {
+  const faults: string[] = []
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) faults.push(`request to another origin: ${request.url()}`)
+  })
+  page.on('pageerror', (error) => faults.push(`script error: ${error.message}`))
+  page.on('console', (message) => {
+    if (/Content Security Policy|violates/i.test(message.text())) faults.push(message.text())
+  })
+  return faults
+}
+
+/** A user: a browser page, and everything that went wrong on it. */
 export class Person {
   readonly page: Page
   readonly #context: BrowserContext
   readonly #scene: Scene
-  /** Requests that left the console's origin, violations of its policy, and errors of its scripts. */
-  readonly faults: string[] = []
+  readonly faults: readonly string[]
 
   private constructor(context: BrowserContext, page: Page, scene: Scene) {
     this.#context = context
     this.page = page
     this.#scene = scene
-    page.on('request', (request) => {
-      if (!request.url().startsWith(scene.serve.ops)) this.faults.push(`a request left the origin: ${request.url()}`)
-    })
-    page.on('pageerror', (error) => this.faults.push(`an error of the page: ${error.message}`))
-    page.on('console', (message) => {
-      if (/Content Security Policy|violates/i.test(message.text())) this.faults.push(message.text())
-    })
+    this.faults = watchFaults(page, scene.serve.ops)
   }
 
   static async open(browser: Browser, scene: Scene, { width = 1280, height = 860, theme = 'light' }: Look = {}): Promise<Person> {
@@ -87,12 +93,10 @@ export class Person {
     return new Person(context, await context.newPage(), scene)
   }
 
-  /** Opens a view. @param path below `/console`. */
   async goto(path: string): Promise<void> {
     await this.page.goto(`${this.#scene.console}${path}`)
   }
 
-  /** Signs in at the view of a path. */
   async signIn(role: TestRole, path = '/'): Promise<void> {
     await this.goto(path)
     await this.page.getByLabel('Token').fill(tokens[role])
@@ -100,31 +104,69 @@ export class Person {
     await this.page.getByRole('navigation', { name: 'Main' }).waitFor()
   }
 
-  /** The heading of the page, once it is there. */
   async heading(): Promise<string> {
     return await this.page.getByRole('heading', { level: 1 }).innerText()
   }
 
-  /** Waits until the live region says something that matches, where it covers nothing. */
+  /** Waits for a matching message in the live region, which must not cover the page. */
   async says(what: RegExp): Promise<void> {
-    const said = this.page.getByRole('status').filter({ hasText: what })
-    await said.waitFor()
-    // It stands in the bar above the page, and covers no row of it.
-    expect(await said.evaluate((element) => element.closest('header') !== null)).toBe(true)
+    const message = this.page.getByRole('status').filter({ hasText: what })
+    await message.waitFor()
+    expect(await message.evaluate((element) => element.closest('header') !== null)).toBe(true)
   }
 
-  /** What axe holds to be serious or critical on the page as it is. */
+  /** @returns serious and critical violations that axe finds. */
   async violations(): Promise<string[]> {
-    // Not as a script element, which the policy of the page forbids.
+    // The content security policy forbids a script element.
     await this.page.evaluate(axeSource)
     const violations = (await this.page.evaluate(AXE_AT_REST)) as Violation[]
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 300)} ${node.failureSummary} ${besides(node)}`))
+      .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 300)} ${node.failureSummary} ${relatedElements(node)}`))
   }
 
   async close(): Promise<void> {
     await this.#context.close()
     expect(this.faults).toEqual([])
   }
+}
+
+export interface Stage {
+  readonly browser: Browser
+  readonly scene: Scene
+  /** Signed in, if the stage has a role. */
+  readonly person: Person
+  readonly page: Page
+}
+
+/** Opens a page for one test, which fails if anything goes wrong on the page. @param role Default: nobody signs in. */
+export async function visit(
+  { browser, scene }: Pick<Stage, 'browser' | 'scene'>,
+  { role, ...look }: Look & { readonly role?: TestRole } = {},
+): Promise<Pick<Stage, 'person' | 'page'>> {
+  const person = await closedAtEnd(Person.open(browser, scene, look))
+  if (role) await person.signIn(role)
+  return { person, page: person.page }
+}
+
+interface StageOptions {
+  readonly database?: TestDatabase
+  readonly role?: TestRole
+  /** Runs before the sign-in. */
+  readonly prepare?: (scene: Scene) => unknown
+  readonly open?: (database: TestDatabase) => Promise<Scene>
+}
+
+export function setStage(set: (stage: Stage) => void, options: StageOptions = {}): void {
+  const { database = sqliteDatabase, role, prepare = playStory, open = openScene } = options
+  const closing = new AsyncDisposableStack()
+  beforeAll(async () => {
+    const scene = closing.adopt(await open(database), (opened) => opened.close())
+    const browser = closing.adopt(await launchBrowser(), (launched) => launched.close())
+    await prepare(scene)
+    const person = closing.adopt(await Person.open(browser, scene), (opened) => opened.close())
+    if (role) await person.signIn(role)
+    set({ browser, scene, person, page: person.page })
+  })
+  afterAll(() => closing.disposeAsync())
 }

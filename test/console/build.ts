@@ -7,13 +7,13 @@ import bundled from '@sparticuz/chromium'
 const ROOT = join(import.meta.dirname, '../..')
 const INDEX = join(ROOT, 'dist/console/index.html')
 
-/** Builds the console as `npm run build` does, unless what is built is newer than its sources, and unpacks the browser that looks at it. */
+/** Builds the console if its sources changed, and unpacks the browser. */
 export default async function buildConsole(): Promise<void> {
-  // Unpacked once: of two that need the browser for the first time one would start what the other is still writing.
+  // Unpacked once, or a second test could start the browser while the first still writes it.
   if (process.platform === 'linux') await bundled.executablePath()
   if (!isStale()) return
   const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
-  // Not the environment of the tests, under which a page for developers would be built.
+  // The environment of the tests would build a development page.
   await promisify(execFile)(process.execPath, [vite, 'build', 'src/console'], {
     cwd: ROOT,
     env: { ...process.env, NODE_ENV: 'production' },

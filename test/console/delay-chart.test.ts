@@ -1,16 +1,17 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import { bucketOf } from '../../src/ops/status/lag-histogram.ts'
 import { writeFigures } from '../../src/store/upkeep/figures.ts'
 import { sqliteDatabase } from '../tools/databases.ts'
-import { launchBrowser, Person } from './browser.ts'
+import { closedAtEnd } from '../tools/servers.ts'
+import { launchBrowser, visit } from './browser.ts'
 import { openScene } from './scene.ts'
 
-/** Records what charts write, as a canvas says nothing of what is on it. */
+/** Records the texts that charts draw on their canvas. */
 const RECORD_TEXTS = `window.drawn = []
   const { fillText } = CanvasRenderingContext2D.prototype
   CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.drawn.push(text); return fillText.call(this, text, ...rest) }`
-/** How many pixels of the chart of delays have a colour, and not a shade of gray. */
+/** Number of coloured pixels in the delay chart. */
 const COLOURED = `(() => {
   const figure = [...document.querySelectorAll('figure.chart')].find((each) => each.querySelector('strong').textContent === 'Delay')
   const canvas = figure.querySelector('canvas')
@@ -24,29 +25,19 @@ const COLOURED = `(() => {
   return coloured
 })()`
 
-it('draws a single delay as a dot, and names the highest delay of a step next to round ticks', async () => {
-  const scene = await openScene(sqliteDatabase)
-  onTestFinished(() => scene.close())
-  const browser = await launchBrowser()
-  onTestFinished(() => browser.close())
-  const person = await Person.open(browser, scene)
-  const { page } = person
+it('draws a single delay as a dot, and shows the peak and round ticks', async () => {
+  const scene = await closedAtEnd(openScene(sqliteDatabase))
+  const browser = await closedAtEnd(launchBrowser())
+  const { person, page } = await visit({ browser, scene })
   await page.addInitScript(RECORD_TEXTS)
   await person.signIn('viewer')
   const minute = (back: number) => timeFromMs(Math.floor(Date.now() / 60_000 - back) * 60_000)
-  const lags = (figures: readonly (readonly [back: number, counts: Record<string, number>])[]) =>
-    scene.db
-      .write('test', (tx) => tx.sql.deleteFrom('sync_figures').execute())
-      .then(() =>
-        writeFigures(
-          scene.db,
-          figures.map(([back, counts]) => ({
-            stepSeconds: 60,
-            at: minute(back),
-            figures: { lag_mirror: counts, deliveries: { '204': 1 } },
-          })),
-        ),
-      )
+  const lags = async (figures: readonly (readonly [back: number, counts: Record<string, number>])[]) => {
+    await scene.db.write('test', (tx) => tx.sql.deleteFrom('sync_figures').execute())
+    const figureOf = (lag_mirror: Record<string, number>) => ({ lag_mirror, deliveries: { '204': 1 } })
+    const rows = figures.map(([back, counts]) => ({ stepSeconds: 60, at: minute(back), figures: figureOf(counts) }))
+    await writeFigures(scene.db, rows)
+  }
   const delay = page.getByRole('figure').filter({ has: page.getByText('Delay', { exact: true }) })
 
   await lags([[30, { [bucketOf(2)]: 1 }]])
@@ -63,5 +54,4 @@ it('draws a single delay as a dot, and names the highest delay of a step next to
   const drawn = async () => (await page.evaluate('drawn')) as string[]
   await expect.poll(drawn).toContain('6 h')
   expect((await drawn()).filter((text) => /\d\.\d+ h$/.test(text))).toEqual([])
-  await person.close()
 })

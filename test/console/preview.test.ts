@@ -1,36 +1,26 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { listActions } from '../../src/store/operators/actions.ts'
 import { outboxFor } from '../push/outbox-states.ts'
 import { onSqlite } from '../tools/databases.ts'
-import { launchBrowser, Person } from './browser.ts'
-import { openScene, type Scene } from './scene.ts'
+import { type Stage, setStage } from './browser.ts'
+import { openScene } from './scene.ts'
 
-/** Makes a note of each event, and has no way to make one of a change of status. */
+/** A template for each event. It fails for a change of status. */
 const notes = (url: string) =>
   `{ name: notes, kind: http, allow_private: true, entities: [market_events], personal_fields: [market_events.detail], schedule: [100ms], request: { url: '"${url}?sig=\${SIG}"', headers: { x-kind: after.type }, body: 'after.type = "status_changed" ? $error("no kind of note for it") : {"note": after.detail}' } }`
 
 describe.each(onSqlite)('the preview of a request, on $name', (database) => {
-  let browser: Browser
-  let scene: Scene
-  let person: Person
-  let page: Page
+  let { scene, person, page } = {} as Stage
   let id: string
 
-  beforeAll(async () => {
-    browser = await launchBrowser()
-    scene = await openScene(database, { SIG: 'the-secret-of-the-address' }, ({ url }) => [notes(url)])
-    scene.sandbox.faults.set([])
-    id = scene.sandbox.submissionIds('default')[0] ?? ''
-    person = await Person.open(browser, scene)
-    page = person.page
-    await person.signIn('operator')
-  })
-
-  afterAll(async () => {
-    await person.close()
-    await browser.close()
-    await scene.close()
+  setStage((stage) => ({ scene, person, page } = stage), {
+    database,
+    role: 'operator',
+    open: () => openScene(database, { SIG: 'the-secret-of-the-address' }, ({ url }) => [notes(url)]),
+    prepare: ({ sandbox }) => {
+      sandbox.faults.set([])
+      id = sandbox.submissionIds('default')[0] ?? ''
+    },
   })
 
   /** Adds an event. @returns its number in the change log. */
@@ -44,14 +34,14 @@ describe.each(onSqlite)('the preview of a request, on $name', (database) => {
     return Number(await found())
   }
 
-  it('shows on the page of a destination what it would be sent of a change by its number, the secret masked', async () => {
+  it('previews a change by its number, with the secret masked', async () => {
     const seq = await logged('quote_received', 'Premium <b>10,000</b>')
     await person.goto('/destinations/notes')
     await page.getByRole('button', { name: 'Preview request…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Preview request to notes' })
     await dialog.getByRole('button', { name: 'Preview request', exact: true }).click()
-    await dialog.getByRole('alert').getByText('Give the number of a change, or choose a submission.').waitFor()
-    await dialog.getByLabel('Change by number').fill(String(seq))
+    await dialog.getByRole('alert').getByText('Enter a change number or choose a submission.').waitFor()
+    await dialog.getByLabel('Change number').fill(String(seq))
     await dialog.getByRole('button', { name: 'Preview request', exact: true }).click()
     const shown = dialog.getByRole('list', { name: 'Requests to notes' })
     await shown.getByRole('heading', { name: `Change ${seq}, market_events.insert` }).waitFor()
@@ -64,21 +54,21 @@ describe.each(onSqlite)('the preview of a request, on $name', (database) => {
     expect(await listActions(scene.db.read, { action: 'destination.preview', who: 'otto' }, 50)).toHaveLength(1)
   })
 
-  it('shows in the place of the request which template failed, and why, at a change of the list', async () => {
+  it('shows the error of a failed template', async () => {
     const seq = await logged('status_changed', 'it moved on')
-    // From here on its row stays as it is, and so does what is opened there.
+    // The row of a dead change no longer moves, so a dialog in it stays open.
     await expect.poll(async () => (await outboxFor(scene.db, 'notes')).find((row) => row.seq === seq)?.state).toBe('dead')
     await person.goto('/destinations/notes?state=any')
     await page.getByRole('button', { name: `Request and answer of change ${seq}` }).click()
     const dialog = page.getByRole('dialog', { name: `Change ${seq}: request and answer` })
     await dialog.getByRole('button', { name: 'Preview request' }).click()
-    const told = await dialog.getByRole('list', { name: 'Requests to notes' }).getByRole('alert').innerText()
-    expect(told).toContain('request.body')
-    expect(told).toContain('no kind of note for it')
+    const error = await dialog.getByRole('list', { name: 'Requests to notes' }).getByRole('alert').innerText()
+    expect(error).toContain('request.body')
+    expect(error).toContain('no kind of note for it')
     await page.keyboard.press('Escape')
   })
 
-  it('shows the newest changes of a submission that is found by its insured', async () => {
+  it('previews the newest changes of a submission', async () => {
     await person.goto('/destinations/agency')
     await page.getByRole('button', { name: 'Preview request…' }).click()
     const dialog = page.getByRole('dialog', { name: 'Preview request to agency' })

@@ -13,7 +13,6 @@ import { serveHere } from '../e2e/serve-here.ts'
 import { startTarget, type Target } from '../ops/cli/push-rig.ts'
 import type { TestDatabase } from '../tools/databases.ts'
 
-/** Who signs in, by role. */
 export const tokens = {
   admin: 'ann-0123456789-abcdef',
   operator: 'otto-0123456789-abcdef',
@@ -21,7 +20,7 @@ export const tokens = {
 } as const
 export type TestRole = keyof typeof tokens
 
-/** As short as the settings allow, so that what is lost is found within seconds. */
+/** The shortest intervals, so that lost webhooks are found within seconds. */
 const SHORT: Environment = {
   POLL_ACTIVE: '1s',
   POLL_QUIET: '2s',
@@ -32,7 +31,7 @@ const SHORT: Environment = {
   DOCUMENTS: 'fetch',
 }
 
-/** The service with its faults on, the product, and two AMS, of which one wants clients mapped. */
+/** The service with faults, the product, and two destinations, one of them with mapping. */
 export interface Scene {
   readonly sandbox: Sandbox
   readonly serve: Served
@@ -40,9 +39,7 @@ export interface Scene {
   readonly console: string
   readonly db: Db
   readonly agency: Target
-  /** Answers a route as a script would ask it. */
   api<T = Record<string, unknown>>(path: string, body?: unknown): Promise<T>
-  /** A destination as it stands now. */
   destination(name: string): Promise<Destination | undefined>
   close(): Promise<void>
 }
@@ -53,7 +50,7 @@ interface Destination {
   readonly dead: number
 }
 
-/** @param more further destinations, as YAML in one line each. */
+/** @param more Further destinations, one line of YAML each. */
 export async function openScene(
   database: TestDatabase,
   over: Environment = {},
@@ -62,13 +59,8 @@ export async function openScene(
   const closing = new AsyncDisposableStack()
   const opened = await database.open()
   closing.defer(() => opened.close())
-  const sandbox = await startSandbox({
-    seed: 'console',
-    submissions: 12,
-    autoStart: false,
-    faults: 'all',
-    retryScheduleMs: Array.from({ length: 40 }, () => 250),
-  })
+  const retryScheduleMs = Array.from({ length: 40 }, () => 250)
+  const sandbox = await startSandbox({ seed: 'console', submissions: 12, autoStart: false, faults: 'all', retryScheduleMs })
   closing.defer(() => sandbox.close())
   const agency = await startTarget()
   closing.defer(() => agency.close())
@@ -77,7 +69,7 @@ export async function openScene(
   const env = { ...databaseEnv(opened.config), ...accountEnv(sandbox), ...SHORT, ...destinationEnv(folder, agency, more(agency)), ...over }
   const serve = await serveHere(env)
   closing.defer(async () => void (await serve.stop()))
-  sandbox.setTarget('default', `${serve.receiver}/webhooks`)
+  sandbox.account('default').target = `${serve.receiver}/webhooks`
   await runHere(['track', ...sandbox.submissionIds('default')], env)
   const api: Scene['api'] = (path, body) => ask(`${serve.ops}/api/v1${path}`, body)
   return {
@@ -92,20 +84,33 @@ export async function openScene(
   }
 }
 
-/** Reports an alarm, and keeps the next evaluations from resolving it: another process seems to make them. */
-export async function fireAlarm(db: Db, alarm: Parameters<typeof reportAlarm>[1]): Promise<void> {
+/** Fires the alarm `disk_space`. A lease of another process keeps evaluations from resolving it. */
+export async function fireDiskAlarm(db: Db, severity: 'warning' | 'critical', text: string, at = timeFromMs(Date.now())): Promise<void> {
   const until = timeFromMs(Date.now() + 80_000)
   await db.write('test', (tx) => tx.sql.updateTable('sync_alarm_watch').set({ lease_token: 'test', lease_until: until }).execute())
-  await reportAlarm(db, alarm, [])
+  const about = { name: 'disk_space', account: '', destination: '', severity, state: 'firing', text } as const
+  await reportAlarm(db, { ...about, since: at, last_at: at, resolved_at: null, notified_at: null }, [])
 }
 
-/** Plays what happens in a brokerage, with faults; then the weather is calm, and the mirror comes to agree with the service. */
+/** Makes documents fail, since 90 s ago. @param errors by document key. */
+export async function failDocuments(db: Db, errors: Readonly<Record<string, string>>): Promise<void> {
+  await db.write('test', async (tx) => {
+    for (const [key, error] of Object.entries(errors)) {
+      const failed = { stored_at: null, stored_path: null, sha256: null, error }
+      await tx.sql.updateTable('documents').set(failed).where('document_key', '=', key).execute()
+      const outcome = { due_at: null, failures: 1, failing_since: timeFromMs(Date.now() - 90_000) }
+      await tx.sql.updateTable('sync_documents').set(outcome).where('document_key', '=', key).execute()
+    }
+  })
+}
+
+/** Plays the story with faults, then waits until the mirror agrees with the service. */
 export async function playStory({ sandbox, db, serve }: Scene): Promise<void> {
-  while (sandbox.step() !== null);
-  await sandbox.deliveriesSettled()
+  while (sandbox.story.step() !== null);
+  await sandbox.deliveries.idle()
   sandbox.faults.set([])
   const differences = await untilAgreed(db, sandbox, serve)
-  if (differences.length > 0) throw new Error(`the mirror did not become like the service: ${differences.slice(0, 3).join('; ')}`)
+  if (differences.length > 0) throw new Error(`the mirror differs from the service: ${differences.slice(0, 3).join('; ')}`)
 }
 
 function destinationEnv(folder: string, agency: Target, more: readonly string[]): Environment {

@@ -5,11 +5,11 @@ import { expect, it } from 'vitest'
 const folder = join(import.meta.dirname, '../../dist/console')
 const MOST_BYTES = 200 * 1024
 
-it('the first load of the console is less than 200 KB, and brings the licences of what it is made of', async () => {
+it('the first load of the console is under 200 KB, and its licences are included', async () => {
   const index = await readFile(join(folder, 'index.html'), 'utf8')
   const loaded = [...index.matchAll(/(?:src|href)="\/console\/([^"]+\.(?:js|css))"/g)].map(([, file = '']) => file)
   expect(loaded.some((file) => file.endsWith('.js'))).toBe(true)
-  // What the first script imports at its head is loaded with it.
+  // Static imports of the first script are loaded with it.
   for (const file of loaded) {
     if (!file.endsWith('.js')) continue
     const text = await readFile(join(folder, file), 'utf8')

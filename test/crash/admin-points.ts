@@ -9,7 +9,7 @@ import { addWork } from './load.ts'
 import type { KillPoint } from './points.ts'
 import type { CrashRig } from './rig.ts'
 
-/** By the admin routes, in the very process that serves: what commands do otherwise, and the notes of it. */
+/** The admin routes of the running process, and the actions they record. */
 export const adminPoints: readonly KillPoint[] = [
   ...['action-begun', 'track', 'action-ended'].map(
     (transaction): KillPoint => ({
@@ -52,7 +52,7 @@ export const adminPoints: readonly KillPoint[] = [
     async provoke(rig) {
       const db = await rig.store()
       const id = await requestRun(db, { account: ACCOUNT, options: { dry_run: true, no_state: true }, requestedBy: 'command' })
-      // It may have ended by now.
+      // The run may have ended already.
       await ask(rig, `/reconcile-runs/${id}/stop`, undefined, [200, 409])
     },
   },
@@ -112,7 +112,7 @@ function known(rig: CrashRig): string {
   return id
 }
 
-/** Unanswered when the process is killed over it, and refused when the disk is full. */
+/** Gets no answer if the process is killed during the request, and an error if the disk is full. */
 export async function ask(rig: CrashRig, path: string, body?: unknown, fit: readonly number[] = [200]): Promise<void> {
   const headers = { authorization: `Bearer ${rig.opsToken}`, 'content-type': 'application/json' }
   const request = fetch(`${rig.ops}/api/v1${path}`, {
@@ -124,7 +124,7 @@ export async function ask(rig: CrashRig, path: string, body?: unknown, fit: read
     throw new Error(`${path} was answered ${response.status}: ${await response.text()}`)
 }
 
-/** @returns the cookie of a session; empty when it was not begun, because the process was killed over it or its disk is full. */
+/** @returns the session cookie; empty if no session began, because the process was killed or its disk is full. */
 async function signIn(rig: CrashRig): Promise<string> {
   const body = JSON.stringify({ token: rig.opsToken })
   const request = fetch(`${rig.ops}/api/v1/session`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })

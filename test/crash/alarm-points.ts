@@ -9,42 +9,38 @@ import type { CrashRig } from './rig.ts'
 
 const OPERATOR = 'oncall'
 
-/** An operator who takes everything. */
 const operator = createServer((_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1')
 operator.unref()
 
-/** From what is found to who is told of it. */
 export const alarmPoints: readonly KillPoint[] = [
   ...['alarm-watch', 'alarms'].map((transaction): KillPoint => ({ transaction, before: nobodyWatches })),
   ...['notice-claim', 'notice-settle'].map((transaction): KillPoint => ({ transaction, before: somethingToTell, settings })),
 ]
 
-/** Nobody watches. */
 async function nobodyWatches(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   await db.write('test', (tx) => tx.sql.deleteFrom('sync_alarm_watch').execute())
 }
 
-/** An alarm fires, of which the operator is still to be told. */
 async function somethingToTell(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   await db.write('test', async (tx) => {
     const key = { name: 'record_conflict', account: ACCOUNT, destination: '' }
     const now = dbTime(tx)
     await tx.sql.deleteFrom('alarms').execute()
-    await tx.sql.deleteFrom('sync_operator_notices').execute()
+    await tx.sql.deleteFrom('sync_alert_messages').execute()
     await tx.sql
       .insertInto('alarms')
       .values({ ...key, state: 'firing', severity: 'warning', since: now, last_at: now, text: 'a test made it' })
       .execute()
     await tx.sql
-      .insertInto('sync_operator_notices')
+      .insertInto('sync_alert_messages')
       .values({ ...key, operator: OPERATOR, notice_id: randomUUID(), kind: 'firing', body: '{}', queued_at: now, due_at: now, attempts: 0 })
       .execute()
   })
 }
 
-/** The account of the environment, as the settings file has it, and an operator: only there can one be named. */
+/** The account of the environment, moved to the settings file, which alone can name recipients. */
 function settings({ sandbox }: CrashRig): Record<string, string> {
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
   const account = {

@@ -7,15 +7,11 @@ import { openDb } from '../../src/store/open/open.ts'
 import { storeMappings } from '../../src/store/outbox/push-map.ts'
 import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
 
-/** What a composition runs in: a process of its own, or the test's. */
 export interface Host {
-  /** Hears a line of the log, or what became of an order. */
   say(line: string): void
-  /** Ends it there and then, as SIGKILL does. In the test's process the call returns. */
+  /** Ends the process as SIGKILL does. In the test's process the call returns. */
   kill(): void
-  /** Lets no file be written from now on, or lets it again. */
   setDiskFull(isFull: boolean): void
-  /** It ends by itself. */
   exit(code: number): void
 }
 
@@ -34,7 +30,6 @@ export class Composition {
   readonly #host: Host
   readonly #armed = new Map<string, { left: number; readonly how: string }>()
   readonly #obeying = new Set<Promise<void>>()
-  /** Commands that met a full disk. */
   readonly #failed: [name: string, words: string][] = []
   #serving: Serving | undefined
   #stopping: Promise<void> | undefined
@@ -49,7 +44,7 @@ export class Composition {
     return this.#serving !== undefined
   }
 
-  /** An order that cannot be carried out ends it, as an error ends the program. */
+  /** An invalid order ends the process, as an error ends the program. */
   obey(line: string): void {
     const [order = '', ...words] = line.split(' ')
     const obeyed = this.#carryOut(order, words).catch((error: unknown) => this.#fail(error))
@@ -57,16 +52,15 @@ export class Composition {
     void obeyed.finally(() => this.#obeying.delete(obeyed))
   }
 
-  /** No transaction of it begins or commits any more, wherever it goes on. */
+  /** Lets no later transaction begin or commit. */
   kill(): void {
     if (this.#isKilled) return
     this.#isKilled = true
     this.#host.kill()
   }
 
-  /** Closes what is left open of one that was killed in the test's process. */
   async close(): Promise<void> {
-    // A start that was under way may have come to its end.
+    // An interrupted start may have completed.
     while (this.#obeying.size > 0) await Promise.all(this.#obeying)
     await this.#stop()
   }
@@ -124,7 +118,7 @@ export class Composition {
   }
 
   readonly #failPoint = (point: string): void => {
-    // Each transaction comes here before its commit.
+    // Each transaction calls this before its commit.
     if (this.#isKilled) throw new TransientError(`it was killed before ${point}`)
     const here = this.#armed.get(point)
     if (!here) return

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
 import { withSettings } from '../config/support.ts'
 import { ACCOUNT } from './checks.ts'
@@ -6,26 +7,20 @@ import type { CrashRig } from './rig.ts'
 
 const PATHS = ['/broker/submissions', '/broker/insureds', '/broker/insureds/{insured_id}']
 
-/** From a path that is probed to the submission that nobody has named. */
 export const discoveryPoints: readonly KillPoint[] = ['path-add', 'path-claim', 'discovery-track', 'extra-read', 'path-settle'].map(
-  (transaction): KillPoint => ({ transaction, before: addUnnamed, settings }),
+  (transaction): KillPoint => ({ transaction, before: addUnlisted, settings }),
 )
 
-/** A submission of which no delivery tells; only its list does. When the product is settled, it was found. */
-async function addUnnamed(rig: CrashRig): Promise<void> {
+/** A submission that only a list names. When the product has settled, it has found the submission. */
+async function addUnlisted(rig: CrashRig): Promise<void> {
   const id = rig.sandbox.addSubmission(ACCOUNT)
   rig.sandbox.addEvents(ACCOUNT, id, [{ type: 'market_attached' }, { type: 'declined' }], { quiet: true })
   rig.touched.add(id)
   const db = await rig.store()
-  await db.write('test', (tx) =>
-    tx.sql
-      .updateTable('sync_path_reads')
-      .set({ due_at: timeFromMs(0), lease_token: null })
-      .execute(),
-  )
+  await db.write('test', (tx) => tx.run(sql`update sync_path_reads set due_at = ${timeFromMs(0)}, lease_token = null`))
 }
 
-/** The account of the environment, as the settings file has it: only there can paths be named. */
+/** The account of the environment, moved to the settings file, which alone can name paths. */
 function settings({ sandbox }: CrashRig): Record<string, string> {
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
   const account = {
@@ -35,7 +30,6 @@ function settings({ sandbox }: CrashRig): Record<string, string> {
     webhook_secrets: [webhookSecret],
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
     discovery: { paths: PATHS, every: '1m' },
-    // The second is not found.
     extra_reads: [
       { name: 'detail', path: '/broker/submissions/{submission_id}' },
       { name: 'wrong', path: '/broker/nothing/{submission_id}' },

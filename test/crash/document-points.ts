@@ -16,17 +16,15 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const settings = () => ({ DOCUMENTS: 'fetch', DOCUMENTS_DIR: folder })
 const refused: readonly FaultInput[] = [{ kind: 'status', status: 410, operation: 'document', count: 2 }]
 
-/** From a document that an answer names to its file. */
 export const documentPoints: readonly KillPoint[] = [
   { transaction: 'document-release', before: addDocuments, settings },
   { transaction: 'document-claim', before: addDocuments, settings },
-  // In the product of the points before, which fetches documents.
+  // Uses the product of the previous points, which fetches documents.
   { transaction: 'document-retry', provoke: retryFailed },
   { transaction: 'document-store', before: addDocuments, settings },
   { transaction: 'document-failed', before: addDocuments, settings, faults: refused },
 ]
 
-/** An operator has what could not be fetched fetched again. */
 async function retryFailed(rig: CrashRig): Promise<void> {
   for (const fault of refused) rig.sandbox.faults.add(fault)
   addDocuments(rig)
@@ -37,7 +35,6 @@ async function retryFailed(rig: CrashRig): Promise<void> {
 
 let added = 0
 
-/** A submission whose news have documents. */
 function addDocuments(rig: CrashRig): void {
   const id = addWork(rig)
   const attachments = [1, 2].map((n) => ({ name: `${n}.pdf`, download_path: `/broker/finalized-documents/${uuid(77, ++added)}/pdf` }))

@@ -1,10 +1,7 @@
 import { ACCOUNT } from './checks.ts'
 import type { CrashRig } from './rig.ts'
 
-/**
- * A new submission with some history, of which no delivery tells, and with news, of which several do.
- * @returns its id.
- */
+/** Adds a submission with history that no delivery reports, and changes that several deliveries report. @returns its id. */
 export function addWork(rig: CrashRig): string {
   const { sandbox } = rig
   const id = sandbox.addSubmission(ACCOUNT)
@@ -24,7 +21,6 @@ export function addWork(rig: CrashRig): string {
   return id
 }
 
-/** What happens to a submission, told by deliveries. */
 export function addNews(rig: CrashRig, id: string, laneId: string | null = null): void {
   const { sandbox } = rig
   rig.touched.add(id)

@@ -5,15 +5,14 @@ import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 
-/** What a SQLite database consists of, beside what every process makes anew. The log first: see `keep`. */
+/** Files of a SQLite database. The log comes first: see `keep`. */
 const FILES = ['-wal', '', '-mark']
 
-/** A database for products that are killed. */
 export interface CrashPlace {
   readonly config: DatabaseConfig
-  /** For a product in this process, whose sessions end with it: keeps what a SIGKILL at this moment would leave on the disk. */
+  /** Keeps what a SIGKILL would leave on the disk now, for a product in this process. */
   keep(): void
-  /** Resolves when nothing of a killed product is under way any more, and the database is as it was left. */
+  /** Resolves when no statement of a killed product is running. */
   quiet(): Promise<void>
   remove(): Promise<void>
 }
@@ -26,14 +25,14 @@ export function sqlitePlace(): CrashPlace {
     config,
     remove,
     keep() {
-      // A checkpoint in its thread copies pages from the log into the database meanwhile. All of them are in the log that was kept before.
+      // A checkpoint may copy pages from the log now. The log was kept first, so it has all of them.
       for (const ending of FILES) if (existsSync(`${path}${ending}`)) copyFileSync(`${path}${ending}`, kept(ending))
     },
     async quiet() {
       if (!existsSync(kept(''))) return
       await until(`nothing has ${path} open`, () => !openFiles().some((file) => file.startsWith(path)))
       for (const ending of [...FILES, '-shm']) if (ending !== '') rmSync(`${path}${ending}`, { force: true })
-      // Into the same file, for the product would know another one to be a copy.
+      // Reuses the file; the product would recognize another one as a copy.
       for (const ending of FILES) {
         if (existsSync(kept(ending))) copyFileSync(kept(ending), `${path}${ending}`)
         rmSync(kept(ending), { force: true })
@@ -42,7 +41,7 @@ export function sqlitePlace(): CrashPlace {
   }
 }
 
-/** What this process has open. A number may be closed between two looks. */
+/** Open file descriptors. One may be closed between two calls. */
 function openFiles(): string[] {
   return readdirSync('/proc/self/fd').flatMap((number) => {
     try {
@@ -53,7 +52,7 @@ function openFiles(): string[] {
   })
 }
 
-/** A database of its own on the server at `url`, so that its connections can be told from all others. */
+/** A separate database on the server at `url`, so that its connections can be identified. */
 export async function postgresPlace(url: string): Promise<CrashPlace> {
   const name = `crash_${randomBytes(6).toString('hex')}`
   const own = new URL(url)
@@ -63,7 +62,7 @@ export async function postgresPlace(url: string): Promise<CrashPlace> {
     config: newPostgres(own.href).config,
     keep() {},
     async quiet() {
-      // The server ends the transaction of a client that is gone, or its commit, when it notices; that takes a moment.
+      // The server needs a moment to end the transaction of a lost client.
       const text = 'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = $1'
       await until('all connections of a killed product are gone', async () => (await query(own.href, text, ['client backend'])) === 0)
     },
@@ -73,7 +72,6 @@ export async function postgresPlace(url: string): Promise<CrashPlace> {
   }
 }
 
-/** @returns how many rows there are. */
 async function query(url: string, text: string, values: string[] = []): Promise<number> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -10,7 +10,6 @@ import { pushPoints } from './push-points.ts'
 import { reconcilePoints } from './reconcile-points.ts'
 import { commentPoints, markPoints, upkeepPoints } from './upkeep-points.ts'
 
-/** Transactions of commands, and of a store that is opened only to be looked at. */
 const OF_COMMANDS = [
   'copy-again',
   'copy-begin',
@@ -27,10 +26,10 @@ const OF_COMMANDS = [
   'sync-reads',
 ]
 
-/** What a process counts in memory and writes now and then, one upsert a row: a kill loses what was counted since, on which nothing rests. */
-const COUNTED = ['interface-drift']
+/** Counters that a process writes periodically. A kill loses the last counts, and nothing depends on them. */
+const COUNTED = ['api-changes']
 
-/** One statement each about a running process: the row of a killed one is removed, and a reload it was asked for ended with it. */
+/** Single statements about a running process, whose row is removed when it is killed. */
 const OF_A_PROCESS = ['process-settings', 'reload-ask', 'reload-finish']
 
 it('the product is killed at every transaction that it makes', () => {
@@ -54,9 +53,8 @@ it('the product is killed at every transaction that it makes', () => {
   expect([...new Set(found)].sort()).toEqual([...new Set([...killed, ...OF_COMMANDS, ...COUNTED, ...OF_A_PROCESS])].sort())
 })
 
-/** Names that stand where a transaction is begun: as text, or as the constant of the file. */
 function transactionsIn(text: string): string[] {
   const constant = /const NAME = '([a-z-]+)'/.exec(text)?.[1]
-  const begun = text.matchAll(/\b(?:\.write|db\.write|inApplyTransaction)\(\s*(?:[\w.#]+,\s*)*(?:'([a-z-]+)'|NAME\b)/g)
+  const begun = text.matchAll(/\b(?:\.write|db\.write|inApplyTransaction|updateInPages)\(\s*(?:[\w.#]+,\s*)*(?:'([a-z-]+)'|NAME\b)/g)
   return [...begun].flatMap(([, name]) => name ?? constant ?? [])
 }

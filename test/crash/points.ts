@@ -9,23 +9,20 @@ import { ACCOUNT } from './checks.ts'
 import { addNews, addWork } from './load.ts'
 import type { CrashRig } from './rig.ts'
 
-/** WEBHOOK_LOST_AFTER of these tests. */
 const LOST_AFTER_MS = 900_000
 
-/** One transaction of the product, and what makes it happen. */
 export interface KillPoint {
   readonly transaction: string
-  /** It is killed at its nth commit; at the first when left out. */
+  /** The process is killed at this commit of the transaction; default 1. */
   readonly later?: number
-  /** The action of an operator that it carries out and notes, both or neither. */
+  /** The audited action of the transaction: both are stored, or neither. */
   readonly action?: string
-  /** Done while nothing runs; the transaction then comes by itself with the next start. */
+  /** Runs while the product is stopped; the next start then begins the transaction. */
   readonly before?: (rig: CrashRig) => Promise<void> | void
-  /** Settings of that start, and of all after it. */
+  /** Settings of this start and all later ones. */
   readonly settings?: (rig: CrashRig) => Readonly<Record<string, string>>
-  /** Faults of that start. */
   readonly faults?: readonly FaultInput[]
-  /** Done while the product runs, when `before` is left out. */
+  /** Runs while the product runs, if `before` is absent. */
   readonly provoke?: (rig: CrashRig) => Promise<void> | void
 }
 
@@ -47,25 +44,27 @@ const status = (code: number, over: Partial<FaultInput & { kind: 'status' }> = {
 })
 const reads = ['events', 'thread', 'requirements'] as const
 
-/** What a start does, each time. */
 export const startPoints: readonly KillPoint[] = [
   { transaction: 'migrate', before: nothing },
   { transaction: 'accounts', before: nothing },
   { transaction: 'process-beat', before: nothing },
+  { transaction: 'clock', before: nothing },
   {
-    transaction: 'due-times',
-    // As a clock leaves it that ran ahead.
+    transaction: 'clock-set-back',
+    // Simulates a clock that ran ahead.
     async before(rig) {
       const db = await rig.store()
       const ahead = timeFromMs(Date.now() + 1_000 * 86_400_000)
       const row = { process_id: randomUUID(), role: 'work', version: '0', started_at: ahead, seen_at: ahead }
-      await db.write('test', (tx) => tx.sql.insertInto('sync_processes').values(row).execute())
+      await db.write('test', async (tx) => {
+        await tx.sql.insertInto('sync_processes').values(row).execute()
+        await tx.sql.updateTable('sync_upkeep').set({ began_at: ahead }).where('task', '=', 'clock').execute()
+      })
     },
   },
   { transaction: 'account-pin', before: nothing },
 ]
 
-/** From the delivery to the mirror. */
 export const inboxPoints: readonly KillPoint[] = [
   { transaction: 'inbox-append', later: 3, provoke: workOn },
   { transaction: 'inbox-claim', later: 3, provoke: workOn },
@@ -85,7 +84,7 @@ export const inboxPoints: readonly KillPoint[] = [
     },
   },
   {
-    // The last uses are written down when it stops.
+    // Last uses are stored at shutdown.
     transaction: 'last-uses',
     async provoke(rig) {
       const before = rig.acknowledged.size
@@ -97,7 +96,7 @@ export const inboxPoints: readonly KillPoint[] = [
   {
     transaction: 'inbox-repeats',
     async provoke(rig) {
-      // Each is repeated with another body, until it is killed.
+      // Repeats each delivery with another body until the process is killed.
       const { webhookSecret } = rig.sandbox.account(ACCOUNT)
       const id = `msg_${randomUUID()}`
       for (let n = 0; n < MAX_ROUNDS; n++) {
@@ -107,38 +106,40 @@ export const inboxPoints: readonly KillPoint[] = [
     },
   },
   {
-    // Written a second after the first connection was refused.
+    // Written one second after the first rejected connection.
     transaction: 'refused-connections',
     provoke: (rig) => sendNoHttp(rig.receiver),
   },
   {
     transaction: 'rejected-keep',
     async provoke(rig) {
-      // Unanswered when the process is killed in time.
+      // Gets no answer if the process is killed in time.
       await postSigned(`${rig.receiver}/webhooks`, `whsec_${Buffer.alloc(32).toString('base64')}`, '{}').catch(nothing)
     },
   },
 ]
 
-/** From the feeds and views to the mirror. */
 export const readPoints: readonly KillPoint[] = [
+  {
+    transaction: 'read-shorten',
+    // Simulates longer intervals of earlier settings.
+    async before(rig) {
+      const db = await rig.store()
+      const full_read_due_at = timeFromMs(Date.now() + 1_000 * 86_400_000)
+      await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ full_read_due_at }).execute())
+    },
+  },
   { transaction: 'read-claim', later: 5, provoke: work },
   { transaction: 'feed-page', later: 4, provoke: workOn },
   { transaction: 'state-read', later: 2, provoke: workOn },
   { transaction: 'read-failed', provoke: workUnder(status(500, { operation: 'events', count: 1 })) },
   { transaction: 'read-not-found', provoke: workUnder(status(404, { operation: 'requirements', count: 1 })) },
   {
-    // The third in a row is believed, and marks the submission.
+    // The third 404 in a row marks the submission.
     transaction: 'read-not-found',
     async before(rig) {
       const db = await rig.store()
-      await db.write('test', (tx) =>
-        tx.sql
-          .updateTable('sync_reads')
-          .set({ not_found: 2, due_at: timeFromMs(0) })
-          .where('read', '=', 'thread')
-          .execute(),
-      )
+      await db.write('test', (tx) => tx.run(sql`update sync_reads set not_found = 2, due_at = ${timeFromMs(0)} where read = 'thread'`))
     },
     faults: [status(404, { operation: 'thread' })],
   },
@@ -146,7 +147,7 @@ export const readPoints: readonly KillPoint[] = [
   ...['read-switch', 'read-put-off'].map(
     (transaction): KillPoint => ({
       transaction,
-      // As a start leaves it whose settings did not list the read.
+      // Simulates a start whose settings didn't list the read.
       async before(rig) {
         await due(rig)
         const db = await rig.store()
@@ -158,7 +159,7 @@ export const readPoints: readonly KillPoint[] = [
           since: timeFromMs(0),
           retry_at: null,
         } as const
-        // The one before may have left it.
+        // The previous point may have left a row.
         await db.write('test', (tx) =>
           tx.sql
             .insertInto('sync_reads_off')
@@ -167,11 +168,7 @@ export const readPoints: readonly KillPoint[] = [
             .execute(),
         )
         await db.write('test', (tx) =>
-          tx.sql
-            .updateTable('sync_reads')
-            .set({ due_at: timeFromMs(Date.now() + DAY_MS) })
-            .where('read', '=', 'sessions')
-            .execute(),
+          tx.run(sql`update sync_reads set due_at = ${timeFromMs(Date.now() + DAY_MS)} where read = 'sessions'`),
         )
       },
     }),
@@ -180,21 +177,20 @@ export const readPoints: readonly KillPoint[] = [
   {
     transaction: 'read-release',
     async provoke(rig) {
-      const asked = rig.sandbox.requestsSeen.length
+      const asked = rig.sandbox.activity.requests.length
       workUnder({ kind: 'hang', operation: 'events' })(rig)
-      const isAsked = () => rig.sandbox.requestsSeen.slice(asked).some((request) => request.operation === 'events')
+      const isAsked = () => rig.sandbox.activity.requests.slice(asked).some((request) => request.operation === 'events')
       await until('events are read', () => rig.isThere || isAsked())
       rig.askToStop()
     },
   },
 ]
 
-/** What concerns an account as a whole, and the end. */
 export const accountPoints: readonly KillPoint[] = [
   {
     transaction: 'read-refused',
     provoke(rig) {
-      rig.sandbox.expireTokens(ACCOUNT)
+      rig.sandbox.tokens.expireAll(ACCOUNT)
       workUnder(status(401, { operation: 'token' }))(rig)
     },
   },
@@ -208,7 +204,7 @@ export const accountPoints: readonly KillPoint[] = [
     },
   },
   { transaction: 'account-identity-fault', before: nothing, faults: [status(404, { operation: 'me' })] },
-  // Only a pause of more than five seconds is kept.
+  // Only pauses longer than five seconds are stored.
   { transaction: 'account-pause', provoke: workUnder(status(503, { operation: 'events', retryAfterSeconds: 6, count: 1 })) },
   ...['wave-undone', 'not-found-reset'].map(
     (transaction): KillPoint => ({
@@ -220,7 +216,6 @@ export const accountPoints: readonly KillPoint[] = [
   { transaction: 'sweep-take', provoke: nameNothing },
   { transaction: 'sweep', provoke: nameNothing },
   { transaction: 'sweep-end', provoke: nameNothing },
-  // At each start.
   { transaction: 'lost-after', before: () => undefined },
   {
     transaction: 'lost-webhooks',
@@ -242,7 +237,7 @@ export const accountPoints: readonly KillPoint[] = [
     transaction: 'arrival-counts',
     async before(rig) {
       const db = await rig.store()
-      // What was looked at already is looked at again.
+      // Makes the product look again.
       await db.write('test', (tx) =>
         tx.sql.updateTable('sync_counters').set({ value: 1 }).where('name', '=', 'arrival_counts_mark').execute(),
       )
@@ -257,16 +252,14 @@ export const accountPoints: readonly KillPoint[] = [
   },
 ]
 
-/** What the receiver resets, and counts. */
 async function sendNoHttp(receiver: string): Promise<void> {
   const socket = connect(Number(new URL(receiver).port), '127.0.0.1')
   socket.on('error', nothing)
   socket.end('no http\r\n\r\n')
-  // Not `once` of node:events, to which the reset is a failure.
+  // Not `once` of node:events, which rejects on a reset.
   await new Promise((resolve) => socket.once('close', resolve))
 }
 
-/** Work that goes on until the product is where it was armed. */
 export async function workOn(rig: CrashRig): Promise<void> {
   const id = addWork(rig)
   for (let rounds = 0; rounds < MAX_ROUNDS && !rig.isThere; rounds++) {
@@ -276,16 +269,16 @@ export async function workOn(rig: CrashRig): Promise<void> {
   }
 }
 
-/** A delivery that names no submission, after such a time that it is heeded. */
+/** A delivery that names no submission, at a time when the product reads lists. */
 async function nameNothing(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ swept_at: null }).execute())
   rig.sandbox.deliver(ACCOUNT, '{"type":"submission.events"}')
 }
 
-/** Everything is due at the next start, and what was not found then is found again before the next kill: a count of not_found is no news. */
+/** Makes everything due at the next start, and clears not_found before the next kill. */
 async function due(rig: CrashRig): Promise<void> {
   for (const id of rig.sandbox.submissionIds(ACCOUNT)) rig.touched.add(id)
   const db = await rig.store()
-  await db.write('test', (tx) => sql`update sync_reads set due_at = ${timeFromMs(0)}, lease_token = null`.execute(tx.sql))
+  await db.write('test', (tx) => tx.run(sql`update sync_reads set due_at = ${timeFromMs(0)}, lease_token = null`))
 }

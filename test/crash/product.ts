@@ -6,29 +6,24 @@ import { Composition } from './composition.ts'
 import type { CrashPlace } from './place.ts'
 import { OwnSockets } from './sockets.ts'
 
-/** One life of the product, from its start to its end. */
 export interface Product {
-  /** From the very moment on, though what is left of it may not be gone yet. */
+  /** Set immediately, though the process may still be ending. */
   readonly isKilled: boolean
-  /** Gives it an order; see composition.ts. */
   tell(order: string): void
-  /** Kills it from outside. */
   kill(): void
-  /** Waits until nothing of it is left. @returns its exit code; null when it was killed. */
+  /** Waits until the process has ended. @returns its exit code; null if it was killed. */
   ended(): Promise<number | null>
 }
 
-/** Begins one life after the other. */
 export interface Products {
-  /** @param hear is given each line that it says. */
+  /** @param hear receives each printed line. */
   next(hear: (line: string) => void): Product
   close(): Promise<void>
 }
 
-/** Each in a process of its own, which the system kills. */
 export async function processes(): Promise<Products> {
   const program = programPath('crash-child')
-  // Loaded and waiting for its orders, so that nobody waits for it.
+  // Started ahead, so that no test waits for it.
   let spare = startChild(program, [])
   return {
     next(hear) {
@@ -53,10 +48,7 @@ function ofProcess(child: Child): Product {
   }
 }
 
-/**
- * Each in this process. When it is killed, what the database holds is kept, its connections are cut, and no transaction of it commits any more;
- * then it is closed, which can change nothing.
- */
+/** Runs products in this process. A kill copies the database, cuts the connections, and blocks all later commits. */
 export function inThisProcess(place: CrashPlace): Products {
   return {
     next(hear) {
@@ -76,7 +68,7 @@ export function inThisProcess(place: CrashPlace): Products {
         },
         exit: (code) => closeWith(code),
       })
-      // What it tries at its end is its own, too.
+      // Its attempts to close belong to it, too.
       const closeWith = (code: number | null) =>
         sockets.during(() => setImmediate(() => void composition.close().then(() => end.resolve(code), end.reject)))
       return {

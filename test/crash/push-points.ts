@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { requestRestatements } from '../../src/store/outbox/restatements.ts'
@@ -10,7 +11,7 @@ import { FILTER, MAIN, mappingOf, PushSide } from './push-side.ts'
 import type { CrashRig } from './rig.ts'
 
 const LONG_AGO_MS = 24 * 3_600_000
-/** More lanes than may be under way at a time. */
+/** More streams than may be in flight. */
 const MANY = 8
 
 let added = 0
@@ -22,12 +23,10 @@ function side({ push }: CrashRig): PushSide {
 
 const work = (rig: CrashRig): void => void addWork(rig)
 const nothing = (): void => undefined
-/** From here on the main destination does this. */
 const under = (rig: CrashRig, mishap: Mishap): void => {
   side(rig).hooks.mishap = (hook) => (hook === MAIN ? mishap : 'take')
 }
 
-/** From the change log to the destinations. */
 export const pushPoints: readonly KillPoint[] = [
   { transaction: 'push-fan-out', later: 3, provoke: workOn },
   { transaction: 'outbox-claim', later: 3, provoke: workOn },
@@ -40,11 +39,8 @@ export const pushPoints: readonly KillPoint[] = [
       if (!row) throw new Error('no submission to restate')
       await db.write('test', async (tx) => {
         await requestRestatements(tx, [{ destination: MAIN, ...row }])
-        // For so long that nothing more is waited for: whether the submission was replayed since the log began is left to chance here.
-        await tx.sql
-          .updateTable('sync_restatements')
-          .set({ requested_at: timeFromMs(Date.now() - LONG_AGO_MS) })
-          .execute()
+        // Long ago, so that the product waits for nothing more.
+        await tx.run(sql`update sync_restatements set requested_at = ${timeFromMs(Date.now() - LONG_AGO_MS)}`)
       })
     },
   },
@@ -53,14 +49,13 @@ export const pushPoints: readonly KillPoint[] = [
     async provoke(rig) {
       under(rig, 'hang')
       for (let n = 0; n < MANY; n++) addWork(rig)
-      const claimed = claimedLanes(await rig.store())
-      // Claimed ahead, and not begun: they are given back when it stops.
+      const claimed = claimedStreams(await rig.store())
+      // Claimed ahead but not started; a stop releases them.
       await until('lanes are claimed ahead', async () => rig.isThere || (await claimed.execute()).length > 3)
       rig.askToStop()
     },
   },
   {
-    // A destination that asks to be left alone, and one that is gone.
     transaction: 'destination-state',
     provoke(rig) {
       under(rig, { status: 429, headers: { 'retry-after': '1' } })
@@ -93,19 +88,18 @@ export const pushPoints: readonly KillPoint[] = [
   { transaction: 'push-snapshot', before: nothing, settings: (rig) => side(rig).add(`snapshot-${++added}`, { start: 'snapshot' }) },
 ]
 
-/** Dead letters, and a command about them. */
 async function command(rig: CrashRig, name: 'retry' | 'skip'): Promise<void> {
   under(rig, { status: 400 })
   work(rig)
   const db = await rig.store()
   await until('there is a dead letter', async () => ((await countedDestination(db.read, MAIN))?.dead ?? 0) > 0)
   under(rig, 'take')
-  const claimed = claimedLanes(db)
+  const claimed = claimedStreams(db)
   await until('what was refused is noted', async () => (await claimed.execute()).length === 0)
   await side(rig).noteDead(db, name === 'skip')
   rig.command(name)
 }
 
-function claimedLanes({ read }: Db) {
-  return read.sql.selectFrom('sync_push_lanes').select('lane').where('lease_token', 'is not', null).where('destination', '=', MAIN)
+function claimedStreams({ read }: Db) {
+  return read.sql.selectFrom('sync_push_streams').select('lane').where('lease_token', 'is not', null).where('destination', '=', MAIN)
 }

@@ -29,13 +29,13 @@ const COMMON = {
   schedule: Array.from({ length: 20 }, () => '20ms'),
 } as const
 
-/** Gets everything, and everything that an operator said belongs to a client. */
+/** Gets every change, and all submissions are mapped to clients. */
 export const MAIN = 'main'
 const MAPPED = 'mapped'
-/** Nothing may reach it twice, unless a person says so. */
+/** Must get no change twice, unless an operator decides so. */
 const WARY = 'wary'
 
-/** What a destination with a filter gets, as JSONata and as the test sees it: records that begin and cease to pass. */
+/** A filter as JSONata and as TypeScript. Records begin and cease to match it. */
 export const FILTER = 'entity = "lanes" and row.chip != "in_progress" or entity = "market_events" and row.type != "status_changed"'
 function passes(table: string, row: Row): boolean {
   return table === 'lanes' ? row['chip'] !== 'in_progress' : table === 'market_events' && row['type'] !== 'status_changed'
@@ -43,12 +43,11 @@ function passes(table: string, row: Row): boolean {
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** The receivers of a product that is killed, and what must be true of what they got. */
 export class PushSide implements PushedTo {
   readonly hooks: Hooks
-  /** Ids that an operator may have given up. */
+  /** Ids that an operator may have skipped. */
   readonly #skipped = new Set<string>()
-  /** Ids of dead letters, and of pushes of which nobody knows: when they are tried again, others have gone before. */
+  /** Ids of dead letters and unknown pushes. Later changes overtake them. */
   readonly #late = new Set<string>()
   readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
   readonly #destinations = new Map<string, Settings>()
@@ -60,20 +59,20 @@ export class PushSide implements PushedTo {
 
   static async open(): Promise<PushSide> {
     const side = new PushSide(await Hooks.start(SECRET))
-    // Few at a time, so that lanes are claimed that are not begun.
+    // Low concurrency, so that claimed streams wait.
     side.add(MAIN, { concurrency: 2 })
     side.add(MAPPED, { mapping: 'required' })
     side.add(WARY, { idempotent: false })
     return side
   }
 
-  /** One more destination, which is known from the next start on. @returns the settings of that start. */
+  /** Adds a destination from the next start on. @returns the settings of that start. */
   add(name: string, own: Settings = {}): Record<string, string> {
     this.#destinations.set(name, { ...COMMON, name, url: this.hooks.urlOf(name), ...own })
     return this.settings
   }
 
-  /** One more destination, whose refresh token is stored. What it gets is not looked at. */
+  /** Adds a destination with a stored refresh token. Its pushes aren't checked. */
   addRefreshing(name: string): Record<string, string> {
     const { start, allow_private } = COMMON
     const auth = { type: 'password', token_url: this.hooks.urlOf('plain/token'), username: 'u', password: '${HOOK_SECRET}', refresh: true }
@@ -88,7 +87,7 @@ export class PushSide implements PushedTo {
     return { CONFIG_FILE: path, HOOK_SECRET: SECRET, PROTECT_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}` }
   }
 
-  /** Looks for dead letters, and for what nobody knows of. @param given whether an operator gives them up. */
+  /** Records dead letters and unknown pushes. @param given whether an operator skips them. */
   async noteDead(db: Db, given = false): Promise<void> {
     const rows = await db.read.sql.selectFrom('sync_outbox').select('message_id').where('state', 'in', ['dead', 'unknown']).execute()
     for (const { message_id: id } of rows) {
@@ -97,7 +96,7 @@ export class PushSide implements PushedTo {
     }
   }
 
-  /** What must hold in the database of a product that was killed at any moment. */
+  /** Checks the database of a product that was killed at any moment. */
   async checkDead(db: Db): Promise<void> {
     await this.noteDead(db)
     const faults: string[] = []
@@ -106,7 +105,7 @@ export class PushSide implements PushedTo {
     expect(faults, 'the outbox').toEqual([])
   }
 
-  /** Does what operators do, lets the product send, and looks at what came of it. */
+  /** Does what operators do, lets the product push, and checks the result. */
   async checkSettled(db: Db): Promise<void> {
     this.hooks.mishap = () => 'take'
     const names = [...this.#destinations.keys()]
@@ -145,7 +144,7 @@ export class PushSide implements PushedTo {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  /** How much is still to be done. A destination that is not known yet counts as one thing. */
+  /** Counts open work. A destination that isn't known yet counts as 1. */
   async #left(db: Db, names: readonly string[]): Promise<number> {
     const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
     const states = new Map((await countDestinations(db.read)).map((state) => [state.destination, state]))
@@ -153,7 +152,7 @@ export class PushSide implements PushedTo {
       const state = states.get(name)
       if (!state) return sum + 1
       const { cursor, queued, dead, unknown, snapshot } = state
-      // What an operator must see to counts more, so that the sum tells when there is something.
+      // Work for an operator counts double, so that the sum shows it.
       const stopped = 2 * (dead + unknown) + (state.state === 'active' ? 0 : 1)
       return sum + (last_seq - cursor) + queued + stopped + (snapshot === null ? 0 : 1)
     }, 0)
@@ -181,10 +180,7 @@ export class PushSide implements PushedTo {
     if (missing.length > 0) await storeMappings(db, missing.map(mappingOf), 'import')
   }
 
-  /**
-   * What a receiver that keeps rows by their key holds at the end is the mirror, or what of it passes the filter, without what is personal and
-   * what is never logged.
-   */
+  /** A receiver that keeps rows by key ends with the mirror's rows that pass the filter, without personal or unlogged values. */
   async #snapshotFaults(db: Db, destination: string): Promise<string[]> {
     const strip = personalDataFilter([])
     const held = new Map<string, Record<string, unknown>>()
@@ -217,7 +213,7 @@ export class PushSide implements PushedTo {
   }
 }
 
-/** @returns the map that operators import for a submission. */
+/** @returns the mapping that operators import for a submission. */
 export function mappingOf(submissionId: string): Parameters<typeof storeMappings>[1][number] {
   return { destination: MAPPED, account: ACCOUNT, submissionId, client: `client of ${submissionId}`, policy: null, fields: {} }
 }

@@ -11,21 +11,17 @@ import { addWork } from './load.ts'
 import type { KillPoint } from './points.ts'
 import type { CrashRig } from './rig.ts'
 
-/** Comparing the mirror with the whole of what the service shows, and repairing it. */
 export const reconcilePoints: readonly KillPoint[] = [
   { transaction: 'reconcile-accounts', before: () => undefined },
   {
-    // A time of the timetable at which nothing ran.
+    // A scheduled time at which nothing ran.
     transaction: 'reconcile-slot',
     async before(rig) {
       const db = await rig.store()
       await nothingRuns(rig)
       await db.write('test', async (tx) => {
-        await sql`delete from reconcile_runs where slot is not null`.execute(tx.sql)
-        await tx.sql
-          .updateTable('sync_reconcile')
-          .set({ since: timeFromMs(0) })
-          .execute()
+        await tx.run(sql`delete from reconcile_runs where slot is not null`)
+        await tx.run(sql`update sync_reconcile set since = ${timeFromMs(0)}`)
       })
     },
   },
@@ -52,7 +48,7 @@ export const reconcilePoints: readonly KillPoint[] = [
     },
   },
   { transaction: 'reconcile-lanes', before: laneLost },
-  // A start puts it right; so does a run beside it.
+  // A start corrects it; so does a concurrent run.
   { transaction: 'log-ends', before: misstatedLog },
   {
     transaction: 'reconcile-log-ends',
@@ -74,13 +70,12 @@ export const reconcilePoints: readonly KillPoint[] = [
   },
 ]
 
-/** A run that waits for the product, and nothing before it. */
 async function wanted(rig: CrashRig, options: RunOptions): Promise<void> {
   await nothingRuns(rig)
   await requestRun(await rig.store(), { account: ACCOUNT, options, requestedBy: 'admin:test' })
 }
 
-/** A push waits whose lane somebody has deleted. Its destination is not in the settings, so that nobody sends it. */
+/** A queued push whose stream was deleted. Its destination isn't in the settings, so nothing sends it. */
 async function laneLost(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   const destination = 'elsewhere'
@@ -90,7 +85,7 @@ async function laneLost(rig: CrashRig): Promise<void> {
   const lane = submission_id ?? ''
   const row = { destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, snapshot: null }
   await db.write('test', async (tx) => {
-    await tx.sql.deleteFrom('sync_push_lanes').where('destination', '=', destination).execute()
+    await tx.sql.deleteFrom('sync_push_streams').where('destination', '=', destination).execute()
     await tx.sql
       .insertInto('sync_outbox')
       .values({ ...row, message_id: randomUUID(), state: 'ready', attempts: 0, uncertain: 0, queued_at: timeFromMs(0) })
@@ -99,26 +94,23 @@ async function laneLost(rig: CrashRig): Promise<void> {
   await wanted(rig, { submissions: [lane] })
 }
 
-/** Somebody has set the beginning of the change log behind its first row. */
+/** Sets the beginning of the change log behind its first row. */
 async function misstatedLog(rig: CrashRig): Promise<void> {
   const db = await rig.store()
-  await db.write('test', (tx) => sql`update mirror_info set first_seq = first_seq + 1`.execute(tx.sql))
+  await db.write('test', (tx) => tx.run(sql`update mirror_info set first_seq = first_seq + 1`))
 }
 
-/** What the dead left behind would hold up the next run until its lease ends. */
+/** Otherwise a killed run blocks the next one until its lease ends. */
 async function nothingRuns(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   await db.write('test', async (tx) => {
     await tx.sql.updateTable('sync_reconcile').set({ lease_token: null, lease_until: null, run_id: null }).execute()
-    await tx.sql
-      .updateTable('reconcile_runs')
-      .set({ state: 'stopped', ended_at: timeFromMs(Date.now()) })
-      .where('state', 'in', ['requested', 'running'])
-      .execute()
+    await tx.run(sql`
+      update reconcile_runs set state = 'stopped', ended_at = ${timeFromMs(Date.now())} where state in ('requested', 'running')`)
   })
 }
 
-/** Something that no delivery tells, and that the poller does not come to before the run does. */
+/** A change without a delivery, which the run finds before the poller. */
 async function newsThatNobodyTells(rig: CrashRig): Promise<void> {
   const id = known(rig)
   rig.sandbox.addEvent(ACCOUNT, id, { type: 'status_changed' }, { quiet: true })

@@ -13,38 +13,32 @@ import { ACCOUNT, checkDead, checkSettled, expectRefusal, isMigrated, leases, ty
 import type { CrashPlace } from './place.ts'
 import { inThisProcess, type Product, type Products, processes } from './product.ts'
 
-/** Longer than every lease and every backoff that a round leaves behind. */
+/** Longer than every lease and backoff of a round. */
 const PASS_MS = 1_200_000
-/** How long one that was killed in this process may try in vain to store what came of its pushes. */
+/** How long a product killed in this process may try to store results. */
 const CLOSING = '500ms'
-/** Of what it said. */
+/** Number of kept log lines. */
 const LINES_KEPT = 50
-/** Feeds of many short pages, so that there are pages and cursors to be killed between. */
+/** Many short pages, so that kills fall between pages and cursors. */
 const SHORT_PAGES: FaultInput = { kind: 'short_page', probability: 0.7 }
 
-/** Where the product pushes changes to, outside of it, and what must be true of that. */
 export interface PushedTo {
-  /** Of the product's first start, and of those that say nothing else. */
+  /** Settings of the first start, and of starts without their own. */
   readonly settings: Readonly<Record<string, string>>
-  /** What must hold in the database of a product that was killed at any moment. */
+  /** Checks the database of a product that was killed at any moment. */
   checkDead(db: Db): Promise<void>
-  /** What must hold when it was started again and has applied what was due. */
+  /** Checks the database after the product restarted and applied its work. */
   checkSettled(db: Db): Promise<void>
   close(): Promise<void>
 }
 
-/** Where the product runs: in processes, or in the one of the test. */
 export type Home = 'processes' | 'here'
 
-/**
- * The service in this process, the product here or in another one, killed and started again and again, and what must be true of the
- * database in between.
- */
+/** The service in this process, and a product that is killed and restarted repeatedly, with checks in between. */
 export class CrashRig implements Outside {
   readonly sandbox: Sandbox
   readonly acknowledged: ReadonlyMap<string, readonly string[]>
   readonly touched = new Set<string>()
-  /** What the product said in its log that an operator must see to. */
   readonly errors: string[] = []
   readonly client: UpstreamClient
   readonly #place: CrashPlace
@@ -52,7 +46,7 @@ export class CrashRig implements Outside {
   readonly #settings: Record<string, string>
   readonly #products: Products
   readonly #said: string[] = []
-  /** Words that are waited for, each at the beginning of a line. */
+  /** Awaited words, each at the beginning of a line. */
   readonly #awaited = new Map<string, () => void>()
   #product: Product | null = null
   #receiver = ''
@@ -92,7 +86,7 @@ export class CrashRig implements Outside {
     this.client = sandboxClient(sandbox, ACCOUNT, { requestsPerSecond: 10_000 })
   }
 
-  /** @param push where changes are pushed; nowhere when left out. */
+  /** @param push where changes are pushed; null for nowhere. */
   static async open(place: CrashPlace, push: PushedTo | null = null, home: Home = 'processes'): Promise<CrashRig> {
     const acknowledged = new Map<string, readonly string[]>()
     const sandbox = await startSandbox({
@@ -108,41 +102,38 @@ export class CrashRig implements Outside {
     return new CrashRig(products, home, place, sandbox, acknowledged, push)
   }
 
-  /** Where changes are pushed; null: nowhere. */
   get push(): PushedTo | null {
     return this.#push
   }
 
-  /** The origin of the operations port, and a token for its admin routes. */
   get ops(): string {
     return this.#ops
   }
 
   readonly opsToken = '0123456789-abcdef'
 
-  /** The receiver's origin. */
   get receiver(): string {
     return this.#receiver
   }
 
-  /** The store as the killed or running process has it. */
   async store(): Promise<Db> {
     this.#db ??= await openAgain(this.#place.config)
     return this.#db
   }
 
-  /** Whether it has come to where it was armed: it has been killed, or its disk is full, and that has not been looked at yet. */
+  /** Whether the product reached the armed point and the result wasn't checked yet. */
   get isThere(): boolean {
     return this.#isFull || (this.#product?.isKilled ?? false)
   }
 
   /**
    * Starts the product.
-   * @param arm where it will be killed, see composition.ts; then nobody waits until it is ready.
-   * @param settings that differ from here on. @param faults of the service from here on.
+   * @param arm where it will be killed, see composition.ts; then nothing waits for readiness.
+   * @param settings changed from here on.
+   * @param faults of the service from here on.
    */
   async start(arm?: string, settings: Readonly<Record<string, string>> = {}, faults: readonly FaultInput[] = []): Promise<void> {
-    // Alone with its database, as it is in the field.
+    // The product has its database alone, as in production.
     await this.#closeStore()
     Object.assign(this.#settings, settings)
     this.#receiver = ''
@@ -165,13 +156,13 @@ export class CrashRig implements Outside {
     if (word === 'ready') {
       this.#receiver = receiver
       this.#ops = ops
-      this.sandbox.setTarget(ACCOUNT, `${this.#receiver}/webhooks`)
+      this.sandbox.account(ACCOUNT).target = `${this.#receiver}/webhooks`
     }
     this.#awaited.get(word)?.()
     this.#awaited.delete(word)
   }
 
-  /** Gives an order, and waits until the product says `word`. @throws Error when it ends before. */
+  /** Sends an order and waits until the product prints `word`. @throws Error if it ends first. */
   async #hearAfter(order: string, word: string): Promise<void> {
     const product = this.#running()
     const heard = this.#says(word)
@@ -186,18 +177,17 @@ export class CrashRig implements Outside {
     await this.#hearAfter(`arm ${point}`, 'armed')
   }
 
-  /** Has the product do what a command does, beside all the rest; see composition.ts. */
+  /** Runs a command concurrently; see composition.ts. */
   command(words: string): void {
     this.#running().tell(words)
   }
 
-  /** Asks the product to stop; it may be killed over it. */
+  /** Asks the product to stop; it may be killed while stopping. */
   askToStop(): void {
     this.#isStopping = true
     this.#running().tell('stop')
   }
 
-  /** Stops the product as a deployment does, and starts it again. */
   async restart(): Promise<void> {
     this.#running().tell('stop')
     const code = await this.#running().ended()
@@ -205,26 +195,25 @@ export class CrashRig implements Outside {
     await this.start()
   }
 
-  /** Lets the product do what is due, and looks at what came of it. @param sinceMs when everything is to be read again. */
+  /** Lets the product finish due work and checks the result. @param sinceMs when all reads are due again. */
   async settle(sinceMs = Date.now() - 60_000): Promise<void> {
     await checkSettled(this, await this.store(), sinceMs, new Set())
     await this.#push?.checkSettled(await this.store())
     this.touched.clear()
   }
 
-  /** Kills the product from outside. */
   async kill(): Promise<void> {
     this.#running().kill()
     await this.death('from outside')
   }
 
-  /** Ends the product that has nothing to do, without a look at what it leaves. */
+  /** Ends an idle product without a check. */
   async end(): Promise<void> {
     this.#product?.kill()
     await this.#isGone()
   }
 
-  /** Waits until the product is killed, and looks at what it left. @param where for the message when it is not killed. */
+  /** Waits until the product is killed, and checks its database. @param where for the error message. */
   async death(where: string): Promise<void> {
     const code = await this.#within(where, this.#running().ended())
     if (code !== null) throw new Error(`it ended by itself before ${where}: ${code}:\n${this.#said.join('\n')}`)
@@ -233,10 +222,7 @@ export class CrashRig implements Outside {
     await this.#checkDead()
   }
 
-  /**
-   * Waits until the disk of the product is full at `where`, looks at what it left and how it answers, and makes room again. A product that
-   * ends over it is started again.
-   */
+  /** Waits until the disk is full at `where`, checks database and answers, then frees the disk and restarts an ended product. */
   async fullDisk(where: string): Promise<void> {
     const product = this.#running()
     let hasEnded = false
@@ -255,13 +241,13 @@ export class CrashRig implements Outside {
     if (hasEnded) await this.start()
   }
 
-  /** Lets leases and backoffs end, beside the running product, and has it read everything again. */
+  /** Ends leases and backoffs in the running product, and makes all reads due. */
   async settleAll(): Promise<void> {
     await letTimePass(await this.store(), PASS_MS, { leases: true, submissionIds: [...this.touched] })
     await this.settle(Date.now())
   }
 
-  /** Lets the leases of the dead end, starts the product again, lets it settle, and looks at what came of it. */
+  /** Ends leases of killed processes, restarts the product, and checks the result. */
   async recover(): Promise<void> {
     const db = await this.store()
     const held = await leases(db)
@@ -287,12 +273,11 @@ export class CrashRig implements Outside {
     return this.#product
   }
 
-  /** Resolves when the product begins a line with `word`. */
   #says(word: string): Promise<void> {
     return new Promise((resolve) => this.#awaited.set(word, resolve))
   }
 
-  /** @throws Error when it takes too long. @param where for its message. */
+  /** @throws Error after the time limit. @param where for its message. */
   async #within<T>(where: string, coming: Promise<T>): Promise<T> {
     const late = new AbortController()
     const patience = systemClock.sleep(PATIENCE_MS, late.signal).then(() => {
@@ -301,7 +286,6 @@ export class CrashRig implements Outside {
     return (await Promise.race([coming, patience]).finally(() => late.abort())) as T
   }
 
-  /** Waits until nothing is left of a product that was killed. */
   async #isGone(): Promise<void> {
     await this.#product?.ended()
     this.#product = null

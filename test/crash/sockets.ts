@@ -4,28 +4,28 @@ import { Socket } from 'node:net'
 
 const owners = new AsyncLocalStorage<OwnSockets>()
 
-/** All connections that a part of this process makes and takes, so that they can be cut as the system does with those of a killed process. */
+/** All connections of one part of this process, so that they can be cut like those of a killed process. */
 export class OwnSockets {
   readonly #open = new Set<Socket>()
   #isCut = false
 
-  /** What `work` begins belongs to it, and whatever follows from that. */
+  /** Connections that `work` opens, directly or later, belong to this set. */
   during<T>(work: () => T): T {
     return owners.run(this, work)
   }
 
-  /** What `work` begins belongs to nobody. */
+  /** Connections that `work` opens belong to no set. */
   static outside<T>(work: () => T): T {
     return owners.exit(work)
   }
 
-  /** Ends all of them at once. From now on it gets none. */
+  /** Cuts all connections, and every later one. */
   cut(): void {
     this.#isCut = true
     for (const socket of this.#open) socket.destroy()
   }
 
-  /** @returns whether it may be used. */
+  /** @returns whether the connection may be used. */
   add(socket: Socket): boolean {
     if (this.#isCut) socket.destroy(new Error('whoever connects was killed'))
     else this.#open.add(socket.once('close', () => this.#open.delete(socket)))

@@ -1,5 +1,5 @@
 import { sqlitePlace } from './place.ts'
 import { coreGroups, crashSuite, operatorGroups, sqliteGroups } from './suite.ts'
 
-// In the proofs it has every other point; Postgres has others of them.
+// The proofs use every other point; Postgres uses others.
 crashSuite('SQLite', () => Promise.resolve(sqlitePlace()), [coreGroups, [...operatorGroups, ...sqliteGroups]], 2)

@@ -17,16 +17,15 @@ import { CrashRig, type Home } from './rig.ts'
 import { commentPoints, markPoints, upkeepPoints } from './upkeep-points.ts'
 
 const RANDOM_KILLS = isNightly ? 10 : 3
-/** What a product has in its database grows with each point, and so does what is looked at after each. */
+/** The database and its checks grow with each point. */
 const POINTS_A_PRODUCT = 4
 
 type Group = readonly [string, readonly KillPoint[]]
 
-/** When a product is killed: its transaction is undone, or nobody learns that it is made. */
+/** The transaction is undone, or its result is never reported. */
 type Moment = 'before-commit' | 'after-commit'
 const moments: readonly Moment[] = isNightly ? ['before-commit', 'after-commit'] : ['before-commit']
 
-/** What the mirror, the outbox and the proof stand on. */
 export const coreGroups: readonly Group[] = [
   ['a start', startPoints],
   ['taking and applying deliveries', inboxPoints],
@@ -36,14 +35,11 @@ export const coreGroups: readonly Group[] = [
   ['reconciling', reconcilePoints],
 ]
 
-/** What only Postgres has, and only SQLite. */
 export const postgresGroups: readonly Group[] = [['keeping comments on tables', commentPoints]]
 export const sqliteGroups: readonly Group[] = [['keeping the file beside the database', markPoints]]
 
-/** What operators ask for in the process that serves, and what is noted of it. */
 export const adminGroup: Group = ['admin routes', adminPoints]
 
-/** What operators ask for, or are told. */
 export const operatorGroups: readonly Group[] = [
   ['looking for submissions', discoveryPoints],
   ['fetching documents', documentPoints],
@@ -53,8 +49,8 @@ export const operatorGroups: readonly Group[] = [
 ]
 
 /**
- * Takes the disk away from the product in the middle of every transaction of `groups`: each is told by whoever made it, leaves nothing half
- * done, and is made when there is room.
+ * Fills the disk in the middle of every transaction of `groups`. Each reports it, leaves nothing half done, and completes once there is
+ * room.
  */
 export function fullDiskSuite(groups: readonly Group[]): void {
   describe.each(groups.map((group) => oneIn(2, group)))('without room on the disk at each commit of %s', (_, points) => {
@@ -69,7 +65,7 @@ export function fullDiskSuite(groups: readonly Group[]): void {
       const where = `${point.transaction}:before-commit 1 full`
       await provoke(rig, point, where)
       await rig.fullDisk(where)
-      // An account that is stopped, and a receiver that misbehaves, hold up what is to come.
+      // A stopped account or a failing receiver would hold up the next points.
       if (accountPoints.includes(point) || pushPoints.includes(point)) await rig.settleAll()
     })
 
@@ -78,9 +74,8 @@ export function fullDiskSuite(groups: readonly Group[]): void {
 }
 
 /**
- * Kills the product on one database at every `nth` point of `sets`, in the process of the test before each commit, which is also after the
- * one before it; in a process of its own after one commit of each group, and at random moments. Each night it is in one of its own before
- * and after each of all points.
+ * Kills the product at every `nth` point of `sets` before the commit, in the test's process; in a separate process after one commit of each
+ * group and at random moments. Nightly runs use separate processes, all points, before and after each commit.
  */
 export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets: readonly (readonly Group[])[], nth: number): void {
   const groups = sets.flat().map((group) => oneIn(nth, group))
@@ -95,16 +90,16 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets:
     it.each(points)('$transaction', async (point) => {
       for (const moment of moments) {
         await killAt(rig, point, moment)
-        // What every start does needs no other start in between.
+        // Points of a start need no extra start in between.
         if (moment === moments.at(-1) || !startPoints.includes(point)) await rig.recover()
       }
     })
   })
 
-  // A settings file that names accounts leaves no room for one that names destinations.
+  // A settings file with accounts can't also name destinations.
   for (const set of isNightly ? [] : sets) {
     it(`a process killed on ${name} after a commit of ${set[0]?.[0]}, and of others`, async () => {
-      // The first of all of a start comes only once.
+      // The first transaction of a start happens only once.
       const points = set.map(([, [point, second = point]]) => second as KillPoint)
       const rig = await openRig(await place(), points, 'processes')
       try {
@@ -139,12 +134,12 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, sets:
   })
 }
 
-/** Every nth point of a group, and each night all. */
+/** Every nth point of a group; all at night. */
 function oneIn(n: number, [name, points]: Group): Group {
   return [name, isNightly || points.length < n ? points : points.filter((_, place) => place % n === n - 1)]
 }
 
-/** The group, a few points a product. What starts do begins with an empty database, and stays together. */
+/** Splits a group into a few points for each product. Points of a start begin with an empty database. */
 function inParts([name, points]: Group): Group[] {
   if (areOfStart(points)) return [[name, points]]
   const parts = Array.from({ length: Math.ceil(points.length / POINTS_A_PRODUCT) }, (_, part) => part * POINTS_A_PRODUCT)
@@ -159,7 +154,7 @@ async function openRig(place: CrashPlace, points: readonly KillPoint[], home: Ho
   return await CrashRig.open(place, points.some((point) => pushPoints.includes(point)) ? await PushSide.open() : null, home)
 }
 
-/** Starts the product, with something to have in the mirror. What starts do begins with an empty database. */
+/** Starts the product with some work. Points of a start begin with an empty database. */
 async function begin(rig: CrashRig, points: readonly KillPoint[]): Promise<void> {
   if (areOfStart(points)) return
   await rig.start()
@@ -172,7 +167,7 @@ async function killAt(rig: CrashRig, point: KillPoint, moment: Moment): Promise<
   const noted = await timesNoted(rig, point)
   await provoke(rig, point, where)
   await rig.death(where)
-  // A receiver that misbehaved is well when the next life begins.
+  // A failing receiver recovers before the next start.
   if (rig.push instanceof PushSide) rig.push.hooks.mishap = () => 'take'
   if (point.action) expect(await timesNoted(rig, point), point.action).toBe(noted + (moment === 'after-commit' ? 1 : 0))
 }
@@ -183,7 +178,6 @@ async function timesNoted(rig: CrashRig, { action }: KillPoint): Promise<number>
   return (await read.sql.selectFrom('operator_actions').select('action_id').where('action', '=', action).execute()).length
 }
 
-/** Has the product come to the point, armed there. */
 async function provoke(rig: CrashRig, point: KillPoint, where: string): Promise<void> {
   if (point.before) {
     await rig.end()

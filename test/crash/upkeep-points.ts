@@ -7,19 +7,17 @@ import type { CrashRig } from './rig.ts'
 
 const LONG_AGO_MS = 40 * 86_400_000
 
-/** What is done to the database as a whole. */
 export const upkeepPoints: readonly KillPoint[] = [
   {
     transaction: 'log-epoch',
-    // As a backup looks that was put in the place of the database.
+    // Simulates a restored backup.
     before: async (rig) => {
       const db = await rig.store()
-      await db.write('test', (tx) => sql`update sync_log_epochs set origin = 'copy'`.execute(tx.sql))
+      await db.write('test', (tx) => tx.run(sql`update sync_log_epochs set origin = 'copy'`))
     },
   },
-  // Each process writes its figures as it starts.
   { transaction: 'figures', before: () => undefined },
-  // Counted soon after each start that is in another minute, or of another process.
+  // Counted soon after a start in another minute or of another process.
   { transaction: 'sums', before: sumsDue },
   { transaction: 'protect', before: protectDue },
   ...['replays-requested', 'replays-requested-all'].map(
@@ -29,7 +27,7 @@ export const upkeepPoints: readonly KillPoint[] = [
   ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
   {
     transaction: 'upkeep-wait',
-    // All at once is more than a turn removes by itself.
+    // More rows than one run removes.
     async before(rig) {
       await retentionDue(rig)
       const db = await rig.store()
@@ -39,27 +37,24 @@ export const upkeepPoints: readonly KillPoint[] = [
   },
 ]
 
-/** Each start of `serve` on SQLite puts its token into the database. */
+/** Each start of `serve` on SQLite stores its token. */
 export const markPoints: readonly KillPoint[] = [{ transaction: 'log-instance', before: () => undefined }]
 
-/** Only Postgres keeps comments on tables; a start writes those that are missing. */
 export const commentPoints: readonly KillPoint[] = [
   {
     transaction: 'migrate-comments',
     before: async (rig) => {
       const db = await rig.store()
-      await db.write('test', (tx) => sql`comment on table submissions is null`.execute(tx.sql))
+      await db.write('test', (tx) => tx.run(sql`comment on table submissions is null`))
     },
   },
 ]
 
-/** As in a minute in which nobody has counted yet. */
 async function sumsDue(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   await db.write('test', (tx) => tx.sql.deleteFrom('sync_upkeep').where('task', '=', 'sums').execute())
 }
 
-/** A night that was missed, and something to remove. */
 async function retentionDue(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   const at = timeFromMs(Date.now() - LONG_AGO_MS)
@@ -73,7 +68,7 @@ async function retentionDue(rig: CrashRig): Promise<void> {
   })
 }
 
-/** A body that was stored with a tax id, as `PROTECT=keep` does. */
+/** A body stored with a tax id, as with `PROTECT=keep`. */
 async function protectDue(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   const at = timeFromMs(Date.now())
@@ -87,14 +82,11 @@ async function protectDue(rig: CrashRig): Promise<void> {
   })
 }
 
-/** As after a branch of the change log was lost: replays are to be requested, or have ended all. */
+/** Simulates a log divergence: full re-reads are requested, or all have ended. */
 async function afterBreak(rig: CrashRig, replayed: boolean): Promise<void> {
   const db = await rig.store()
   const long = timeFromMs(0)
   await db.write('test', (tx) =>
-    tx.sql
-      .updateTable('sync_log_epochs')
-      .set({ began_at: long, replays_at: replayed ? long : null, replayed_at: null })
-      .execute(),
+    tx.run(sql`update sync_log_epochs set began_at = ${long}, full_reads_at = ${replayed ? long : null}, replayed_at = null`),
   )
 }

@@ -9,38 +9,38 @@ import { checkAms, isWhole } from '../../src/demo/ams-check.ts'
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-ams-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Arrivals of one submission, in the order of `seqs`; the id of each is made of its seq. */
-function taken(...seqs: number[]): Arrival[] {
-  return seqs.map((seq) => ({ id: `id-${seq}`, seq, submissionId: 's', taken: true }))
+/** Accepted requests of one submission, in the order of `seqs`. */
+function accepted(...seqs: number[]): Arrival[] {
+  return seqs.map((seq) => ({ id: `id-${seq}`, seq, submissionId: 's', isAccepted: true }))
 }
 
 const logged = (...seqs: number[]) => seqs.map((seq) => ({ seq, submissionId: 's' }))
 
-describe('what the AMS of the demo took', () => {
-  it('is whole when every change came at least once, under its id, in order within its submission', () => {
-    const other: Arrival = { id: 'id-2', seq: 2, submissionId: 't', taken: true }
-    const verdict = checkAms([...logged(1, 3, 5), { seq: 2, submissionId: 't' }], [...taken(1, 3, 3, 1, 5), other])
+describe('the check of the AMS', () => {
+  it('accepts changes that arrived at least once, under one id, in order within their submission', () => {
+    const other: Arrival = { id: 'id-2', seq: 2, submissionId: 't', isAccepted: true }
+    const verdict = checkAms([...logged(1, 3, 5), { seq: 2, submissionId: 't' }], [...accepted(1, 3, 3, 1, 5), other])
     expect(verdict).toMatchObject({ logged: 4, arrived: 4, missing: 0, disordered: 0, repeated: 2, otherIds: 0, refused: 0 })
     expect(isWhole(verdict)).toBe(true)
   })
 
-  it('is not when one is missing, was only ever refused, or came after a later one', () => {
-    const refused = taken(3).map((arrival) => ({ ...arrival, taken: false }))
-    expect(checkAms(logged(1, 2, 3), [...taken(1), ...refused])).toMatchObject({ missing: 2, refused: 1 })
-    const late = checkAms(logged(1, 2, 3), taken(1, 3, 2))
+  it('finds missing, refused and disordered changes', () => {
+    const refused = accepted(3).map((arrival) => ({ ...arrival, isAccepted: false }))
+    expect(checkAms(logged(1, 2, 3), [...accepted(1), ...refused])).toMatchObject({ missing: 2, refused: 1 })
+    const late = checkAms(logged(1, 2, 3), accepted(1, 3, 2))
     expect(late).toMatchObject({ missing: 0, disordered: 1 })
     expect(isWhole(late)).toBe(false)
   })
 
-  it('is not when a change has two ids, or an id two changes', () => {
-    const renamed = taken(1).map((arrival) => ({ ...arrival, id: 'another' }))
-    expect(isWhole(checkAms(logged(1), [...taken(1), ...renamed]))).toBe(false)
-    const shared = taken(1, 2).map((arrival) => ({ ...arrival, id: 'one' }))
+  it('finds changes with two ids, and ids with two changes', () => {
+    const renamed = accepted(1).map((arrival) => ({ ...arrival, id: 'another' }))
+    expect(isWhole(checkAms(logged(1), [...accepted(1), ...renamed]))).toBe(false)
+    const shared = accepted(1, 2).map((arrival) => ({ ...arrival, id: 'one' }))
     expect(isWhole(checkAms(logged(1, 2), shared))).toBe(false)
   })
 })
 
-it('it takes what is signed, refuses what is not, and lets one see repetitions', async () => {
+it('the AMS accepts signed changes, refuses others, and provokes retries', async () => {
   const logFile = join(folder, 'ams.log')
   const ams = new Ams(logFile, Date.now)
   const url = await ams.listen()

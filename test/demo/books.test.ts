@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Books } from '../../src/demo/books.ts'
 import { shortDetail } from '../../src/upstream/http/answer.ts'
 
-it('says in its answer why it refuses the first policy, which it takes once that was given up', async () => {
+it('accounting refuses the first policy with a reason until it is dead-lettered', async () => {
   const books = new Books()
   const url = await books.listen()
   try {

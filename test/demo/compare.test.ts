@@ -64,14 +64,14 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
     return compared.flatMap((each) => each.differences).map(({ submissionId: _, ...rest }) => rest)
   }
 
-  it('finds nothing when the mirror has all that the service shows', async () => {
+  it('finds nothing when the mirror has every row', async () => {
     const compared = await compareWithTruth(opened.db.read, ACCOUNT, truthOf([wireEvent(1)], [wireMessage(1)]))
     expect(compared.map(({ table }) => table)).toEqual(entities.map(({ table }) => table))
     expect(compared.filter(({ shown }) => shown === 0)).toEqual([])
     expect(compared.flatMap(({ differences: found }) => found)).toEqual([])
   })
 
-  it('finds what is missing, what is too much, and what is different', async () => {
+  it('finds missing, surplus and different rows', async () => {
     expect(await differences(truthOf([wireEvent(1), wireEvent(2)], []))).toEqual([
       { table: 'market_events', key: uuid(1, 2), what: 'missing' },
       { table: 'thread_messages', key: uuid(2, 1), what: 'surplus' },
@@ -96,7 +96,7 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
     ])
   })
 
-  it('knows facts of several sources apart, whatever their order', async () => {
+  it('ignores the order of facts from several sources', async () => {
     const { workspace, ...others } = wireDetails(submission)
     const [fact] = workspace.facts.facts
     const older = { ...fact, value: 11, source: { ...fact?.source, source_id: 'r' } }
@@ -107,7 +107,7 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
     expect(await differences(truthSchema.parse({ account: ACCOUNT, submissions: [shown] }))).toEqual([])
   })
 
-  it('concludes nothing from a view without a rail', async () => {
+  it('ignores a view without a rail', async () => {
     expect(
       await differences(
         truthOf([wireEvent(1)], [wireMessage(1)], wireRequirements(submission, null, { ...wireReadiness(submission), assessment: null })),

@@ -14,22 +14,22 @@ afterAll(() => {
 })
 
 describe('the folder of the demo', () => {
-  it('is a new one of each run, of two in the same second too', () => {
+  it('is new for each run, even in the same second', () => {
     const made = [1, 2, 3].map(() => makeDemoFolder(undefined, '20261122120000'))
     expect(made).toEqual(['', '-2', '-3'].map((end) => join('data', `demo-20261122120000${end}`)))
     for (const folder of made) expect(existsSync(folder)).toBe(true)
   })
 
-  it('is the one that was wanted, unless an earlier demo has left its database there', () => {
+  it('is the chosen one, unless it contains the database of an earlier demo', () => {
     expect(makeDemoFolder(join('mine', 'here'), '')).toBe(join('mine', 'here'))
     expect(makeDemoFolder(join('mine', 'here'), '')).toBe(join('mine', 'here'))
     writeFileSync(join('mine', 'here', 'mirror.db'), '')
-    expect(() => makeDemoFolder(join('mine', 'here'), '')).toThrow(/^mine.here has the database of an earlier demo in it; name another/)
+    expect(() => makeDemoFolder(join('mine', 'here'), '')).toThrow(/^mine.here contains the database of an earlier demo\. Choose another/)
   })
 
-  it('cannot be made where one may not write: that is told, and what to do', () => {
+  it('must be writable', () => {
     writeFileSync('file', '')
     expect(() => makeDemoFolder(join('file', 'demo'), '')).toThrow(UsageError)
-    expect(() => makeDemoFolder(join('file', 'demo'), '')).toThrow(/^the demo cannot make its folder \(ENOTDIR.*--folder$/)
+    expect(() => makeDemoFolder(join('file', 'demo'), '')).toThrow(/^The demo can't create its folder \(ENOTDIR.*--folder$/)
   })
 })

@@ -1,26 +1,44 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { truthSchema } from '../../src/demo/compare.ts'
 import { settle } from '../../src/demo/settle.ts'
 import type { Json } from '../../src/model/json.ts'
+import { detailReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { learnIds } from '../../src/store/reads/known-ids.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { byPoll, eventFact, stateFact, trackFact, uuid, wireEvent, wireRequirements } from '../tools/facts.ts'
+import {
+  byPoll,
+  detailFact,
+  eventFact,
+  stateFact,
+  trackFact,
+  uuid,
+  wireDetails,
+  wireEvent,
+  wireReadiness,
+  wireRequirements,
+} from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 const account = 'default'
 const submission = uuid(9, 1)
-const view = wireRequirements(submission, [])
+const details = wireDetails(submission)
+const view = wireRequirements(submission, [], wireReadiness(submission))
 const SECOND_MS = 1_000
 
-/** The service shows an event that the mirror lacks; `look` lets a second pass. */
+/** The mirror lacks an event of the service; `wait` takes one second. */
 async function openSettling(db: Db, onSecond: (second: number, requested: number, nowMs: number) => Promise<unknown>) {
-  await applyAll(db, [trackFact(account, submission), stateFact(account, submission, view, 1)])
+  await applyAll(db, [
+    trackFact(account, submission),
+    stateFact(account, submission, view, 1),
+    ...detailReads.map((read) => detailFact(account, submission, read, details[read], 1)),
+  ])
   const events: Json[] = [wireEvent(1)]
   const truth = truthSchema.parse({
     account,
-    submissions: [{ submission_id: submission, events, messages: [], requirements: view }],
+    submissions: [{ submission_id: submission, events, messages: [], requirements: view, ...details, bind_requests: [], policies: [] }],
   })
   const begun = Date.now()
   let [seconds, requested] = [0, 0]
@@ -29,7 +47,7 @@ async function openSettling(db: Db, onSecond: (second: number, requested: number
     account,
     clock: { now: () => begun + seconds * SECOND_MS },
     truth: async () => truth,
-    look: async () => {
+    wait: async () => {
       seconds += 1
       await onSecond(seconds, requested, begun + seconds * SECOND_MS)
     },
@@ -41,30 +59,29 @@ async function openSettling(db: Db, onSecond: (second: number, requested: number
   return { differences, seconds, requested }
 }
 
-/** All reads of the submission end then, feeds from the beginning. */
+/** Ends all reads of the submission. */
 async function endReads(db: Db, atMs: number): Promise<void> {
   const at = timeFromMs(atMs)
-  await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: at, last_replay_at: at }).execute())
+  await db.write('test', (tx) =>
+    tx.sql.updateTable('sync_reads').set({ last_read_at: at, last_full_read_at: at }).where('id', '=', '').execute(),
+  )
 }
 
-it.each(testDatabases)('the demo waits for reads that were put off, and requests them, on $name', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
-  const mendOnRequest = async (_: number, requested: number) =>
+it.each(testDatabases)('the demo requests postponed reads, on $name', async ({ open }) => {
+  const { db } = await closedAtEnd(open())
+  const fixOnRequest = async (_: number, requested: number) =>
     requested > 0 && (await applyAll(db, [eventFact(account, submission, wireEvent(1), byPoll)]))
-  expect(await openSettling(db, mendOnRequest)).toEqual({ differences: 0, seconds: 21, requested: 1 })
+  expect(await openSettling(db, fixOnRequest)).toEqual({ differences: 0, seconds: 21, requested: 1 })
 })
 
-it.each(testDatabases)('the demo ends with differences that two whole reads did not mend, on $name', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+it.each(testDatabases)('the demo ends with differences that two full re-reads did not fix, on $name', async ({ open }) => {
+  const { db } = await closedAtEnd(open())
   const readNow = async (second: number, _: number, nowMs: number) => (second === 3 || second === 5) && (await endReads(db, nowMs))
   expect(await openSettling(db, readNow)).toEqual({ differences: 1, seconds: 6, requested: 0 })
 })
 
-it.each(testDatabases)('the demo waits for what has an id of its own, on $name', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+it.each(testDatabases)('the demo waits for reads by id, on $name', async ({ open }) => {
+  const { db } = await closedAtEnd(open())
   const policy = { account, submissionId: submission, kind: 'policy', id: uuid(5, 1), via: 'requirements' } as const
   await db.write('test', (tx) => learnIds(tx, [policy]))
   const readNow = async (second: number, _: number, nowMs: number) => {
@@ -72,7 +89,7 @@ it.each(testDatabases)('the demo waits for what has an id of its own, on $name',
     const at = timeFromMs(nowMs)
     if (second === 8 || second === 10) {
       await endReads(db, nowMs)
-      await db.write('test', (tx) => tx.sql.updateTable('sync_known_ids').set({ last_read_at: at }).execute())
+      await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: at }).where('id', '<>', '').execute())
     }
   }
   expect(await openSettling(db, readNow)).toEqual({ differences: 1, seconds: 11, requested: 0 })

@@ -1,29 +1,47 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { alarmNames } from '../../src/ops/health/rules.ts'
+import { alarmNames } from '../../src/ops/health/problems.ts'
 import { runHere } from '../app/run.ts'
 
 const documents = [
   'README.md',
   'config/README.md',
+  'config/concepts.md',
   'config/destinations.md',
+  'config/documents.md',
+  'config/extra-reads.md',
+  'config/retention.md',
   'config/templates.md',
-  'config/presets/README.md',
+  'config/systems/README.md',
+  'config/systems/http.md',
+  'config/systems/hubspot.md',
+  'config/systems/power-automate.md',
   'config/promises.md',
   'docker/README.md',
+  'docker/assistants.md',
+  'docker/backups.md',
+  'docker/commands.md',
+  'docker/http-api.md',
+  'docker/monitoring.md',
+  'docker/postgres.md',
+  'docker/reverse-proxy.md',
   'docker/runbook.md',
+  'docker/security.md',
+  'docker/tax-ids.md',
+  'docker/without-docker.md',
   'migrations/README.md',
+  'migrations/connect.md',
   'migrations/queries.md',
 ]
 
-/** Commands that are written out anywhere as code, in their words. */
+/** Commands in code of a document, as words. */
 async function commandsIn(path: string): Promise<string[][]> {
   const text = await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
   const mentions = text.matchAll(/submission-mirror ((?:[a-z]+|--[a-z-]+)\b[^`\n|;#)"]*)/g)
   return [...mentions].filter(({ index }) => isCode(text.slice(0, index))).map(([, words = '']) => words.trim().split(/\s+/))
 }
 
-/** Whether what follows stands in code, within back quotes or in a block of a shell: prose and what it prints name the program too. */
+/** Whether the text after `before` is code: in back quotes or a shell block. */
 function isCode(before: string): boolean {
   const fences = [...before.matchAll(/^```(.*)$/gm)]
   const inBlock = fences.length % 2 === 1 && fences.at(-1)?.[1] === 'sh'
@@ -38,7 +56,7 @@ async function helpOf(words: readonly string[]): Promise<string> {
   const known = helps.get(key)
   if (known !== undefined) return known
   const { code, out } = await runHere([...words, '--help'], {})
-  // Asked about a command that there is not, it tells of those that there are.
+  // For an unknown command the answer lists the known ones.
   const help = code === 0 && out.startsWith(`Usage: submission-mirror ${key}`) ? out : ''
   helps.set(key, help)
   return help
@@ -54,7 +72,7 @@ it('every command that the documents tell to run is one of the program, with its
       const top = await helpOf([command])
       expect(top, `${path}: ${words.join(' ')}`).not.toBe('')
       const sub = plain[1] !== undefined && words[1] === plain[1] && new RegExp(`^  ${plain[1]}\\b`, 'm').test(top) ? plain : [command]
-      // Its examples are of other commands, where it is a group of some.
+      // The examples of a group are of its commands.
       const [help = ''] = (await helpOf(sub)).split(/^Examples:/m)
       for (const option of words.filter((word) => word.startsWith('--'))) expect(help, `${path}: ${words.join(' ')}`).toContain(option)
       told += 1

@@ -173,7 +173,6 @@ describe('the compose file', async () => {
 describe('the profile monitoring', async () => {
   const { services } = parse(await read('docker/compose.yaml'), { merge: true }) as { services: Record<string, Service> }
   const { mirror, prometheus, grafana } = services
-  /** Where the service finds each file of this folder. */
   const inside = (service: Service | undefined) =>
     new Map(service?.volumes?.filter((mount) => mount.startsWith('./')).map((mount) => mount.split(':').slice(0, 2) as [string, string]))
 
@@ -189,7 +188,6 @@ describe('the profile monitoring', async () => {
     expect(settings.scrape_configs.flatMap((scrape) => scrape.static_configs.flatMap(({ targets }) => targets))).toEqual(['mirror:8081'])
     expect(prometheus?.networks?.filter((network) => mirror?.networks?.includes(network))).not.toEqual([])
     const files = inside(prometheus)
-    // Where its image looks for it.
     expect(files.get('./prometheus/prometheus.yaml')).toBe('/etc/prometheus/prometheus.yml')
     expect(settings.rule_files.map((file) => posix.join('/etc/prometheus', file))).toEqual([files.get('./prometheus/alerts.yaml')])
   })

@@ -1,4 +1,4 @@
-/** One instruction of a Dockerfile: its name in capitals, its `--flags`, and the rest of its line. */
+/** One instruction of a Dockerfile: its name in capitals, its `--flags`, and the rest. */
 export interface Step {
   readonly name: string
   readonly flags: Readonly<Record<string, string>>
@@ -13,8 +13,8 @@ export interface Stage {
 }
 
 /**
- * Reads a Dockerfile as far as this project's own goes: continued lines, comments, stages, `--flag=value`.
- * @throws Error when an instruction stands before the first FROM.
+ * Parses a Dockerfile as far as this project's goes: continued lines, comments, stages, `--flag=value`.
+ * @throws Error if an instruction precedes the first FROM.
  */
 export function parseDockerfile(text: string): Stage[] {
   const stages: { name: string; base: string; steps: Step[] }[] = []
@@ -53,20 +53,18 @@ function parseStep(line: string): Step {
   return { name: name.toUpperCase(), flags, rest }
 }
 
-/** @returns the words of an instruction in exec form, `["node", "x.js"]`. */
 export function execForm(rest: string): string[] {
   return JSON.parse(rest) as string[]
 }
 
-/** @returns the pairs of an ENV or LABEL instruction. */
 export function pairs(rest: string): Record<string, string> {
   const found = [...rest.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S*))/g)]
   return Object.fromEntries(found.map(([, key, quoted, bare]) => [key, quoted ?? bare ?? '']))
 }
 
 /**
- * Reads a .dockerignore: in order, the last pattern that matches a path or a folder above it decides.
- * @returns whether the builder gets a file, or anything in a folder (path from the project's root, with `/`).
+ * Parses a .dockerignore: the last pattern that matches a path or a parent folder decides.
+ * @returns whether the builder gets a file, or anything in a folder (path from the project's root).
  */
 export function contextFilter(text: string): (path: string) => boolean {
   const patterns = text

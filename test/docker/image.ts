@@ -7,27 +7,23 @@ import { contextFilter, pairs, parseDockerfile, type Stage, type Step } from './
 const run = promisify(execFile)
 export const isRoot = process.getuid?.() === 0
 
-/** A stage after its steps: where its files are, and what its instructions said. */
 export interface Built {
   readonly root: string
   readonly workdir: string
   readonly env: Readonly<Record<string, string>>
-  /** The last of each instruction that says how the image runs. */
   readonly settings: ReadonlyMap<string, string>
 }
 
-/** The image that a Dockerfile describes, and the tools of the machine that stand for its base. */
 export interface Image extends Built {
   readonly tools: string
-  /** Of the base, as the Dockerfile names it. */
   readonly base: string
 }
 
 /**
- * Carries out docker/Dockerfile without a container engine: the same files in the same places (those that .dockerignore lets through), the same
- * commands, each stage in a folder of its own. What the base image brings is not there.
+ * Runs docker/Dockerfile without a container engine: the same files (as .dockerignore allows) in the same places, the same commands, one
+ * folder for each stage. The base image's own files are missing.
  * @param project a checkout.
- * @param folder an empty folder, in which all of it happens.
+ * @param folder an empty folder for all of it.
  */
 export async function buildImage(project: string, folder: string): Promise<Image> {
   await chmod(folder, 0o755)
@@ -44,7 +40,7 @@ export async function buildImage(project: string, folder: string): Promise<Image
   return { ...image, tools, base: stages[0]?.base ?? '' }
 }
 
-/** Stands for the base image: a folder with its Node, and with a chown that does nothing where only root could. */
+/** Simulates the base image: a folder with its Node, and with a chown that does nothing unless run as root. */
 async function prepareTools(folder: string): Promise<string> {
   const tools = join(folder, 'tools')
   await mkdir(tools)
@@ -54,7 +50,6 @@ async function prepareTools(folder: string): Promise<string> {
   return tools
 }
 
-/** Copies what the builder would be sent. */
 async function prepareContext(project: string, folder: string): Promise<string> {
   const context = join(folder, 'context')
   const isSent = contextFilter(await readFile(join(project, '.dockerignore'), 'utf8'))
@@ -88,7 +83,7 @@ async function buildStage(stage: Stage, root: string, surroundings: Surroundings
   return { root, workdir, env, settings }
 }
 
-/** @returns the place in a stage's folder of a path that is absolute in the image, or relative to its working folder. */
+/** @returns the place of an image path in a stage's folder. */
 function within(root: string, workdir: string, path: string): string {
   return path.startsWith('/') ? join(root, path) : resolve(workdir, path)
 }
@@ -104,13 +99,13 @@ async function copyStep(step: Step, root: string, workdir: string, { context, bu
     const path = join(origin, source)
     const place = within(root, workdir, target)
     const isFolder = (await stat(path)).isDirectory()
-    // Links as they are: a builder copies them so, and these lead to each other.
+    // Links stay links, as a builder copies them.
     const into = isFolder || !target.endsWith('/') ? place : join(place, basename(source))
     await cp(path, into, { recursive: true, verbatimSymlinks: true })
   }
 }
 
-/** Runs a command in the stage's folder; every absolute path in it is moved there, so that it cannot touch this machine. */
+/** Runs a command in the stage's folder. Absolute paths are moved there, so that this machine isn't changed. */
 async function runStep(step: Step, root: string, workdir: string, tools: string): Promise<void> {
   const command = step.rest.replace(/(^|\s)\//g, `$1${root}/`)
   const env = { ...process.env, PATH: `${tools}:${process.env['PATH']}`, NODE_ENV: '' }

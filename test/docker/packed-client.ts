@@ -11,7 +11,7 @@ import { freePort } from '../tools/free-port.ts'
 const run = promisify(execFile)
 const project = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Code of one's own imports the client from the installed program, and a compiler finds its types. */
+/** Checks that own code can import the client from the installed program, with types. */
 export async function checkImport(folder: string): Promise<void> {
   const stdout = await compileAndRun(
     folder,
@@ -25,9 +25,9 @@ await insured.catch(({ name, sent }: { name: string; sent: string }) => console.
 }
 
 /**
- * The package of the client alone installs in an empty folder and brings nothing but zod. The example of its README compiles, and runs
- * against the emulator.
- * @param bin the installed program, which starts the emulator.
+ * Checks that the client package installs in an empty folder with zod only, and that its README's example compiles and runs against the
+ * emulator.
+ * @param bin the installed program.
  */
 export async function checkClientAlone(bin: string, env: NodeJS.ProcessEnv): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'packed-client-'))
@@ -62,14 +62,12 @@ interface World {
   readonly accounts: readonly { readonly client_id: string; readonly client_secret: string; readonly producer_email: string }[]
 }
 
-/** @returns what the emulator says of itself when it listens. */
 async function worldOf({ stdout }: ChildProcess): Promise<World> {
   if (stdout === null) throw new Error('the emulator has no output')
   const [line] = (await once(createInterface({ input: stdout }), 'line', { signal: AbortSignal.timeout(30_000) })) as [string]
   return JSON.parse(line) as World
 }
 
-/** Names in the example what a reader would have entered. */
 function withWorld(example: string, { base_url, accounts: [account] }: World): string {
   if (account === undefined) throw new Error('the emulator has no account')
   return example
@@ -79,7 +77,6 @@ function withWorld(example: string, { base_url, accounts: [account] }: World): s
     .replace('ann@brokerage.example', account.producer_email)
 }
 
-/** @returns what the code prints, once a strict compiler has found nothing wrong with it. */
 async function compileAndRun(folder: string, code: string): Promise<string> {
   await writeFile(join(folder, 'own.mts'), code)
   const strict = ['--strict', '--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024,dom', '--noEmit', 'own.mts']

@@ -1,8 +1,6 @@
 /**
- * Packs the project, which was built, as npm would publish it, installs the package in an empty folder, and runs it from there.
- * Needs Node 24 (node_modules/.bin/node) and npm.
- *
- *   node test/docker/packed.ts
+ * Packs the built project as npm would publish it, installs the package in an empty folder, and runs it there. Needs Node 24
+ * (node_modules/.bin/node) and npm. node test/docker/packed.ts
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -53,7 +51,7 @@ async function checkVersion(bin: string, env: NodeJS.ProcessEnv): Promise<void> 
   if (stdout.trim() !== version) throw new Error(`--version says ${stdout.trim()}, the package is ${version}`)
 }
 
-/** The package brings its bill of materials, and that names everything that was installed with it. */
+/** Checks that the bill of materials names every installed package. */
 async function checkMaterials(folder: string): Promise<void> {
   const dist = join(folder, 'node_modules/submission-mirror/dist')
   const bom = JSON.parse(await readFile(join(dist, 'sbom.cdx.json'), 'utf8')) as { components: { name: string }[] }
@@ -67,7 +65,6 @@ async function checkMaterials(folder: string): Promise<void> {
   if (unlisted.length > 0) throw new Error(`the bill of materials does not name ${unlisted.join(', ')}`)
 }
 
-/** A preset is found from where the package is installed. */
 async function checkPreset(bin: string, folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   const file = join(folder, 'mirror.yaml')
   await writeFile(file, 'destinations: [{ name: ams, preset: hawksoft }]\n')

@@ -4,16 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'svix'
 import { freePort } from '../tools/free-port.ts'
 
-/** How the program is started. */
 export interface Start {
   readonly command: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Another user to run as, where this one may choose. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined
 }
 
-/** A `serve` that runs. */
 export interface Program {
   readonly child: ChildProcess
   readonly receiverUrl: string
@@ -25,10 +22,9 @@ const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const READY_WITHIN_MS = 30_000
 const STOPPED_WITHIN_MS = 20_000
 
-/** With a token, for without one there is no console. */
 const TOKEN = 'packaging:packaging-0123456789-abcdef'
 
-/** An account that looks real and leads nowhere: the service being away at the start stops nothing. */
+/** A valid account without a service; `serve` starts anyway. */
 const ACCOUNT = {
   BROKER_API_BASE_URL: 'https://127.0.0.1:9/api/v1',
   BROKER_API_CLIENT_ID: 'bac_packaging_check',
@@ -37,7 +33,7 @@ const ACCOUNT = {
   OPS_TOKENS: TOKEN,
 }
 
-/** Starts `serve` on free ports of the loopback and waits until /healthz and /readyz say yes. @throws Error with what it wrote when they do not. */
+/** Starts `serve` on free loopback ports and waits until /healthz and /readyz answer 200. @throws Error with its output otherwise. */
 export async function startProgram({ command, cwd, env, user }: Start): Promise<Program> {
   const [port, opsPort] = [await freePort(), await freePort()]
   const loopback = { HOST: '127.0.0.1', PORT: String(port), OPS_HOST: '127.0.0.1', OPS_PORT: String(opsPort) }
@@ -67,7 +63,7 @@ async function answers(url: string): Promise<boolean> {
   )
 }
 
-/** Sends one signed delivery. @throws Error unless it is answered 204. */
+/** Sends one signed delivery. @throws Error unless the answer is 204. */
 export async function deliver(program: Program, id: string): Promise<void> {
   const body = JSON.stringify({ type: 'packaging.check', submission_id: '11111111-1111-4111-8111-111111111111' })
   const now = new Date()
@@ -81,7 +77,7 @@ export async function deliver(program: Program, id: string): Promise<void> {
   if (response.status !== 204) throw new Error(`a signed delivery was answered ${response.status}, not 204`)
 }
 
-/** Opens the console and all that its page names. @throws Error when something of it is not there. */
+/** Opens the console and every file its page names. @throws Error if one is missing. */
 export async function openConsole({ opsUrl }: Program): Promise<void> {
   const page = await fetch(`${opsUrl}/`)
   const text = await page.text()
@@ -93,7 +89,7 @@ export async function openConsole({ opsUrl }: Program): Promise<void> {
   }
 }
 
-/** Sends SIGTERM. @throws Error unless the program ends by itself with 0. */
+/** Sends SIGTERM. @throws Error unless the program exits with 0. */
 export async function stopProgram({ child }: Program): Promise<void> {
   const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
   child.kill('SIGTERM')

@@ -8,8 +8,8 @@ import { databaseEnv, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { newSqlite } from '../tools/databases.ts'
 
 /**
- * The headers that real proxies sent with the blocks of docker/README.md, as `node test/tools/proxies.ts` recorded them on 2026-11-27: of a delivery
- * that came from 127.0.0.9, and of a page. `UPSTREAM` stands for the address to which the proxy passed it.
+ * Headers of real proxies with the blocks of docker/reverse-proxy.md, recorded on 2026-11-27 by `node test/tools/proxies.ts`: of a delivery
+ * from 127.0.0.9, and of a page. `UPSTREAM` is the address the proxy passed it to.
  */
 const recorded = {
   'nginx 1.22.1': [

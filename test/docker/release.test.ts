@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { newFolder } from '../tools/new-folder.ts'
 
 const run = promisify(execFile)
 const script = join(import.meta.dirname, '../tools/release.ts')
 
-/** Makes a release as somebody would who has another zone and other rights of new files. @returns the folder, and what was said. */
+/** Makes a release in another time zone and with another umask. @returns the folder and the output. */
 async function released(parent: string, name: string, umask: string, zone: string) {
   const folder = join(parent, name)
   const command = `umask ${umask}; exec "$@"`
@@ -20,8 +20,7 @@ async function released(parent: string, name: string, umask: string, zone: strin
 it('a release that is made twice has the same bytes, says what is not in it, and brings checksums that hold', {
   timeout: 1_800_000,
 }, async () => {
-  const parent = await mkdtemp(join(tmpdir(), 'releases-'))
-  onTestFinished(() => rm(parent, { recursive: true, force: true }))
+  const parent = newFolder()
   const one = await released(parent, 'one', '022', 'UTC')
   const other = await released(parent, 'other', '077', 'Asia/Tokyo')
   const names = await readdir(one.folder)

@@ -1,8 +1,6 @@
 /**
- * Replays docker/Dockerfile without a container engine, in a temporary folder; then runs the result as the image would, as a user that is not
- * root and cannot write beside /data. Needs Node 24 (node_modules/.bin/node) and npm.
- *
- *   node test/docker/replay.ts
+ * Replays docker/Dockerfile without a container engine in a temporary folder, then runs the result as the image would, as an ordinary user
+ * who can write only /data. Needs Node 24 (node_modules/.bin/node) and npm. node test/docker/replay.ts
  */
 import { execFile } from 'node:child_process'
 import { chown, mkdtemp, rm, stat } from 'node:fs/promises'
@@ -28,7 +26,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Starts the image's command twice on one /data, with the image's health check and one signed delivery. */
+/** Starts the image's command twice on one /data, with the health check and one signed delivery. */
 async function checkImage(image: Image, folder: string): Promise<void> {
   const { tools } = image
   const data = join(image.root, image.settings.get('VOLUME') ?? '')

@@ -9,6 +9,7 @@ import { startServiceBus } from '../emulators/service-bus.ts'
 import { startSqs } from '../emulators/sqs.ts'
 import { outboxFor } from '../push/outbox-states.ts'
 import { sqliteDatabase } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { writeSettings } from '../tools/settings-file.ts'
 import { until } from '../tools/until.ts'
 import { accountEnv, databaseEnv, type Environment, startServe } from './serve.ts'
@@ -18,15 +19,15 @@ const SUBMISSIONS = 3
 const MESSAGES = 8
 const SECRET = 'the-secret-of-the-bus'
 
-/** A target of changes that a test kills the sender of. */
+/** A target of changes, whose sender is killed. */
 interface Bus {
   readonly name: string
-  /** Of which one may have a message twice. */
+  /** false: it may contain duplicates. */
   readonly isOnce: boolean
   start(): Promise<{ readonly server: EmulatorServer; readonly settings: object; readonly env: Environment; arrived(): readonly Arrived[] }>
 }
 
-/** A message as it arrived, in the group, the session, or with the key of its submission. */
+/** A message in its group or session, or with the key of its submission. */
 interface Arrived {
   readonly id: string | undefined
   readonly of: string | null
@@ -88,13 +89,13 @@ const buses: readonly Bus[] = [
   },
 ]
 
-it.each(buses)('$name has each change once per id, in order, over kills of the program', async ({ start, isOnce }) => {
+it.each(buses)('$name has each change once per id, in order, despite kills of the program', async ({ start, isOnce }) => {
   const { server, settings, env, arrived } = await start()
   onTestFinished(() => server.close())
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false, retryScheduleMs: Array.from({ length: 100 }, () => 250) })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
+  const sandbox = await closedAtEnd(
+    startSandbox({ submissions: 0, autoStart: false, retryScheduleMs: Array.from({ length: 100 }, () => 250) }),
+  )
+  const opened = await closedAtEnd(sqliteDatabase.open())
   const common = {
     name: 'bus',
     entities: ['thread_messages'],
@@ -109,8 +110,8 @@ it.each(buses)('$name has each change once per id, in order, over kills of the p
   const submissions = Array.from({ length: SUBMISSIONS }, () => sandbox.addSubmission(ACCOUNT))
   let running = await startServe(all)
   for (const kills of [0, 1, 2]) {
-    sandbox.setTarget(ACCOUNT, `${running.receiver}/webhooks/${ACCOUNT}`)
-    // The last that is in flight was stored and not answered when the program is killed.
+    sandbox.account(ACCOUNT).target = `${running.receiver}/webhooks/${ACCOUNT}`
+    // The last message in flight is stored without an answer at the kill.
     if (kills < 2) server.fail('take', 'take', 'hang')
     for (let n = 0; n < MESSAGES; n += 1)
       for (const id of submissions) sandbox.addMessage(ACCOUNT, id, { body_text: `Message ${kills}-${n}` })
@@ -128,12 +129,12 @@ it.each(buses)('$name has each change once per id, in order, over kills of the p
   for (const submission of submissions) {
     const sent = rows.filter(({ submission_id: id }) => id === submission).map(({ message_id: id }) => id)
     const got = arrived().flatMap(({ id, of }) => (of === `${ACCOUNT}/${submission}` ? [id] : []))
-    // Of what is there twice, the first counts.
+    // The first of duplicates counts.
     expect([...new Set(got)]).toEqual(sent)
   }
 })
 
-/** The rows of the outbox, the oldest first, when there are so many, all delivered. */
+/** The outbox rows, oldest first, once all are delivered. */
 async function untilDelivered(db: Db, count: number): Promise<readonly OutboxEntry[]> {
   return await until('all are delivered', async () => {
     const rows = await outboxFor(db, 'bus')

@@ -7,7 +7,7 @@ import { Stage } from './stage.ts'
 
 const notFound = { kind: 'status', status: 404, probability: 0.33 } as const
 
-/** Each much worse than it is in the weather of the preset. */
+/** Each much more frequent than in the preset. */
 const storms: readonly (readonly [string, readonly FaultInput[]])[] = [
   ['no delivery comes', [{ kind: 'lose' }]],
   [
@@ -19,7 +19,7 @@ const storms: readonly (readonly [string, readonly FaultInput[]])[] = [
   ['most pages are empty', [{ kind: 'empty_page', probability: 0.8 }]],
   ['half of the cursors are refused', [{ kind: 'invalid_cursor', probability: 0.5 }]],
   ['half of the cursors stand still', [{ kind: 'stuck_cursor', probability: 0.5 }]],
-  ['tokens die at once', [{ kind: 'token_dies_early', probability: 0.5 }]],
+  ['tokens expire immediately', [{ kind: 'token_dies_early', probability: 0.5 }]],
   ['half of the answers are errors', [500, 502, 503].map((status) => ({ kind: 'status', status, body: 'html', probability: 0.2 }))],
   [
     'half of the answers are unreadable or cut',
@@ -28,7 +28,7 @@ const storms: readonly (readonly [string, readonly FaultInput[]])[] = [
       { kind: 'cut', probability: 0.25 },
     ],
   ],
-  // Not without an end: each halves the rate of all reads.
+  // Limited, since each halves the rate of all reads.
   ['a third is refused as too much', [{ kind: 'status', status: 429, retryAfterSeconds: 0, probability: 0.33, count: 30 }]],
   ['a third is not found', (['events', 'thread', 'requirements'] as const).map((operation) => ({ ...notFound, operation }))],
   ['a fifth hangs', [{ kind: 'hang', ms: 400, probability: 0.2 }]],
@@ -50,12 +50,12 @@ afterAll(async () => {
   await place.remove()
 })
 
-it.each(storms)('agrees in the end when %s', async (name, faults) => {
+it.each(storms)('agrees in the end if %s', async (name, faults) => {
   const { sandbox } = stage
   sandbox.faults.set(faults)
   const { total } = sandbox.stats().story
-  for (let steps = 0; steps < total / storms.length; steps++) sandbox.step()
-  await sandbox.deliveriesSettled()
+  for (let steps = 0; steps < total / storms.length; steps++) sandbox.story.step()
+  await sandbox.deliveries.idle()
   const db = await stage.openStore()
   expect(await untilAgreed(db, sandbox, running), `${name}\n${running.lines().join('\n')}`).toEqual([])
   expect(await logFaults(db)).toEqual([])

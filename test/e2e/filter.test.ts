@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
@@ -7,6 +5,8 @@ import { runHere } from '../app/run.ts'
 import { hook } from '../config/support.ts'
 import { startReceiver } from '../push/receiver.ts'
 import { sqliteDatabase } from '../tools/databases.ts'
+import { newFolder } from '../tools/new-folder.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { writeSettings } from '../tools/settings-file.ts'
 import { until } from '../tools/until.ts'
 import { databaseEnv } from './serve.ts'
@@ -14,13 +14,10 @@ import { serveHere } from './serve-here.ts'
 
 const ACCOUNT = 'default'
 
-it('a receiver with a filter gets a lane when it is quoted, its changes, and once more when it is quoted no more', async () => {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-filter-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+it('a filtered receiver gets a lane when quoted, its changes, and once more when no longer quoted', async () => {
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const opened = await closedAtEnd(sqliteDatabase.open())
+  const folder = newFolder()
   const ams = await startReceiver()
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
   const env = { ...databaseEnv(opened.config), CONFIG_FILE: join(folder, 'mirror.yaml'), HOOK: hook(6) }
@@ -49,7 +46,7 @@ it('a receiver with a filter gets a lane when it is quoted, its changes, and onc
   configure('row.chip = ')
   expect(await command('doctor')).toMatchObject({
     code: 2,
-    err: expect.stringContaining('destination ams: filter is no JSONata expression'),
+    err: expect.stringContaining('destination ams: filter is not a JSONata expression'),
   })
 
   configure('entity = "lanes" and row.chip = "quoted"')
@@ -87,7 +84,7 @@ it('a receiver with a filter gets a lane when it is quoted, its changes, and onc
   await show('quoted', 'quoted')
   const { filter_error: error } = await until('the filter fails', async () => ((await listed())?.filter_error ? await listed() : null))
   expect(error).toMatch(/^change \d+, \w+ \w+: filter failed: /)
-  expect((await command('doctor', '--destination', 'ams')).out).toContain('mend `filter` in the settings, and reload')
+  expect((await command('doctor', '--destination', 'ams')).out).toContain('fix `filter` in the settings, and reload')
   const seq = /\d+/.exec(error ?? '')?.[0] ?? ''
   expect(await command('destination', 'preview', 'ams', '--seq', seq)).toMatchObject({
     code: 1,

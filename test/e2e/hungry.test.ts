@@ -1,21 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { run } from '../app/run.ts'
 import { startReceiver } from '../push/receiver.ts'
 import { sqliteDatabase } from '../tools/databases.ts'
+import { newFolder } from '../tools/new-folder.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { writeSettings } from '../tools/settings-file.ts'
 import { databaseEnv, startWakingServe, untilServed } from './serve.ts'
 
-it('expressions that take too much memory fail alone, and serve sends to all other destinations', async () => {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-hungry-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+it('expressions with too much memory fail alone, and other destinations work', async () => {
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const opened = await closedAtEnd(sqliteDatabase.open())
+  const folder = newFolder()
   const long = JSON.stringify({ results: Array.from({ length: 120 }, () => 'x'.repeat(10_000)) })
   const ams = await startReceiver((_, response) => response.end(long), { isMadeUp: true })
   const { credentials, webhookSecret } = sandbox.account('default')
@@ -48,7 +45,7 @@ it('expressions that take too much memory fail alone, and serve sends to all oth
         batch: { max: 200, result: '[1..200].{"ok": true, "error": $string($$.body)}' },
       }),
       destination('filtered', '{"id": message_id}', { filter: '$length($pad("x", 400000000)) = 1' }),
-      // On a busy machine a try may end while it waits for a process that the others fill.
+      // On a busy machine an attempt may time out while others use all processes.
       destination('fine', '{"id": message_id}', { schedule: Array.from({ length: 10 }, () => '1s') }),
     ],
   })
@@ -65,7 +62,7 @@ it('expressions that take too much memory fail alone, and serve sends to all oth
     'the others are sent',
     () => ids.length === new Set(ams.arrived.filter(({ url }) => url.endsWith('/fine')).map(({ body }) => body)).size,
   )
-  // A very busy machine may take longer than that to fill the memory.
+  // A very busy machine may need longer to fill the memory.
   const error = / (?:took too much memory \(limit: 64 MB\)|did not end within \d+ ms)/
   await untilServed(serve, 'the filter fails', async () =>
     error.test((await listed()).find((each) => each.destination === 'filtered')?.filter_error ?? ''),

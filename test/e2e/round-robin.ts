@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import { request } from 'undici'
+import { closed, listening } from '../tools/servers.ts'
 
-/** A balancer with no health checks: requests go to the targets in turn; one that cannot be reached is answered 502. */
+/** A balancer without health checks: requests go to the targets in turn; an unreachable one gets 502. */
 export interface RoundRobin {
   readonly origin: string
   close(): Promise<void>
@@ -9,7 +10,6 @@ export interface RoundRobin {
 
 const DROPPED = ['host', 'connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect']
 
-/** @param targets origins. */
 export async function startRoundRobin(targets: readonly string[]): Promise<RoundRobin> {
   let turn = 0
   const server = createServer((incoming, outgoing) => {
@@ -22,14 +22,5 @@ export async function startRoundRobin(targets: readonly string[]): Promise<Round
       })
       .catch(() => outgoing.writeHead(502).end())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  return { origin: `http://127.0.0.1:${await listening(server)}`, close: () => closed(server) }
 }

@@ -3,7 +3,7 @@ import { loadConfig } from '../../src/config/config.ts'
 import { WakingClock } from '../tools/waking-clock.ts'
 import { type Environment, LogLines, SERVE_ENV, type Served } from './serve.ts'
 
-/** Starts `serve` in this process, put together as the program does it. For what neither kills it nor asks for its exit code. */
+/** Starts `serve` in this process, for tests that neither kill it nor need its exit code. */
 export async function serveHere(env: Environment): Promise<Served> {
   const clock = new WakingClock()
   const log = new LogLines()

@@ -15,34 +15,28 @@ import type { Waking } from '../tools/waking-clock.ts'
 
 const LINES_KEPT = 200
 
-/** A running `serve`. */
 export interface Served {
-  /** `http://host:port` of the receiver, and of the ops server. */
   readonly receiver: string
   readonly ops: string
-  /** The last lines of its log, for whoever looks for a failure. */
   lines(): readonly string[]
-  /** Resolves with the next line of its log that holds `part`. @throws Error with the last lines when it ends before. */
+  /** Resolves with the next log line containing `part`. @throws Error with the last lines if the process ends before. */
   says(part: string): Promise<string>
-  /** Wakes what sleeps in it, so that it looks now for what there is to do. The program itself cannot be woken. */
+  /** Wakes its sleepers. The built program cannot be woken. */
   wake(waking?: Waking): void
-  /** Asks it to stop. @returns its exit code. */
   stop(): Promise<number | null>
 }
 
-/** A running `serve`, in a process of its own. */
 export interface ServeProcess extends Served {
   readonly process: ChildProcess
-  /** Kills it as the system would. */
   kill(): Promise<void>
 }
 
 export type Environment = Readonly<Record<string, string>>
 
-/** Settings of every `serve` that a test starts, unless it has others. */
+/** Default settings of every `serve`. */
 export const SERVE_ENV: Environment = { HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', DOCUMENTS: 'list' }
 
-/** What a `serve` has written lately, and who waits for it to write something. */
+/** Recent log lines of a `serve`, and their waiters. */
 export class LogLines {
   readonly kept: string[] = []
   readonly #waiting = new Map<PromiseWithResolvers<string>, string>()
@@ -59,24 +53,22 @@ export class LogLines {
     return await waiter.promise.finally(() => this.#waiting.delete(waiter))
   }
 
-  /** It writes nothing any more. */
   end(): void {
     for (const [waiter, part] of this.#waiting) waiter.reject(new Error(`serve ended without saying "${part}":\n${this.kept.join('\n')}`))
   }
 }
 
 /**
- * Starts `serve` and waits until it says that it is ready.
- * @param env the whole environment, but for the path.
- * @param shell what a shell does first, such as setting a limit.
- * @param main of another release; this one's when left out.
- * @throws Error with the last lines of its log when it ends before it is ready.
+ * Starts `serve` and waits until it is ready.
+ * @param env the whole environment except the path. @param shell shell commands to run first, such as a limit. @param main of another
+ * release; default: this one.
+ * @throws Error with the last log lines if it ends before.
  */
 export async function startServe(env: Environment, shell = ':', main?: string): Promise<ServeProcess> {
   return await whenReady([main ?? programPath('main'), 'serve'], { env, shell, canWake: false })
 }
 
-/** The same of a `serve` that can be woken. */
+/** The same with a `serve` that can be woken. */
 export async function startWakingServe(env: Environment): Promise<ServeProcess> {
   return await whenReady([programPath('serve-child')], { env, shell: ':', canWake: true })
 }
@@ -108,7 +100,6 @@ async function whenReady(
     lines: () => log.kept,
     says: (part) => log.says(part),
     wake(waking = {}) {
-      // It may have ended.
       if (canWake && child.connected) child.send(waking, () => undefined)
     },
     async stop() {
@@ -123,10 +114,7 @@ async function whenReady(
   }
 }
 
-/**
- * Runs another command of the program to its end.
- * @throws Error with what it wrote when it ends with anything but 0.
- */
+/** Runs another command of the program. @throws Error with its output unless it exits with 0. */
 export async function runCommand(env: Environment, args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [programPath('main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
@@ -137,7 +125,6 @@ export async function runCommand(env: Environment, args: readonly string[]): Pro
   return out
 }
 
-/** The settings that name a database, and a folder for its documents. */
 export function databaseEnv(database: DatabaseConfig): Environment {
   if (database.kind === 'sqlite') return { DATABASE_URL: `sqlite:${database.path}`, DOCUMENTS_DIR: `${database.path}-documents` }
   // A URL may name several hosts.
@@ -146,7 +133,7 @@ export function databaseEnv(database: DatabaseConfig): Environment {
   return { DATABASE_URL: database.url.reveal(), DATABASE_SCHEMA: database.schema, DOCUMENTS_DIR: documents }
 }
 
-/** The settings of one account, `default`: what the sandbox's account of that name logs in with, and signs with. */
+/** Settings of the sandbox's account `default`, with its credentials and secret. */
 export function accountEnv(sandbox: Sandbox): Environment {
   const { credentials, webhookSecret } = sandbox.account('default')
   return {
@@ -154,12 +141,12 @@ export function accountEnv(sandbox: Sandbox): Environment {
     BROKER_API_CLIENT_ID: credentials[0]?.clientId ?? '',
     BROKER_API_CLIENT_SECRET: credentials[0]?.clientSecret ?? '',
     WEBHOOK_SECRETS: webhookSecret,
-    // Where files are wanted, a test names a folder.
+    // Tests that need files name a folder.
     DOCUMENTS: 'list',
   }
 }
 
-/** Writes a settings file for all accounts of a sandbox; the first is the default one. JSON is YAML too. */
+/** Writes a settings file (JSON is YAML) for all accounts of a sandbox; the first is the default one. */
 export function writeAccounts(path: string, sandbox: Sandbox): Environment {
   const accounts = sandbox.accountNames.map((name, index) => {
     const { credentials, webhookSecret } = sandbox.account(name)
@@ -177,10 +164,7 @@ export function writeAccounts(path: string, sandbox: Sandbox): Environment {
 
 const LOOKS_A_WAKE = 20
 
-/**
- * Looks until there is something to see, and wakes the product meanwhile: nothing waits for its next turn. @returns what is seen.
- * @param what is awaited, in words.
- */
+/** Wakes the product until `look` returns something. @returns it. @param what is awaited, in words. */
 export async function untilServed<T>(serve: Pick<Served, 'wake'>, what: string, look: () => T | Promise<T>) {
   let looks = 0
   return await until(what, () => {

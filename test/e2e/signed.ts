@@ -2,20 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { Webhook } from 'svix'
 import { request } from 'undici'
 
-/** Longer than the service waits: how soon it is answered is tested where nothing else keeps the machine busy. */
+/** Longer than the service's timeout; other tests check latency. */
 const PATIENT_MS = 30_000
 
-/** How a delivery was answered. */
 export interface Answered {
   readonly id: string
   readonly status: number
   readonly retryAfter: string | undefined
 }
 
-/**
- * Signs and posts one delivery, once.
- * @throws Error when there is no answer.
- */
+/** Signs and posts one delivery. @throws Error without an answer. */
 export async function postSigned(url: string, secret: string, body: string, id = `msg_${randomUUID()}`): Promise<Answered> {
   const now = new Date()
   const answer = await request(url, {

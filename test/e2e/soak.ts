@@ -1,10 +1,7 @@
 /**
- * Lets `serve` run, with settings as in the field but for shorter waits, against a sandbox on which everything goes wrong now and then,
- * and compares at the end. Nothing is hastened: what an hour of weather does to the product takes an hour.
- *
- *   node test/e2e/soak.ts [--minutes 10] [--submissions 40] [--seed text]
- *
- * Prints a line every 30 s and the result; ends with 0 when mirror and service agree, else with 1.
+ * Runs `serve` with realistic settings but shorter waits against a sandbox with occasional faults, and compares at the end, in real time.
+ * node test/e2e/soak.ts [--minutes 10] [--submissions 40] [--seed text]
+ * Prints a line every 30 s and the result; exits with 0 if mirror and service agree, else with 1.
  */
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -18,9 +15,9 @@ import { differences, inboxRows, logFaults, waitFor } from './agreement.ts'
 import { Stage } from './stage.ts'
 
 const LINE_EVERY_MS = 30_000
-/** The story is written for five minutes, at speed 1. */
+/** Length of the story at speed 1. */
 const STORY_MINUTES = 5
-/** After the story: an account that was stopped tries again after 15 minutes, a submission that was not found twice after two. */
+/** After the story: a stopped account retries after 15 minutes, a submission not found twice after two. */
 const LAST_WORD_MS = 20 * 60_000
 const SHOWN = 20
 const SETTINGS = {
@@ -56,11 +53,11 @@ try {
   const db = await stage.openStore()
   await stage.track()
   stage.deliverTo(running.receiver)
-  sandbox.startStory()
+  sandbox.story.start()
   const over = new AbortController()
   const lines = printLines(sandbox, db, over.signal)
-  await sandbox.storyEnded
-  await sandbox.deliveriesSettled()
+  await sandbox.story.ended
+  await sandbox.deliveries.idle()
   say('the story has ended; waiting until mirror and service agree')
   const agreed = await waitFor(async () => (await allDifferences(sandbox, db)).length === 0, LAST_WORD_MS)
   over.abort()
@@ -86,7 +83,7 @@ async function verdict(service: Sandbox, db: Db, agreed: boolean, code: number |
     ...(await logFaults(db)),
     ...(await inboxRows(db)).filter((row) => row['state'] !== 'done').map((row) => `delivery ${row['delivery_id']} is ${row['state']}`),
     ...(code === 0 ? [] : [`serve ended with ${code}`]),
-    ...service.writesSeen.map((request) => `the service was written to: ${request.operation}`),
+    ...service.activity.writes.map((request) => `the service was written to: ${request.operation}`),
   ]
   for (const fault of faults.slice(0, SHOWN)) console.log(fault)
   if (faults.length > SHOWN) console.log(`and ${faults.length - SHOWN} more`)

@@ -12,7 +12,7 @@ import { type Ended, runHere } from '../app/run.ts'
 import { databaseEnv, type Environment, type Served, type ServeProcess, startServe, startWakingServe, writeAccounts } from './serve.ts'
 import { serveHere } from './serve-here.ts'
 
-/** As short as the settings allow, so that what is polled and replayed within days is polled and replayed within seconds. */
+/** The shortest allowed intervals. */
 const SHORT: Environment = {
   POLL_ACTIVE: '1s',
   POLL_QUIET: '2s',
@@ -24,7 +24,6 @@ const SHORT: Environment = {
   UPSTREAM_RPS: '200',
 }
 
-/** The service, played by the sandbox, and the product. */
 export class Stage {
   readonly sandbox: Sandbox
   readonly database: DatabaseConfig
@@ -49,28 +48,28 @@ export class Stage {
     return stage
   }
 
-  /** @param settings beside those of database and accounts; very short times when left out. */
+  /** @param settings in addition to those of database and accounts; default: very short intervals. */
   async serve(settings: Environment = SHORT): Promise<Served> {
     const running = await serveHere({ ...settings, ...this.#env })
     this.#closing.push(() => running.stop())
     return running
   }
 
-  /** The same in a process of its own, which may be killed. */
+  /** The same in its own process, which may be killed. */
   async serveApart(settings: Environment = SHORT): Promise<ServeProcess> {
     const running = await startWakingServe({ ...settings, ...this.#env })
     this.#closing.push(() => running.kill())
     return running
   }
 
-  /** The program of a release as it is started, which cannot be woken. @param main its file; of this release when left out. */
+  /** The program of a release, which cannot be woken. @param main its file; default: this release. */
   async serveRelease(main?: string): Promise<ServeProcess> {
     const running = await startServe({ ...SHORT, ...this.#env }, ':', main)
     this.#closing.push(() => running.kill())
     return running
   }
 
-  /** Makes every submission of every account known, as an operator does on the first day: some will never be told of again. */
+  /** Tracks every submission of every account, since some have no further activity. */
   async track(): Promise<void> {
     for (const name of this.sandbox.accountNames) {
       const { code, err } = await this.command('track', '--account', name, ...this.sandbox.submissionIds(name))
@@ -78,14 +77,13 @@ export class Stage {
     }
   }
 
-  /** Runs a command of the product with the settings of the stage. */
   command(...args: readonly string[]): Promise<Ended> {
     return runHere(args, this.#env)
   }
 
-  /** Sends the deliveries of each account to its own path. @param origin of a receiver. */
+  /** Sends each account's deliveries to its own path. @param origin of a receiver. */
   deliverTo(origin: string): void {
-    for (const name of this.sandbox.accountNames) this.sandbox.setTarget(name, `${origin}/webhooks/${name}`)
+    for (const name of this.sandbox.accountNames) this.sandbox.account(name).target = `${origin}/webhooks/${name}`
   }
 
   async openStore(): Promise<Db> {
@@ -94,7 +92,6 @@ export class Stage {
     return db
   }
 
-  /** Kills what runs and removes what was made, the database excepted. */
   async close(): Promise<void> {
     for (const close of this.#closing.splice(0).reverse()) await close()
   }

@@ -4,16 +4,16 @@ import { inboxRows, logFaults, untilAgreed } from './agreement.ts'
 import type { Served } from './serve.ts'
 import type { Stage } from './stage.ts'
 
-/** What must hold when a story has ended, whatever went wrong while it was told. */
+/** Conditions at the end of a story with any faults. */
 export async function expectTheStory(stage: Stage, running: Served): Promise<Db> {
   const { sandbox } = stage
-  await sandbox.storyEnded
-  await sandbox.deliveriesSettled()
-  // How long agreement takes under faults is chance: each answer that asks for a pause stops all reads, and new ones come due meanwhile.
+  await sandbox.story.ended
+  await sandbox.deliveries.idle()
+  // Faults would make the time of agreement random: each pause stops all reads.
   sandbox.faults.set([])
   const db = await stage.openStore()
   expect(await untilAgreed(db, sandbox, running), running.lines().join('\n')).toEqual([])
-  expect(sandbox.writesSeen).toEqual([])
+  expect(sandbox.activity.writes).toEqual([])
   expect(await running.stop(), running.lines().join('\n')).toBe(0)
   expect(await logFaults(db)).toEqual([])
   expect((await inboxRows(db)).filter((row) => row['state'] !== 'done')).toEqual([])

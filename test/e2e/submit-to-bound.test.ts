@@ -7,6 +7,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { producerOf } from '../../src/sandbox/service/accounts.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { logFaults, untilAgreed, waitFor } from './agreement.ts'
 import { Stage } from './stage.ts'
 
@@ -19,12 +20,11 @@ const scripts = [
 describe.each([
   { name: 'sqlite', newPlace: () => newSqlite() },
   { name: 'postgres', newPlace: () => newPostgres(inject('postgresUrl')) },
-])('a submission from its creation to bound, followed on $name', ({ newPlace }) => {
+])('a submission from creation to bound, on $name', ({ newPlace }) => {
   it.each(scripts)('by $language', async ({ command }) => {
     const place = newPlace()
     onTestFinished(() => place.remove())
-    const stage = await Stage.open(place.config, { submissions: 0, clockKind: 'step' })
-    onTestFinished(() => stage.close())
+    const stage = await closedAtEnd(Stage.open(place.config, { submissions: 0, clockKind: 'step' }))
     const running = await stage.serve()
     stage.deliverTo(running.receiver)
     const db = await stage.openStore()
@@ -32,7 +32,7 @@ describe.each([
     const steps: string[] = []
     const failure = await follow(command, stage.sandbox, async (step) => {
       steps.push(step.split(' ')[0] ?? '')
-      // A held submission shows nothing that a webhook could tell of.
+      // A held submission has no webhooks.
       if (step.startsWith('created')) await stage.track()
       expect(await untilAgreed(db, stage.sandbox, running), `${step}\n${running.lines().join('\n')}`).toEqual([])
     })
@@ -58,7 +58,7 @@ describe.each([
     const binds = await db.read.sql.selectFrom('bind_requests').select(['status']).execute()
     expect(binds).toEqual([{ status: 'bound' }])
     expect(await db.read.sql.selectFrom('policies').select('policy_id').execute()).toHaveLength(1)
-    // Polls may be ahead of the webhooks, which come all the same.
+    // Polls may precede the webhooks, which arrive anyway.
     const told = db.read.sql.selectFrom('arrivals').select(['record_id', 'webhook'])
     await waitFor(async () => (await told.where('webhook', '=', 'none').execute()).length === 0)
     expect((await told.execute()).filter(({ webhook }) => webhook === 'none')).toEqual([])
@@ -68,10 +68,7 @@ describe.each([
   })
 })
 
-/**
- * Runs a script, which waits after each of its steps until it was followed.
- * @returns why it failed; empty when it came to its end.
- */
+/** Runs a script, and waits after each of its steps for `follow`. @returns why it failed; empty: it succeeded. */
 async function follow(command: readonly [string, string], sandbox: Sandbox, seen: (step: string) => Promise<void>): Promise<string> {
   const account = sandbox.account('default')
   const child = spawn(command[0], [command[1]], {

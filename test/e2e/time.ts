@@ -4,47 +4,48 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { timeValue } from '../../src/store/engine/sql.ts'
 
 export interface Passing {
-  /** Leases run on too, as those of a dead process do; otherwise what is being made keeps its lease. */
+  /** Also ends leases, as after a dead process. */
   readonly leases?: boolean
-  /** Of the reads only those of these submissions grow older, and those that are leased. */
+  /** Ages only reads of these submissions, and leased ones. */
   readonly submissionIds?: readonly string[]
 }
 
-/** Lets time pass in the store: everything in it becomes so much older, and what was to come is so much nearer. */
+/** Ages everything in the store, and brings due times closer. */
 export async function letTimePass(db: Db, ms: number, { leases = false, submissionIds }: Passing = {}): Promise<void> {
   const older = (columns: readonly string[]) => sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(db.kind, column, ms)}`))
-  const those = submissionIds ? sql`(lease_token is not null or submission_id in (${sql.join(['', ...submissionIds])}))` : sql`1 = 1`
+  const those = submissionIds
+    ? sql`(lease_token is not null or coalesce(named_for, submission_id) in (${sql.join(['', ...submissionIds])}))`
+    : sql`1 = 1`
   const free = leases ? sql`1 = 1` : sql`lease_token is null`
   await db.write('test-pass', async (tx) => {
-    const reads = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
-    await sql`update sync_reads set ${older(reads)} where ${free} and ${those}`.execute(tx.sql)
-    await sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`.execute(tx.sql)
-    await sql`update sync_arrivals set ${older(['first_at'])}`.execute(tx.sql)
-    await sql`update sync_path_reads set ${older(['due_at'])} where ${free}`.execute(tx.sql)
-    await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where ${free} and ${those}`.execute(tx.sql)
-    await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
-    await sql`update sync_push_lanes set ${older(['due_at'])} where ${free}`.execute(tx.sql)
-    await sql`update sync_destinations set ${older(['retry_at'])}`.execute(tx.sql)
-    await sql`update sync_log_epochs set ${older(['began_at'])}`.execute(tx.sql)
-    await sql`update sync_restatements set ${older(['requested_at'])}`.execute(tx.sql)
-    await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' and (${free} or attempts > 0)`.execute(tx.sql)
+    const reads = ['due_at', 'full_read_due_at', 'last_full_read_at', 'last_read_at', 'last_changed_at', 'active_at']
+    await tx.run(sql`update sync_reads set ${older(reads)} where ${free} and ${those}`)
+    await tx.run(sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`)
+    await tx.run(sql`update sync_arrivals set ${older(['first_at'])}`)
+    await tx.run(sql`update sync_path_reads set ${older(['due_at'])} where ${free}`)
+    await tx.run(sql`update sync_reads_off set ${older(['retry_at'])}`)
+    await tx.run(sql`update sync_push_streams set ${older(['due_at'])} where ${free}`)
+    await tx.run(sql`update sync_destinations set ${older(['retry_at'])}`)
+    await tx.run(sql`update sync_log_epochs set ${older(['began_at'])}`)
+    await tx.run(sql`update sync_restatements set ${older(['requested_at'])}`)
+    await tx.run(sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' and (${free} or attempts > 0)`)
   })
 }
 
-/** Lets the leases of claims run out, as those of a server that was killed do, and makes nothing else due. */
+/** Ends leases, as after a killed server, without making anything else due. */
 export async function endLeases(db: Db, ms: number): Promise<void> {
-  const leased = ['sync_reads', 'sync_known_ids', 'sync_path_reads', 'sync_push_lanes'].map((table) => [table, 'due_at'])
+  const leased = ['sync_reads', 'sync_path_reads', 'sync_push_streams'].map((table) => [table, 'due_at'])
   await db.write('test-leases', async (tx) => {
     for (const [table = '', column = ''] of [...leased, ['sync_inbox', 'available_at']]) {
       const ended = sql`${sql.ref(column)} = ${earlier(db.kind, column, ms)}`
-      await sql`update ${sql.table(table)} set ${ended} where lease_token is not null`.execute(tx.sql)
+      await tx.run(sql`update ${sql.table(table)} set ${ended} where lease_token is not null`)
     }
   })
 }
 
 /**
- * Makes due now what was not read to its end since, of these submissions or of all, and lets a stopped account try again.
- * @returns whether anything had to wait; when not, nothing is written.
+ * Makes unfinished reads due now, of these submissions or all, and lets a stopped account retry. @returns whether anything had to wait;
+ * otherwise nothing is written.
  */
 export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: readonly string[]): Promise<boolean> {
   const at = (ms: number) => timeValue(db.read, timeFromMs(ms))
@@ -53,15 +54,14 @@ export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: reado
   const those = submissionIds ? sql<boolean>`submission_id in (${sql.join(['', ...submissionIds])})` : sql<boolean>`1 = 1`
   const late = [
     ['sync_reads', 'due_at', sql`${waits} and ${those}`],
-    ['sync_known_ids', 'due_at', waits],
     ['sync_accounts', 'retry_at', sql`state <> 'active' and retry_at > ${at(now)}`],
   ] as const
   const counts = late.map(([table, , which]) => sql`(select count(*) from ${sql.table(table)} where ${which})`)
-  const { rows } = await sql<{ n: number }>`select ${sql.join(counts, sql` + `)} as n`.execute(db.read.sql)
-  if (Number(rows[0]?.n) === 0) return false
+  const row = await db.read.one(sql<{ n: number }>`select ${sql.join(counts, sql` + `)} as n`)
+  if (Number(row?.n) === 0) return false
   await db.write('test-end-backoffs', async (tx) => {
     for (const [table, column, which] of late)
-      await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${at(now)} where ${which}`.execute(tx.sql)
+      await tx.run(sql`update ${sql.table(table)} set ${sql.ref(column)} = ${at(now)} where ${which}`)
   })
   return true
 }

@@ -5,19 +5,19 @@ import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { STEPS } from '../../src/store/migrate/migrate.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 import { makeNextRelease } from '../tools/next-release.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 import { startRoundRobin } from './round-robin.ts'
 import type { ServeProcess } from './serve.ts'
 import { Stage } from './stage.ts'
 import { expectTheStory } from './story.ts'
 
-/** Of eight starts, a story, and all that comes late by its faults. */
+/** For eight starts, a story, and its late faults. */
 const timeout = 900_000
 
-/** Messages that are sent at once. */
 const BURST = 10
 
-/** A stream of messages of one submission: the next burst follows when the one before is mirrored. */
+/** A stream of messages of one submission: each burst follows the mirrored previous one. */
 class Stream {
   bursts = 0
   readonly #sandbox: Sandbox
@@ -40,7 +40,6 @@ class Stream {
     }
   }
 
-  /** Resolves when a burst has begun and ended since. */
   async flows(): Promise<void> {
     const { bursts } = this
     await until('another burst was mirrored', () => this.bursts > bursts + 1)
@@ -52,7 +51,6 @@ class Stream {
   }
 }
 
-/** One process is replaced after the other where several may run; else it is stopped before the next one starts. */
 async function replaceAll(stage: Stage, running: ServeProcess[], targets: string[], main: string | undefined): Promise<void> {
   const isAlone = stage.database.kind === 'sqlite'
   for (const [index, old] of running.entries()) {
@@ -64,32 +62,30 @@ async function replaceAll(stage: Stage, running: ServeProcess[], targets: string
   }
 }
 
-/** @returns the version that a process named when it was ready. */
+/** @returns the version that a process reported at its start. */
 function versionOf(running: ServeProcess): string {
   const ready = running.lines().find((line) => line.includes('"msg":"ready after'))
   return (JSON.parse(ready ?? '{}') as { version: string }).version
 }
 
-/** To the next release, back, and there again, while deliveries arrive with faults. */
+/** Upgrades, downgrades and upgrades again, during deliveries with faults. */
 async function upgrade(config: DatabaseConfig, processes: number): Promise<void> {
   const next = makeNextRelease()
   onTestFinished(() => next.remove())
-  const stage = await Stage.open(config, { seed: 'upgrade', speed: 20, faults: 'all', submissions: 6 })
-  onTestFinished(() => stage.close())
+  const stage = await closedAtEnd(Stage.open(config, { seed: 'upgrade', speed: 20, faults: 'all', submissions: 6 }))
   const running: ServeProcess[] = []
   for (let n = 0; n < processes; n++) running.push(await stage.serveRelease())
   const targets = running.map(({ receiver }) => receiver)
-  const balancer = await startRoundRobin(targets)
-  onTestFinished(() => balancer.close())
+  const balancer = await closedAtEnd(startRoundRobin(targets))
   const db = await stage.openStore()
   const schema = async () => (await db.read.sql.selectFrom('mirror_info').select('schema_version').executeTakeFirstOrThrow()).schema_version
   await stage.track()
   stage.deliverTo(balancer.origin)
-  stage.sandbox.startStory()
+  stage.sandbox.story.start()
   const over = new AbortController()
   const stream = new Stream(stage.sandbox, db)
   const sending = stream.send(over.signal)
-  // Its failure is told below, unless something else failed first.
+  // Its failure is reported below, unless something else failed first.
   sending.catch(() => undefined)
   expect(await schema()).toBe(STEPS)
   for (const isNext of [true, false, true]) {
@@ -108,13 +104,13 @@ async function upgrade(config: DatabaseConfig, processes: number): Promise<void>
   await expectTheStory(stage, first)
 }
 
-it('SQLite: the next release takes over under load, the one before goes on with its tables, and nothing is lost', { timeout }, async () => {
+it('SQLite: upgrade and downgrade under load, with nothing lost', { timeout }, async () => {
   const place = newSqlite()
   onTestFinished(() => place.remove())
   await upgrade(place.config, 1)
 })
 
-it('Postgres: process by process to the next release and back under load, with nothing lost', { timeout }, async () => {
+it('Postgres: rolling upgrade and downgrade under load, with nothing lost', { timeout }, async () => {
   const place = newPostgres(inject('postgresUrl'))
   onTestFinished(() => place.remove())
   await upgrade(place.config, 2)

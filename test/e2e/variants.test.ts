@@ -1,10 +1,10 @@
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { mixOf } from '../../src/sandbox/service/unshown.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { logFaults, untilAgreed } from './agreement.ts'
 import { Stage } from './stage.ts'
 
-/** Seeds of the mixes. */
 const [first = 1, last = first] = (process.env['MIXES'] ?? '1').split('-').map(Number)
 const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
@@ -16,14 +16,13 @@ describe.each([
     const place = newPlace()
     onTestFinished(() => place.remove())
     const unshown = mixOf(String(seed))
-    const stage = await Stage.open(place.config, { seed: `mix ${seed}`, submissions: 4, lists: true, faults: 'all', unshown })
-    onTestFinished(() => stage.close())
+    const stage = await closedAtEnd(Stage.open(place.config, { seed: `mix ${seed}`, submissions: 4, lists: true, faults: 'all', unshown }))
     const { sandbox } = stage
     const running = await stage.serve()
     await stage.track()
     stage.deliverTo(running.receiver)
-    while (sandbox.step() !== null);
-    await sandbox.deliveriesSettled()
+    while (sandbox.story.step() !== null);
+    await sandbox.deliveries.idle()
     sandbox.faults.set([])
     const db = await stage.openStore()
     const about = JSON.stringify(unshown)

@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { OWNER } from '../../src/documents/storage/owner.ts'
-import { SPARED_MS } from '../../src/documents/storage/storage.ts'
+import { OWNER, SPARED_MS } from '../../src/documents/storage/storage.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db, Tx } from '../../src/store/engine/db.ts'
 import { dbTime } from '../../src/store/engine/sql.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 import { dumpOf } from '../tools/dump.ts'
+import { newFolder } from '../tools/new-folder.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 import { logFaults, untilAgreed, waitFor } from './agreement.ts'
 import { databaseEnv, type Environment, type Served } from './serve.ts'
 import { Stage } from './stage.ts'
 
 const KILLS = 4
-/** Less than the log of any such run: the whole of it is searched. */
+/** Less than the log of any run, to search all of it. */
 const LOG_BYTES = 40_000
 
-/** So that what is polled and replayed within days is polled and replayed within seconds. */
+/** Short intervals, so that polls and full re-reads come within seconds. */
 const QUICK: Environment = {
   POLL_ACTIVE: '1s',
   POLL_QUIET: '2s',
@@ -34,13 +34,11 @@ describe.each([
   { name: 'sqlite', newPlace: () => newSqlite() },
   { name: 'postgres', newPlace: () => newPostgres(inject('postgresUrl')) },
 ])('with faults, kills and files, on $name', ({ newPlace }) => {
-  it('trap 67, trap 68, trap 75: every table agrees, every document lies in the folder, and no tax id is kept or logged', async () => {
+  it('trap 67, trap 68, trap 75: every table agrees, every document is in the folder, and no tax id is stored or logged', async () => {
     const place = newPlace()
     onTestFinished(() => place.remove())
-    const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-whole-state-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    const stage = await Stage.open(place.config, { seed: 'whole state', submissions: 6, faults: 'all' })
-    onTestFinished(() => stage.close())
+    const folder = newFolder()
+    const stage = await closedAtEnd(Stage.open(place.config, { seed: 'whole state', submissions: 6, faults: 'all' }))
     const { sandbox } = stage
     const log = join(folder, 'log')
     const files = databaseEnv(place.config)['DOCUMENTS_DIR'] ?? ''
@@ -60,18 +58,18 @@ describe.each([
     for (let kill = 0; kill <= KILLS; kill++) {
       stage.deliverTo(running.receiver)
       const [before, wanted] = [await storedOf(db), Math.ceil((total * (kill + 1)) / (KILLS + 1))]
-      while (sandbox.stats().story.played < wanted) sandbox.step()
+      while (sandbox.stats().story.played < wanted) sandbox.story.step()
       if (kill === KILLS) break
-      // Killed as soon as it has recorded something more: others are then on their way.
+      // Killed just after it recorded another document, during other transfers.
       await until('one more document is stored', async () => (await storedOf(db)) > before)
       await running.kill()
       expect(await unfound(db, files)).toEqual([])
       running = await serve()
     }
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     sandbox.faults.set([])
     expect(await untilAgreed(db, sandbox, running), running.lines().join('\n')).toEqual([])
-    // Files are fetched behind everything else, which never ends while all is read every second.
+    // Files have the lowest priority, and reads never stop here.
     expect(await running.stop()).toBe(0)
     ageLeftovers(files)
     running = await serve({})
@@ -86,7 +84,6 @@ describe.each([
     expect(statSync(log).size).toBeGreaterThan(LOG_BYTES)
     const kept = `${await dumpOf(db)}\n${readFileSync(log, 'utf8')}`
     expect(taxIds.filter((id) => kept.includes(id) || kept.includes(id.replace('-', '')))).toEqual([])
-    // They were there to be kept.
     expect(kept).toContain('applicant.fein')
     expect(kept).toContain('[protected]')
   })
@@ -111,7 +108,6 @@ async function shasOf(db: Db): Promise<string[]> {
   return [...new Set((await storedRows(db)).map(({ sha256 }) => sha256))].sort()
 }
 
-/** @returns rows that say that a file is stored, which is not there, or not whole. */
 async function unfound(db: Db, folder: string): Promise<string[]> {
   return (await storedRows(db)).flatMap(({ sha256, stored_path, stored_bytes }) => {
     const bytes = readFileSync(join(folder, stored_path))
@@ -119,29 +115,28 @@ async function unfound(db: Db, folder: string): Promise<string[]> {
   })
 }
 
-/** What a killed process left, half-written or without a row that names it, is removed by the first sweep that finds it old. */
+/** Ages leftovers of a killed process, which the first sweep then removes. */
 function ageLeftovers(folder: string): void {
   const old = new Date(Date.now() - 2 * SPARED_MS)
   for (const name of readdirSync(folder, { recursive: true })) utimesSync(join(folder, String(name)), old, old)
 }
 
-/** @returns the names of all files below the folder, what a process would leave half-written included. */
 function filesIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true }).map(String)
   return names.flatMap((name) => (statSync(join(folder, name)).isFile() && name !== OWNER ? [basename(name)] : [])).sort()
 }
 
-/** Waits until every document that is shown below the base URL is stored. What failed is made due again: its waits are hours. */
+/** Waits until every document below the base URL is stored, with failed ones made due again. */
 async function untilFetched(db: Db, running: Served): Promise<void> {
   const shown = db.read.sql.selectFrom('documents').select('document_key').where('gone_at', 'is', null)
-  // The links of carriers name a host that no setting does.
+  // Carriers' links are on an unlisted host.
   const open = () => shown.where('stored_at', 'is', null).where('document_url', 'is', null)
   const isDone = async () => {
     const keys = (await open().execute()).map(({ document_key }) => document_key)
     if (keys.length === 0) return true
     const failed = (tx: Tx) =>
       sql`update sync_documents set due_at = ${dbTime(tx)} where lease_token is null and document_key in (${sql.join(keys)})`
-    await db.write('test-due', (tx) => failed(tx).execute(tx.sql))
+    await db.write('test-due', (tx) => tx.run(failed(tx)))
     return false
   }
   await waitFor(isDone)

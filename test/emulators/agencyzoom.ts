@@ -1,13 +1,11 @@
 import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
-export interface AgencyZoomEmulator extends NotesEmulator {
-  /** How many tokens were given. */
+interface AgencyZoomEmulator extends NotesEmulator {
   readonly logins: () => number
-  /** Answers leave the notes of a customer out. */
   hideNotes(): void
 }
 
-export interface AgencyZoomOptions {
+interface AgencyZoomOptions {
   readonly username: string
   readonly password: string
   readonly customers: readonly string[]

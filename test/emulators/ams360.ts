@@ -29,8 +29,7 @@ const SEQUENCES: Readonly<Record<string, readonly string[]>> = {
 type FaultKind = 'Security' | 'Business' | 'General'
 type Fields = Readonly<Record<string, string | undefined>>
 
-/** A note as it was stored. */
-export interface CustomerNote {
+interface CustomerNote {
   readonly id: string
   readonly customer: string
   readonly text: string
@@ -38,7 +37,7 @@ export interface CustomerNote {
   readonly policy: string | undefined
 }
 
-export interface Ams360Options {
+interface Ams360Options {
   readonly agency: string
   readonly user: string
   readonly password: string
@@ -50,18 +49,13 @@ export interface Ams360Options {
   }[]
 }
 
-/** WSAPI v3 of AMS360, as far as its reference and WSDL describe it. Notes are never compared: one that is sent twice is stored twice. */
+/** WSAPI v3 of AMS360, as its reference and WSDL describe it. A note that is sent twice is stored twice. */
 export interface Ams360Emulator extends EmulatorServer {
   readonly notes: readonly CustomerNote[]
-  /** Operations in the order of their calls. */
   operations(): string[]
-  /** Invalidates every ticket. */
   expire(): void
-  /** The agency revokes the user's right to sign in, and all tickets. */
   withdraw(): void
-  /** The agency revokes, or restores, the user's right to write notes. */
   mayWrite(allowed: boolean): void
-  /** The next write is answered with this fault. */
   faultNext(kind: FaultKind): void
 }
 
@@ -173,7 +167,7 @@ class Wsapi {
   }
 }
 
-/** What .NET reads of a data contract: the fields of its namespace that are in the order of the WSDL. */
+/** The fields that .NET reads of a data contract: those of its namespace in the order of the WSDL. */
 function read(element: XmlElement | undefined, contract: string): Fields {
   const fields: Record<string, string> = {}
   const sequence = SEQUENCES[contract] ?? []

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Arrived, Reply } from './server.ts'
 
-/** An attachment as it was stored. */
 export interface Attachment {
   readonly id: string
   readonly description: string
   readonly attachTo: { readonly id: string; readonly type: string }
   readonly fileName: string
   readonly folder: string | null
-  /** null: only its record is there. */
+  /** null: only its record exists. */
   file: string | null
 }
 
@@ -42,8 +41,8 @@ export class Attachments {
     const { description, attachTo, uploadFileName, active, clientAccessible, folder = null } = body
     const { id, type } = (attachTo ?? {}) as { id?: string; type?: string }
     const isThere = type === 'ACCOUNT' ? this.#clients.includes(id ?? '') : type === 'POLICY' && (id ?? '') in this.#policies
-    const isTold = typeof description === 'string' && typeof uploadFileName === 'string' && /\.[a-z]+$/.test(uploadFileName)
-    if (!isThere || !isTold || typeof active !== 'boolean' || typeof clientAccessible !== 'boolean') return null
+    const isAlerted = typeof description === 'string' && typeof uploadFileName === 'string' && /\.[a-z]+$/.test(uploadFileName)
+    if (!isThere || !isAlerted || typeof active !== 'boolean' || typeof clientAccessible !== 'boolean') return null
     const made = randomUUID()
     const own = { id: id ?? '', type: type ?? '' }
     this.all.push({ id: made, description, attachTo: own, fileName: uploadFileName, folder: folder as string | null, file: null })

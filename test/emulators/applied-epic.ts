@@ -3,33 +3,28 @@ import { isObject } from '../../src/model/json.ts'
 import { ATTACHMENTS, type Attachment, Attachments } from './applied-epic-attachments.ts'
 import { type Arrived, type EmulatorServer, type Reply, startServer } from './server.ts'
 
-/** An activity as it was stored, with its notes. */
-export interface Activity {
+interface Activity {
   readonly id: string
   readonly client: string
   readonly code: string
   readonly description: string
   readonly associationType: string
   readonly status: string
-  /** `YYYY-MM-DD`. */
   readonly enteredOn: string
   readonly body: Readonly<Record<string, unknown>>
   readonly notes: { readonly id: string; readonly accessLevel: string; readonly content: string }[]
 }
 
-export interface EpicOptions {
+interface EpicOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly audience: string
-  /** Existing ids. */
   readonly clients: readonly string[]
-  /** The client of each policy. */
   readonly policies: Readonly<Record<string, string>>
   readonly codes: readonly string[]
   readonly accessLevels: readonly string[]
   readonly agencies: readonly string[]
   readonly branches: readonly string[]
-  /** Date on which everything is entered. */
   readonly today: string
 }
 
@@ -38,18 +33,12 @@ export interface EpicEmulator extends EmulatorServer {
   readonly tokenUrl: string
   readonly activities: readonly Activity[]
   readonly attachments: readonly Attachment[]
-  /** The host of upload URLs. */
   readonly uploads: EmulatorServer
-  /** Tokens issued so far. */
   readonly tokens: number
-  /** Invalidates every issued token. */
   revokeTokens(): void
-  /** Revokes the rights of the application: every request gets 403. */
   withdraw(): void
   restore(): void
-  /** Somebody deletes an activity. */
   remove(id: string): void
-  /** Somebody describes an activity otherwise. */
   describe(id: string, description: string): void
 }
 

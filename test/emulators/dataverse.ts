@@ -1,19 +1,18 @@
 import { parseUuid } from '../../src/model/uuid.ts'
 import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
-export interface Annotation extends StoredNote {
+interface Annotation extends StoredNote {
   readonly file: { readonly name: string; readonly type: string; readonly content: string } | null
 }
 
-export interface DataverseEmulator extends NotesEmulator {
+interface DataverseEmulator extends NotesEmulator {
   readonly notes: readonly Annotation[]
 }
 
-export interface DataverseOptions {
+interface DataverseOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly scope: string
-  /** GUIDs. */
   readonly accounts: readonly string[]
 }
 
@@ -71,7 +70,6 @@ function upsert(id: string, request: Arrived, { accounts }: DataverseOptions, no
   return { status: 204, headers: { 'odata-entityid': request.path }, body: '' }
 }
 
-/** The columns of a note that a request names. */
 function selected({ query }: Arrived, { id, text }: Annotation): Readonly<Record<string, string | null>> {
   const [subject = '', ...lines] = text.split('\n')
   const all: Readonly<Record<string, string | null>> = { annotationid: id, subject, notetext: lines.join('\n') || null }

@@ -1,21 +1,16 @@
 import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
-export interface EzLynxEmulator extends NotesEmulator {
-  /** The answer to a note bears no id from now on. */
+interface EzLynxEmulator extends NotesEmulator {
   giveNoIds(): void
-  /** A discussion is shown without the text of its notes from now on. */
   hideText(): void
-  /** How many tokens were given. */
   logins(): number
 }
 
-export interface EzLynxOptions {
+interface EzLynxOptions {
   readonly clientId: string
   readonly clientSecret: string
-  /** A user of the agency. */
   readonly username: string
   readonly integrationGroupId: string
-  /** Ids of applicants by their discussions. */
   readonly discussions: Readonly<Record<string, string>>
 }
 

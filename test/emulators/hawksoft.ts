@@ -2,8 +2,7 @@ import { isObject } from '../../src/model/json.ts'
 import { parseUuid } from '../../src/model/uuid.ts'
 import { type Arrived, type EmulatorServer, type Reply, startServer } from './server.ts'
 
-/** A note in a client's log, as it was stored. */
-export interface LogNote {
+interface LogNote {
   readonly client: string
   readonly refId: string
   readonly ts: string
@@ -12,8 +11,7 @@ export interface LogNote {
   readonly policyId: string | null
 }
 
-/** A file of a client, as it was stored. */
-export interface HawkSoftFile {
+interface HawkSoftFile {
   readonly client: string
   readonly refId: string
   readonly name: string
@@ -21,7 +19,7 @@ export interface HawkSoftFile {
   readonly content: string
 }
 
-export interface HawkSoftOptions {
+interface HawkSoftOptions {
   readonly user: string
   readonly password: string
   readonly agency: string
@@ -32,7 +30,6 @@ export interface HawkSoftOptions {
 export interface HawkSoftEmulator extends EmulatorServer {
   readonly notes: readonly LogNote[]
   readonly files: readonly HawkSoftFile[]
-  /** The agency revokes access: every request gets 403. */
   optOut(): void
   optIn(): void
   /** The agency's system is offline: notes are queued and answered with 202. */

@@ -1,20 +1,15 @@
 import { type EmulatorServer, jsonIn, type Reply, startServer } from './server.ts'
 
-/** The trigger of a flow, or a catch hook: whoever knows its address starts it. */
+/** The trigger of a flow, or a catch hook: its address is its only secret. */
 export interface HookEmulator extends EmulatorServer {
-  /** Its whole address. */
   readonly address: string
-  /** What started a run. */
   readonly runs: readonly Readonly<Record<string, unknown>>[]
-  /** It is deleted. */
   remove(): void
 }
 
 export interface HookOptions {
-  /** Its path, with a query if there is one. */
   readonly path: string
   readonly mostBytes: number
-  /** The answer to the run of this number. */
   readonly queued: (run: number) => Reply
 }
 

@@ -1,20 +1,19 @@
 import { isObject } from '../../src/model/json.ts'
 import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer } from './server.ts'
 
-export interface HubSpotNote extends StoredNote {
+interface HubSpotNote extends StoredNote {
   readonly associationType: number
   readonly html: string
   readonly timestamp: string
   readonly ourId: string
 }
 
-export interface HubSpotEmulator extends NotesEmulator {
+interface HubSpotEmulator extends NotesEmulator {
   readonly notes: readonly HubSpotNote[]
-  /** Shows notes to nobody who asks for one. */
   forget(): void
 }
 
-export interface HubSpotOptions {
+interface HubSpotOptions {
   readonly token: string
   readonly companies: readonly string[]
 }

@@ -1,8 +1,7 @@
 import { isObject } from '../../src/model/json.ts'
 import { type Arrived, type EmulatorServer, jsonIn, type Reply, startServer } from './server.ts'
 
-/** A record of the topic. */
-export interface TopicRecord {
+interface TopicRecord {
   readonly key: string
   readonly headers: Readonly<Record<string, string>>
   readonly value: unknown
@@ -10,9 +9,8 @@ export interface TopicRecord {
 
 export interface KafkaRestEmulator extends EmulatorServer {
   readonly records: readonly TopicRecord[]
-  /** Codes of the next records, which are not stored: each in an answer with the status 200. */
+  /** Codes of the next records, which are not stored: each in an answer with status 200. */
   readonly codes: number[]
-  /** Whether the user may do anything. */
   allowed: boolean
 }
 

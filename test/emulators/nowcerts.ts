@@ -2,22 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { parseUuid } from '../../src/model/uuid.ts'
 import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
-export interface NowCertsNote extends StoredNote {
+interface NowCertsNote extends StoredNote {
   readonly policy: string | null
-  /** The note that it replies to. */
+  /** The note that it answers. */
   readonly parent: string | null
 }
 
-export interface NowCertsEmulator extends NotesEmulator {
+interface NowCertsEmulator extends NotesEmulator {
   readonly notes: readonly NowCertsNote[]
-  /** How often the password was used, and a refresh token. */
   readonly grants: { password: number; refresh: number }
 }
 
-export interface NowCertsOptions {
+interface NowCertsOptions {
   readonly username: string
   readonly password: string
-  /** Database ids. */
   readonly insureds: readonly string[]
 }
 
@@ -42,7 +40,6 @@ export async function startNowCerts(options: NowCertsOptions): Promise<NowCertsE
 
 interface Access {
   readonly tokens: Tokens
-  /** Each is good once. */
   readonly refreshes: Set<string>
   readonly grants: { password: number; refresh: number }
 }

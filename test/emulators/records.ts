@@ -1,21 +1,17 @@
 import { type EmulatorServer, jsonIn, startServer } from './server.ts'
 
-/** A record with its document. */
 interface StoredRecord {
-  /** Our message id. */
   readonly ref: string
-  /** null: its document has not arrived. */
   file: string | null
 }
 
 /** A system that takes a record first, and its document by a second request. */
-export interface RecordsEmulator extends EmulatorServer {
+interface RecordsEmulator extends EmulatorServer {
   readonly records: readonly StoredRecord[]
-  /** Methods of all requests, in order. */
   methods(): string
 }
 
-/** Keys of the destination that sends to it: the answers to `request` and `lookup` name where the document goes. */
+/** Keys of its destination: the answers to `request` and `lookup` name the upload's address. */
 export const recordRequests = {
   request: `{ method: POST, url: '$url(settings.base_url, "records")', format: json, body: '{"ref": message_id}' }`,
   upload: `{ method: PUT, url: 'body.put ?: body.found[0].put ?: body.found[0].file = true ? false', format: file, body: document.file }`,

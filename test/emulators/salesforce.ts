@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Arrived, byHand, jsonIn, type NotesEmulator, type Reply, type StoredNote, startServer, Tokens } from './server.ts'
 
-export interface SalesforceTask extends StoredNote {
+interface SalesforceTask extends StoredNote {
   readonly externalId: string
   readonly date: string
 }
@@ -12,11 +12,10 @@ export interface SalesforceEmulator extends NotesEmulator {
   errors: { status: number; errorCode: string }[]
   /** Errors of records by their external ids, one for each time that a collection holds the record. */
   readonly recordErrors: Map<string, string[]>
-  /** Whether a collection is refused for its body as a whole. */
   refusesWhole: (body: string) => boolean
 }
 
-export interface SalesforceOptions {
+interface SalesforceOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly accounts: readonly string[]
@@ -25,7 +24,6 @@ export interface SalesforceOptions {
 const TASKS = '/services/data/v61.0/sobjects/Task'
 const EXTERNAL = `${TASKS}/Submission_Mirror_Id__c/`
 const COLLECTION = '/services/data/v61.0/composite/sobjects/Task/Submission_Mirror_Id__c'
-/** Most records of a collection. */
 const MOST_RECORDS = 200
 const KNOWN = ['Subject', 'Description', 'Status', 'ActivityDate', 'WhatId']
 
@@ -86,7 +84,6 @@ function upsert(externalId: string, request: Arrived, store: Store): Reply {
   return { status: saved.created ? 201 : 200, body: { id: saved.id, success: true, errors: [], created: saved.created } }
 }
 
-/** Upserts up to 200 records of one type, each for itself. */
 function upsertCollection(request: Arrived, store: Store): Reply {
   const error = store.errors.shift()
   if (error !== undefined) return failure(error.status, error.errorCode, 'as the test wants it')
@@ -107,7 +104,6 @@ function upsertCollection(request: Arrived, store: Store): Reply {
   return { status: 200, body: results }
 }
 
-/** Makes the task with this external id, or writes it again. */
 function save(externalId: string, body: Record, { accounts, notes }: Store): Saved {
   const strange = Object.keys(body).find((name) => !KNOWN.includes(name))
   if (strange !== undefined) return refusal('INVALID_FIELD', `No such column '${strange}' on sobject of type Task`)
@@ -133,7 +129,6 @@ function refusal(errorCode: string, message: string): Saved {
   return { errorCode, message }
 }
 
-/** The fields of a task that a request names. */
 function selected({ query }: Arrived, { id, text }: SalesforceTask): { readonly [name: string]: string | null } {
   const [subject = '', ...lines] = text.split('\n')
   const all: { readonly [name: string]: string | null } = { Id: id, Subject: subject, Description: lines.join('\n') || null }

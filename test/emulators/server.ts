@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { isObject } from '../../src/model/json.ts'
+import { closed, listening, whole } from '../tools/servers.ts'
 
-/** A request as it arrived. */
 export interface Arrived {
   readonly method: string
   readonly path: string
@@ -13,7 +11,6 @@ export interface Arrived {
   readonly body: string
 }
 
-/** The answer. */
 export interface Reply {
   readonly status: number
   readonly type?: string
@@ -22,34 +19,28 @@ export interface Reply {
 }
 
 /**
- * The fault of one write. Not stored: `refuse` answers 500, `busy` as the vendor throttles, `page` 200 with a foreign web page, `drop` breaks the connection.
- * Stored: `lose` breaks the connection, `hang` never answers, `fall` answers 500. `take` stores it without a fault.
+ * The fault of one write. Not stored: `refuse` answers 500, `busy` throttles as the vendor does, `page` answers 200 with a foreign web
+ * page, `drop` breaks the connection. Stored: `lose` breaks the connection, `hang` never answers, `fall` answers 500. `take` has no fault.
  */
 export type Fault = 'refuse' | 'busy' | 'page' | 'drop' | 'lose' | 'hang' | 'fall' | 'take'
 
-/** A note as a vendor's system holds it. */
 export interface StoredNote {
   readonly id: string
-  /** The record that it hangs on. */
   readonly client: string
   readonly text: string
 }
 
 /** A target of notes: what the presets' common tests need of it. */
 export interface NotesEmulator extends EmulatorServer {
-  /** The oldest first. */
   readonly notes: readonly StoredNote[]
-  /** No token that was given is good any more. */
   revokeTokens(): void
-  /** Nobody gets in any more: the credentials are refused. */
   withdraw(): void
-  /** Somebody deletes a note. */
   remove(id: string): void
-  /** Somebody writes another text into a note; of an empty one the system answers null. */
+  /** A person rewrites a note; for an empty one the system answers null. */
   rewrite(id: string, text: string): void
 }
 
-/** @returns what people do with notes of a system by hand. */
+/** @returns what people do with notes by hand. */
 export function byHand<N extends StoredNote>(notes: N[], rewritten: (note: N, text: string) => N = (note, text) => ({ ...note, text })) {
   const placeOf = (id: string) => {
     const place = notes.findIndex((note) => note.id === id)
@@ -68,16 +59,11 @@ export function byHand<N extends StoredNote>(notes: N[], rewritten: (note: N, te
 const BUSY: Reply = { status: 429, headers: { 'retry-after': '2' }, body: '' }
 const BROKEN: Reply = { status: 500, body: { title: 'Internal Server Error', status: 500 } }
 
-/** A server on loopback with the API of one vendor. */
 export interface EmulatorServer {
   readonly url: string
-  /** All requests, in order. */
   readonly arrived: readonly Arrived[]
-  /** Faults of the next writes, one each. */
   fail(...faults: readonly Fault[]): void
-  /** Faults of the next reads, one each: of what bears a token and is no write. */
   failReads(...faults: readonly Fault[]): void
-  /** Number of faults that have not happened yet. */
   left(): number
   close(): Promise<void>
 }
@@ -95,13 +81,10 @@ export async function startServer(
   const arrived: Arrived[] = []
   const faults: Fault[] = []
   const readFaults: Fault[] = []
-  const server = createServer((message, response) => {
-    const chunks: Buffer[] = []
-    message.on('data', (chunk: Buffer) => chunks.push(chunk))
-    message.on('end', () => {
-      const url = new URL(message.url ?? '/', 'http://emulator')
-      const body = Buffer.concat(chunks).toString()
-      const request = { method: message.method ?? '', path: url.pathname, query: url.searchParams, headers: message.headers, body }
+  const server = createServer(
+    whole(({ method = '', url = '/', headers }, response, body) => {
+      const { pathname: path, searchParams: query } = new URL(url, 'http://emulator')
+      const request = { method, path, query, headers, body }
       arrived.push(request)
       const isRead = request.headers.authorization?.startsWith('Bearer ')
       const fault = isWrite(request) ? faults.shift() : isRead ? readFaults.shift() : undefined
@@ -112,35 +95,26 @@ export async function startServer(
       const reply = answer(request)
       if (fault === 'lose') return response.socket?.destroy()
       if (fault !== 'hang') write(response, fault === 'fall' ? BROKEN : reply)
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+    }),
+  )
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listening(server)}`,
     arrived,
     fail: (...next) => void faults.push(...next),
     failReads: (...next) => void readFaults.push(...next),
     left: () => [...faults, ...readFaults].filter((fault) => fault !== 'take').length,
-    async close() {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
+    close: () => closed(server),
   }
 }
 
-/** @returns the JSON object in the body of a request; null for anything else. */
 export function jsonIn({ headers, body }: Arrived): Readonly<Record<string, unknown>> | null {
   if (!headers['content-type']?.startsWith('application/json')) return null
   const parsed: unknown = JSON.parse(body)
   return isObject(parsed) ? parsed : null
 }
 
-/** Tokens that were given, and whether there are any to be had. */
 export class Tokens {
   readonly #given = new Set<string>()
-  /** How many were given. */
   count = 0
   allowed = true
 
@@ -151,7 +125,6 @@ export class Tokens {
     return token
   }
 
-  /** Whether a request bears one. */
   isIn({ headers }: Arrived): boolean {
     return this.allowed && this.#given.has(headers.authorization?.replace(/^Bearer /, '') ?? '')
   }

@@ -1,8 +1,7 @@
 import { isObject } from '../../src/model/json.ts'
 import { type Arrived, type EmulatorServer, type Reply, startServer, Tokens } from './server.ts'
 
-/** A message of the queue. */
-export interface BusMessage {
+interface BusMessage {
   readonly id: string
   readonly session: string
   readonly body: string
@@ -16,7 +15,7 @@ export interface ServiceBusEmulator extends EmulatorServer {
   withdraw(): void
 }
 
-export interface ServiceBusOptions {
+interface ServiceBusOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly mostBytes?: number

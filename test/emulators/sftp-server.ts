@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type FileHandle, link, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type SFTPWrapper } from 'ssh2'
+import { listening } from '../tools/servers.ts'
 import { sshKeys } from './ssh-keys.ts'
 
 const { OPEN_MODE, STATUS_CODE } = ssh2.utils.sftp
@@ -11,7 +12,6 @@ const { OPEN_MODE, STATUS_CODE } = ssh2.utils.sftp
 export type Fault = number | 'hang' | 'cut' | 'lose'
 
 export interface SftpServerOptions {
-  /** The folder that clients see as `/`. */
   readonly root: string
   readonly username: string
   /** Allowed login method; the server offers no other. */
@@ -20,23 +20,18 @@ export interface SftpServerOptions {
   readonly dialogue?: boolean
   /** The user's public key, as in `authorized_keys`. */
   readonly publicKey?: string
-  /** Whether it wants the key, then the password. */
+  /** Whether it requires the key, then the password. */
   readonly isTwofold?: boolean
-  /** Whether it offers OpenSSH's rename and fsync. */
   readonly openssh?: boolean
 }
 
 export interface SftpServer {
   readonly port: number
-  /** `SHA256:…` as ssh-keygen prints it. */
   readonly hostKey: string
   /** Every request, in order: `open /a`, `rename /a /b`, `fsync`. */
   readonly requests: string[]
-  /** Number of logins. */
   readonly logins: () => number
-  /** Resolves when every connection is closed. */
   readonly left: () => Promise<void>
-  /** Decides which requests fail. */
   fault: (request: string) => Fault | null
   close(): Promise<void>
 }
@@ -70,10 +65,9 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
       })
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listening(server)
   const emulator: SftpServer = {
-    port: (server.address() as { port: number }).port,
+    port,
     hostKey: `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`,
     requests,
     logins: () => logins,
@@ -155,7 +149,7 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
   const handles = new Map<string, { file?: FileHandle; listing?: Listing; path: string }>()
   let opened = 0
   let isOver = false
-  /** The answer to a request is being lost, and so are all that follow. */
+  /** The answer to a request is lost, and all that follow. */
   let isMute = false
   const real = (path: string) => join(root, normalize(`/${path}`))
   const keep = (entry: { file?: FileHandle; listing?: Listing; path: string }): Buffer => {
@@ -169,7 +163,6 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
     for (const { file } of handles.values()) void file?.close().catch(() => {})
     handles.clear()
   })
-  /** Answers a request, unless it is to fail. */
   const on = (id: number, request: string, work: () => Promise<unknown>) => {
     const fault = heard(request)
     if (fault === 'cut') return cut()
@@ -197,7 +190,7 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
     on(id, `open ${path}`, async () => {
       const mode = flags & OPEN_MODE.EXCL ? 'wx' : flags & OPEN_MODE.WRITE ? 'w' : 'r'
       const file = await open(real(path), mode)
-      // Nobody is left to close it.
+      // Nothing else closes it.
       if (isOver) return await file.close()
       sftp.handle(id, keep({ file, path }))
     }),
@@ -222,7 +215,7 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
   sftp.on('CLOSE', (id, handle) => {
     const entry = taken(handle)
     handles.delete(handle.toString())
-    // Whatever the client is told of it.
+    // Closed with any answer to the client.
     const closing = entry?.file?.close() ?? Promise.resolve()
     closing.catch(() => {})
     on(

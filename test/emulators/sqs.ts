@@ -2,8 +2,7 @@ import { createHash, createHmac, hash, randomUUID } from 'node:crypto'
 import { isObject } from '../../src/model/json.ts'
 import { type Arrived, type EmulatorServer, type Reply, startServer } from './server.ts'
 
-/** A message in the queue. */
-export interface QueuedMessage {
+interface QueuedMessage {
   readonly id: string
   readonly body: string
   readonly group: string | null
@@ -13,11 +12,9 @@ export interface QueuedMessage {
 
 export interface SqsEmulator extends EmulatorServer {
   readonly queueUrl: string
-  /** The oldest first. */
   readonly messages: readonly QueuedMessage[]
-  /** Sizes of the batches that were answered. */
   readonly batches: readonly number[]
-  /** Errors of the next requests, one each: code, and what the answer says. */
+  /** Errors of the next requests, one each. */
   readonly errors: { readonly status: number; readonly code: string; readonly message?: string }[]
   /** Errors of single messages, by their `message-id`, once each. */
   readonly entryErrors: Map<string, { readonly code: string; readonly senderFault: boolean }>
@@ -28,7 +25,6 @@ export interface SqsEmulator extends EmulatorServer {
 export interface SqsOptions {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Its name; one that ends in `.fifo` has groups and ids. */
   readonly queue: string
   /** `MaximumMessageSize`. */
   readonly mostBytes?: number
@@ -128,7 +124,6 @@ class Queue {
     return ok({ Successful: of('Successful'), Failed: of('Failed') })
   }
 
-  /** The result of one message, under the name of its list. */
   #take(entry: Entry): Readonly<Record<string, object>> {
     const { Id, MessageBody, MessageGroupId = null, MessageDeduplicationId = null } = entry
     const body = String(MessageBody)
@@ -170,7 +165,6 @@ function attributesOf({ MessageAttributes }: Entry): Record<string, string> {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String((value as Entry)['StringValue'])]))
 }
 
-/** Body, and name, type and value of each attribute. */
 function bytesOf(entry: Entry): number {
   const attributes = Object.entries(attributesOf(entry)).map(([name, value]) => `${name}String${value}`)
   return Buffer.byteLength([String(entry['MessageBody']), ...attributes].join(''))

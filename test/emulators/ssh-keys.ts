@@ -3,8 +3,8 @@ import ssh2 from 'ssh2'
 const { generateKeyPairSync, parseKey } = ssh2.utils
 
 /**
- * A new ed25519 key pair in OpenSSH's own format. One of about 256 pairs that `ssh2` makes cannot be read, since it drops
- * the zero bytes that a key begins with (mscdex/ssh2#1513); such a pair is thrown away.
+ * A new ed25519 key pair in OpenSSH's own format. One of about 256 pairs of `ssh2` can't be read, because it drops leading zero bytes of
+ * the key (mscdex/ssh2#1513); such a pair is replaced.
  */
 export function sshKeys(): { private: string; public: string } {
   for (;;) {

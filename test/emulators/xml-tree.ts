@@ -1,6 +1,4 @@
-/** An element as a strict reader sees it. */
 export interface XmlElement {
-  /** Name without prefix. */
   readonly name: string
   readonly namespace: string
   readonly children: readonly XmlElement[]
@@ -19,7 +17,6 @@ const TOKEN = /<\?xml [^?]*\?>|<\/([\w.:-]+)\s*>|<([\w.:-]+)((?:\s+[\w.:-]+="[^"
 const ATTRIBUTE = /([\w.:-]+)="([^"]*)"/g
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
-/** Reads a document: elements, attributes, text and the five entities. @throws Error for text that is not well-formed. */
 export function readXml(document: string): XmlElement {
   const stack: Open[] = [{ qualified: '', spaces: { '': '' }, children: [], text: '' }]
   TOKEN.lastIndex = 0
@@ -38,7 +35,6 @@ export function readXml(document: string): XmlElement {
   return root
 }
 
-/** @returns the first element below `element` with this name, at any depth. */
 export function within(element: XmlElement | undefined, name: string): XmlElement | undefined {
   if (element === undefined) return undefined
   for (const child of element.children) {

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { migrations } from '../../migrations/index.ts'
+import { tables } from '../../src/config/schema/destination.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import { personalColumns } from '../../src/model/personal.ts'
 import type { StateRead } from '../../src/model/reads.ts'
 import type { View } from '../../src/model/view.ts'
-import { knownNames } from '../../src/ops/cli/known-names.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { listFindings } from '../../src/store/reconcile/findings.ts'
@@ -16,11 +16,12 @@ import { RunRig } from '../reconcile/rig.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { trackFact, uuid } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { addGadgets, gadgets, gadgetView } from './gadgets.ts'
 
 /**
  * A new table of service data is a descriptor, a reader and a migration: all else follows. Here the three are made up, and the read is one
- * that answers with whatever a test says.
+ * with the answer of a test.
  */
 
 const service = vi.hoisted(() => ({ view: null as unknown }))
@@ -58,8 +59,7 @@ async function addTable(db: Db): Promise<void> {
 
 describe.each(testDatabases)('a made-up entity on $name', (database) => {
   it('is applied, compared and logged as its descriptor says', async () => {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open())
     await addTable(db)
     const id = uuid(9, 1)
     let readNo = 0
@@ -100,7 +100,7 @@ describe.each(testDatabases)('a made-up entity on $name', (database) => {
     expect(await rig.reconcile()).toMatchObject({ exit_code: 0, missing: 0, different: 0, absent: 0 })
     const surplus = `insert into gadgets (account, gadget_id, submission_id) values ('default', 'c', '${rig.ids[0]}')`
     for (const statement of ["delete from gadgets where gadget_id = 'a'", "update gadgets set weight = 3, value = '[]'", surplus]) {
-      await rig.db.write('test', (tx) => sql.raw(statement).execute(tx.sql))
+      await rig.db.write('test', (tx) => tx.run(sql.raw(statement)))
     }
     const run = await rig.reconcile()
     expect(run).toMatchObject({ exit_code: 0, missing: 1, different: 1, absent: 1, repaired: 3 })
@@ -117,7 +117,7 @@ describe.each(testDatabases)('a made-up entity on $name', (database) => {
   it('is pushed to a destination that names it, without what no push may hold; a snapshot has its rows too', async () => {
     const rig = await PushRig.open(database)
     await addTable(rig.db)
-    expect(knownNames.entities).toContain('gadgets')
+    expect(tables).toContain('gadgets')
     expect(personalColumns).toContain('gadgets.owner')
     const [receiver, late] = [await startReceiver(), await startReceiver()]
     const destination = webhookTo(receiver.url, { entities: ['gadgets'] })

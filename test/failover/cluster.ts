@@ -8,9 +8,9 @@ const NAMES = ['db1', 'db2'] as const
 
 export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
 
-/** A primary and its standby, which change places whenever the primary is killed. */
+/** A primary and its standby, which swap when the primary is killed. */
 export class Cluster {
-  /** Names both servers, in an order that stays. */
+  /** Names both servers, always in this order. */
   readonly config: PostgresConfig
   readonly #servers: readonly [Server, Server]
   readonly #waitsFor: string
@@ -24,7 +24,7 @@ export class Cluster {
     this.config = { ...newPostgres(servers[0].url).config, url, listenUrl: url }
   }
 
-  /** @param synchronous whether commits wait for the standby, on whichever server is the primary. */
+  /** @param synchronous whether commits wait for the standby. */
   static async start({ synchronous }: { readonly synchronous: boolean }): Promise<Cluster> {
     const waitsFor = synchronous ? `ANY 1 (${NAMES.join(', ')})` : ''
     const first = await startPostgres({ fsync: false, settings: REPLICATED })
@@ -41,7 +41,7 @@ export class Cluster {
     return this.#servers[1 - this.#primary] as Server
   }
 
-  /** Lets the standby follow no longer, as a network that is cut or too slow would. What is committed from now on is on the primary alone. */
+  /** Cuts replication, as a broken network would. Later commits exist on the primary only. */
   async cutOff(): Promise<void> {
     await ask(this.standby, async (client) => {
       await client.query("alter system set primary_conninfo = ''")
@@ -57,7 +57,7 @@ export class Cluster {
     this.#primary = 1 - this.#primary
   }
 
-  /** Brings the server that was killed back, as a standby from a new copy. What it alone had is gone. */
+  /** Returns the killed server as a standby from a new copy. Its own commits are lost. */
   async bringBack(): Promise<void> {
     await follow(this.standby, this.primary, NAMES[1 - this.#primary] as string, { waitsFor: this.#waitsFor })
   }

@@ -7,6 +7,7 @@ import { migrate } from '../../src/store/migrate/migrate.ts'
 import { newPostgres, openAgain } from '../tools/databases.ts'
 import { type Server, startPostgres } from '../tools/postgres-server.ts'
 import { ask, follow, promote, REPLICATED, startStandby } from '../tools/postgres-standby.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 
 let first: Server
@@ -26,21 +27,20 @@ afterAll(async () => {
   await first.remove()
 })
 
-/** A handle by a URL that names the servers in this order. */
+/** Opens the product's handle with a URL that names the servers in this order. */
 async function openBoth(...servers: readonly Server[]): Promise<Db> {
   const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',')
   const url = { reveal: () => `postgres://postgres:${first.password}@${hosts}/postgres?target_session_attrs=read-write` }
-  const db = await openAgain({ ...config, url, listenUrl: url })
-  onTestFinished(() => db.close())
+  const db = await closedAtEnd(openAgain({ ...config, url, listenUrl: url }))
   return db
 }
 
-/** Writes, and @returns the port of the server that took it. */
+/** Writes a row. @returns the port of the server. */
 function write(db: Db): Promise<number> {
   return db.write('test', async (tx) => {
-    await sql`insert into sync_counters values (${`a${Math.random()}`}, 'n', '', 1)`.execute(tx.sql)
-    const { rows } = await sql<{ port: string }>`select current_setting('port') as port`.execute(tx.sql)
-    return Number(rows[0]?.port)
+    await tx.run(sql`insert into sync_counters values (${`a${Math.random()}`}, 'n', '', 1)`)
+    const row = await tx.one(sql<{ port: string }>`select current_setting('port') as port`)
+    return Number(row?.port)
   })
 }
 
@@ -101,7 +101,7 @@ it('passes over a server that is read-only while another one can be asked; alone
   })
   await expect(write(await openBoth(first, second))).rejects.toThrow(/:\d+ is read-only and takes no writes.*is a standby/)
   const alone = await openBoth(first)
-  expect((await sql`select 1 as one`.execute(alone.read.sql)).rows).toEqual([{ one: 1 }])
+  expect(await alone.read.all(sql`select 1 as one`)).toEqual([{ one: 1 }])
   await expect(write(alone)).rejects.toThrow(/^Postgres is read-only now/)
 })
 
@@ -112,7 +112,7 @@ it('drops every idle connection once a server says that it takes no writes', asy
     return new Set((await Promise.all(Array.from({ length: 8 }, look))).map(({ pid }) => pid))
   }
   const before = await backends()
-  await db.write('test', (tx) => sql`set session characteristics as transaction read only`.execute(tx.sql))
+  await db.write('test', (tx) => tx.run(sql`set session characteristics as transaction read only`))
   let refused = false
   while (!refused)
     refused = await write(db).then(
@@ -133,7 +133,7 @@ it('goes to the other server by itself after a switch, and back again', async ()
   expect(await write(db)).toBe(second.port)
   await follow(first, second, 'first')
   expect(await write(db)).toBe(second.port)
-  // Whoever starts now asks the standby first.
+  // A new handle tries the standby first.
   expect(await write(await openBoth(first, second))).toBe(second.port)
   await second.kill()
   await promote(first)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { replicationNotes } from '../../src/ops/status/replication.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
@@ -10,6 +10,7 @@ import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { newPostgres, openAgain } from '../tools/databases.ts'
 import { type Server, startPostgres } from '../tools/postgres-server.ts'
 import { ask, REPLICATED, startStandby, waitFor } from '../tools/postgres-standby.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 
 let primary: Server
@@ -35,7 +36,7 @@ async function notes(of: Db = db): Promise<[ok: boolean | null, text: string][]>
 }
 
 it('tells of a single server as a plain fact', async () => {
-  expect(await notes()).toEqual([[true, 'an acknowledged delivery lies on 1 server: no standby follows it']])
+  expect(await notes()).toEqual([[true, 'an acknowledged delivery is stored on 1 server; no standby follows it']])
 })
 
 describe('with a standby', () => {
@@ -48,18 +49,18 @@ describe('with a standby', () => {
     const [[ok, text] = []] = await notes()
     expect([ok, text]).toEqual([
       false,
-      expect.stringMatching(/^an acknowledged delivery lies on 1 server: 1 standby \(db2\) follows, and no commit/),
+      expect.stringMatching(/^an acknowledged delivery is stored on 1 server: 1 standby \(db2\) follows, but commits/),
     ])
   })
 
   it('says that a delivery lies on two servers, and when the standby is away that nothing is acknowledged', async () => {
     await waitFor(primary, 'FIRST 1 (db2)')
     await until('it is synchronous', async () => (await notes())[0]?.[0])
-    expect(await notes()).toEqual([[true, 'an acknowledged delivery lies on 2 servers (synchronous_standby_names = FIRST 1 (db2))']])
+    expect(await notes()).toEqual([[true, 'an acknowledged delivery is stored on 2 servers (synchronous_standby_names = FIRST 1 (db2))']])
     await waitFor(primary, 'db3')
     await until('it is no longer', async () => (await notes())[0]?.[0] === false)
     expect((await notes())[0]?.[1]).toMatch(
-      /^commits wait for a standby that is away, .*: 0 of 1 standby is there \(synchronous_standby_names = db3\)/,
+      /^commits wait for a missing standby, .*: 0 of 1 standby is connected \(synchronous_standby_names = db3\)/,
     )
   })
 
@@ -72,8 +73,8 @@ describe('with a standby', () => {
     const url = { reveal: () => primary.url.replace(/\/\/.*@/, '//plain:x@') }
     const plain = await openAgain({ ...config, url, listenUrl: url })
     expect(await notes(plain)).toEqual([
-      [true, expect.stringMatching(/^an acknowledged delivery lies on 2 servers \([^;]*\)$/)],
-      [null, expect.stringMatching(/^which standbys follow, .*: grant it pg_monitor$/)],
+      [true, expect.stringMatching(/^an acknowledged delivery is stored on 2 servers \([^;]*\)$/)],
+      [null, expect.stringMatching(/^standbys: .*; grant it pg_monitor$/)],
     ])
     await plain.close()
   })
@@ -89,7 +90,10 @@ describe('with a standby', () => {
         return (await client.query("select 1 from pg_replication_slots where wal_status = 'lost'")).rowCount === 1
       })
     })
-    expect(await notes()).toContainEqual([false, expect.stringMatching(/^slot left \(not in use\) is lost: its standby cannot catch up/)])
+    expect(await notes()).toContainEqual([
+      false,
+      expect.stringMatching(/^slot left \(not in use\) is lost: its standby can no longer catch up/),
+    ])
     await ask(primary, (client) => client.query("select pg_drop_replication_slot('left')"))
     const slots = [{ name: 'db3', active: true, wal_status: 'extended', kept_bytes: 3 * 1024 ** 3 }]
     const [, behind] = replicationNotes({ servers: 1, synchronous_standby_names: '', standbys: [], slots })
@@ -99,19 +103,18 @@ describe('with a standby', () => {
   it('doctor and status tell it, and doctor which of several servers is the primary', async () => {
     const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
     const url = { reveal: () => `postgres://postgres:${primary.password}@${hosts}/postgres` }
-    const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-    onTestFinished(() => sandbox.close())
+    const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
     const env = { ...databaseEnv({ ...config, url, listenUrl: url }), ...accountEnv(sandbox) }
     const { items: findings } = json<{ items: { text: string; ok: boolean }[] }>(await runHere(['doctor', '--json'], env))
     expect(findings).toContainEqual(
       expect.objectContaining({ ok: true, text: `127.0.0.1:${standby.port} is standby, 127.0.0.1:${primary.port} is primary` }),
     )
     expect(findings).toContainEqual(
-      expect.objectContaining({ ok: false, text: expect.stringMatching(/^an acknowledged delivery lies on 1 server/) }),
+      expect.objectContaining({ ok: false, text: expect.stringMatching(/^an acknowledged delivery is stored on 1 server/) }),
     )
     const status = json<{ replication: unknown; warnings: string[] }>(await runHere(['status', '--json'], env))
     expect(status.replication).toMatchObject({ servers: 1, standbys: [{ name: 'db2', sync_state: 'async' }], slots: [] })
-    expect(status.warnings).toContainEqual(expect.stringMatching(/follows, and no commit waits for it/))
+    expect(status.warnings).toContainEqual(expect.stringMatching(/follows, but commits do not wait for it/))
     const roles = await serverRoles({
       reveal: () => `postgres://postgres:${primary.password}@127.0.0.1:${primary.port},127.0.0.1:1/postgres`,
     })

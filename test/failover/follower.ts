@@ -8,14 +8,14 @@ import { until } from '../tools/until.ts'
 const PAUSE_MS = 20
 
 /**
- * A reader of `changes` that holds to migrations/queries.md: it goes on behind the last number that it has, and, when the log epoch is
- * another, from the last number that both epochs have in common.
+ * A reader of `changes` that follows migrations/queries.md: it continues after its last number or, in a new log epoch, after the last
+ * number common to both epochs.
  */
 export class Follower {
-  /** How often an epoch told it that it was further than the log, and how many changes it took back. */
+  /** Epochs after which it was ahead of the log, and changes it took back. */
   readonly told = { epochs: 0, takenBack: 0 }
   readonly #db: Db
-  /** The changes that it has, each as a text that tells it from any other. The number is the place, from 1. */
+  /** Changes by number, starting at 1, each as an identifying text. */
   #kept: string[] = []
   #epoch = ''
   #over = false
@@ -26,18 +26,17 @@ export class Follower {
     this.#running = this.#run()
   }
 
-  /** Waits until it has so many changes more than the log had. */
+  /** Waits for this many changes beyond the current log. */
   async more(count: number): Promise<void> {
     const wanted = this.#kept.length + count
     await until(`the reader has ${count} more changes`, () => this.#kept.length >= wanted)
   }
 
-  /** Waits until it has the change with this number. */
   async reach(seq: number): Promise<void> {
     await until(`the reader has change ${seq}`, () => this.#kept.length >= seq)
   }
 
-  /** Reads what is left, and ends. @returns one line for each change that it passed over, or has other than the log. */
+  /** Reads the rest and stops. @returns one line for each skipped or different change. */
   async end(): Promise<string[]> {
     this.#over = true
     await this.#running
@@ -56,20 +55,20 @@ export class Follower {
 
   async #run(): Promise<void> {
     while (!this.#over) {
-      // A server that is away is asked again.
+      // Retries an unavailable server.
       await this.#read().catch(() => undefined)
       await systemClock.sleep(PAUSE_MS)
     }
   }
 
-  /** Epoch and changes are read in one statement, and so of one moment. */
+  /** Reads epoch and changes in one statement, and so from one moment. */
   async #read(): Promise<void> {
-    const { rows } = await sql<{ log_epoch: string; common: number | null; changes: ChangeRow[] | null }>`
+    const rows = await this.#db.read.all(sql<{ log_epoch: string; common: number | null; changes: ChangeRow[] | null }>`
       select log_epoch,
         (select min(later.after_seq) from log_epochs mine join log_epochs later on later.epoch_no > mine.epoch_no
           where mine.log_epoch = ${this.#epoch}) as common,
         (select jsonb_agg(to_jsonb(c) order by seq) from changes c where seq > ${this.#kept.length}) as changes
-      from mirror_info`.execute(this.#db.read.sql)
+      from mirror_info`)
     const [now] = rows
     if (!now) return
     if (now.log_epoch !== this.#epoch) this.#goOn(now.log_epoch, now.common ?? 0)

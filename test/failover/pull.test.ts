@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, it, onTestFinished } from 'vitest'
-import { readableRow } from '../../src/model/damaged.ts'
 import { entities } from '../../src/model/entities.ts'
 import { columnsWhere, isInChangeLog, type Row } from '../../src/model/entity.ts'
 import { entityIdOf } from '../../src/model/row-key.ts'
@@ -24,7 +23,7 @@ import { Senders } from './senders.ts'
 const EXAMPLE = join(import.meta.dirname, '../client/examples/follow.ts')
 const TOKEN = 'reader-0123456789-abcdef'
 const SUBMISSIONS = 4
-/** Acknowledged deliveries between two mishaps, and those that the standby does not get. */
+/** Acknowledged deliveries between two failures, including those the standby misses. */
 const SOME = 10
 const LAG = 10
 
@@ -34,7 +33,7 @@ interface Copy {
   readonly tables: Readonly<Record<string, Readonly<Record<string, Row>>>>
 }
 
-/** The example, in a process of its own, again and again over the same file. */
+/** The example in its own process, restarted on the same file. */
 class Reader {
   readonly #url: string
   readonly #file: string
@@ -66,7 +65,7 @@ class Reader {
     return this.#log.says(part)
   }
 
-  /** What it would find after a power failure. */
+  /** The file as after a power failure. */
   copy(): Copy {
     return JSON.parse(readFileSync(this.#file, 'utf8')) as Copy
   }
@@ -80,14 +79,14 @@ class Reader {
   }
 }
 
-/** Every row as the change log has it, by table, account and key. */
+/** Rows as the change log has them, by table, account and key. */
 async function mirrored(db: Db): Promise<Copy['tables']> {
   const tables: Record<string, Record<string, Row>> = {}
   for (const entity of entities) {
     const columns = columnsWhere(entity, isInChangeLog)
     const named = (await rowsOf(db, entity)).map((row) => {
       const logged = Object.fromEntries(columns.map((column) => [column, row[column] ?? null]))
-      return [`${row['account']} ${entityIdOf(entity, row)}`, readableRow(logged)]
+      return [`${row['account']} ${entityIdOf(entity, row)}`, logged]
     })
     tables[entity.table] = Object.fromEntries(named)
   }
@@ -120,7 +119,6 @@ it('the example for readers by HTTP has what the mirror has, over kills of both 
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
   const reader = new Reader(running.ops, join(folder, 'copy.json'))
   closing.push(() => reader.kill())
-  /** Whether it has all that the log has now. */
   const isThere = async () => {
     const { log_epoch, last_seq } = await infoOf(db.read)
     const { epoch, seq } = reader.copy()
@@ -129,7 +127,7 @@ it('the example for readers by HTTP has what the mirror has, over kills of both 
   reader.start()
   await reader.says('loaded')
 
-  // The reader is killed, and what changes meanwhile awaits it.
+  // The reader is killed and catches up later.
   await Promise.all([reader.says('followed'), senders.more(SOME)])
   await reader.kill()
   const { seq } = reader.copy()
@@ -139,12 +137,12 @@ it('the example for readers by HTTP has what the mirror has, over kills of both 
   expect(reader.lines.filter((line) => line.startsWith('loaded'))).toHaveLength(1)
   expect(reader.copy().seq).toBeGreaterThan(seq)
 
-  // The mirror is killed, and the reader comes back to it.
+  // The mirror is killed, and the reader reconnects.
   await running.kill()
   running = await serve()
   await Promise.all([reader.says('followed'), senders.more(SOME)])
 
-  // The reader takes changes that the standby does not get, and that are lost with the primary.
+  // The reader takes changes that are lost with the primary.
   await cluster.cutOff()
   const { last_seq: common, log_epoch: lost } = await infoOf(db.read)
   await Promise.all([until('the reader has changes that will be lost', () => reader.copy().seq > common), senders.more(LAG)])
@@ -153,18 +151,18 @@ it('the example for readers by HTTP has what the mirror has, over kills of both 
   await Promise.all([reloaded, senders.more(SOME)])
   expect(reader.copy().epoch).not.toBe(lost)
 
-  // Both at once.
+  // Both are killed.
   await Promise.all([reader.kill(), running.kill()])
   running = await serve()
   reader.start()
   await senders.more(SOME)
   await senders.stop()
-  // Replays find what was lost, each by a transaction of its own: the log rests when every message is there.
+  // Full re-reads restore lost messages one by one; the log is complete when all are back.
   await until('the mirror has every message', async () => {
     const stored = new Set((await db.read.sql.selectFrom('thread_messages').select('message_id').execute()).map((row) => row.message_id))
     return senders.acknowledged.every(({ messageId }) => stored.has(messageId))
   })
-  // A poll may change something just before the end.
+  // A poll may change a row just before the end.
   for (let isComplete = false; !isComplete; ) {
     await until('the reader has everything', isThere)
     await running.stop()

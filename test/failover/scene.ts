@@ -24,9 +24,8 @@ import { type Acknowledged, Senders } from './senders.ts'
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 export const DESTINATION = 'agency'
 const SUBMISSIONS = 4
-/** Longer than any lease. */
 export const LEASE_MS = 130_000
-/** Short, and so many that no change is given up. */
+/** Short delays, and enough of them that no change is dead-lettered. */
 const SCHEDULE = Array.from({ length: 50 }, () => '50ms')
 const FAULTS: readonly FaultInput[] = [
   { kind: 'status', status: 503, retryAfterSeconds: 0, probability: 0.03 },
@@ -36,13 +35,13 @@ const FAULTS: readonly FaultInput[] = [
 ]
 const MISHAPS = { take: 'take', reset: 'reset', lose: 'lose', broken: { status: 500 } } as const
 
-/** Two database servers that change places, and around them the product with everything that it speaks to, none of it without faults. */
+/** Two database servers that swap, the product, and its service and destination, all with faults. */
 export class Scene {
   readonly cluster: Cluster
   readonly sandbox: Sandbox
   readonly hooks: Hooks
   readonly running: ServeProcess
-  /** Goes where the product goes. */
+  /** Connects to the current primary, like the product. */
   readonly db: Db
   readonly senders: Senders
   readonly follower: Follower
@@ -82,32 +81,31 @@ export class Scene {
     return new Scene({ cluster, sandbox, hooks, running, db, senders }, closing)
   }
 
-  /** Ends the load, lets everything come to rest, and ends the product. */
+  /** Ends the load, waits until nothing is open, and stops the product. */
   async settle(): Promise<void> {
     await this.senders.stop()
     this.sandbox.faults.set([])
-    // What was claimed when a primary was killed is taken up when its lease ends.
+    // Work claimed by a killed primary resumes when its lease ends.
     await letTimePass(this.db, LEASE_MS, { leases: true })
-    const isWorked = async () => (await this.#inbox()).every(({ state }) => state === 'done')
-    if (!(await waitFor(isWorked))) throw new Error(`a delivery waits:\n${this.running.lines().join('\n')}`)
+    const isProcessed = async () => (await this.#inbox()).every(({ state }) => state === 'done')
+    if (!(await waitFor(isProcessed))) throw new Error(`a delivery waits:\n${this.running.lines().join('\n')}`)
     if (!(await waitFor(() => isDone(this.db, DESTINATION)))) {
       throw new Error(`changes wait to be sent: ${JSON.stringify(await findDestination(this.db.read, DESTINATION))}`)
     }
     await this.running.stop()
   }
 
-  /** @returns what was acknowledged and is not stored. */
+  /** @returns acknowledged deliveries that aren't stored. */
   async lost(): Promise<readonly Acknowledged[]> {
     const stored = new Set((await this.#inbox()).map(({ delivery_id }) => delivery_id))
     return this.senders.acknowledged.filter(({ deliveryId }) => !stored.has(deliveryId))
   }
 
-  /** @returns the newest number of the change log. */
   async lastSeq(): Promise<number> {
     return (await this.db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
   }
 
-  /** Waits until the destination takes a change with a number greater than `seq` whose id no other branch of the log has. */
+  /** Waits until the destination takes a change after `seq` with an id that only this log has. */
   async pushedBehind(seq: number): Promise<void> {
     const from = this.hooks.arrivals.length
     const isOfThisBranch = (body: string) => {
@@ -119,11 +117,10 @@ export class Scene {
     )
   }
 
-  /** @returns every epoch of the change log, as readers see them. */
+  /** @returns the log's epochs, as readers see them. */
   async epochs(): Promise<readonly { reason: string; after_seq: number; known_seq: number | null }[]> {
-    const { rows } = await sql<{ reason: string; after_seq: number; known_seq: number | null }>`
-      select reason, after_seq, known_seq from log_epochs order by epoch_no`.execute(this.db.read.sql)
-    return rows
+    return await this.db.read.all(sql<{ reason: string; after_seq: number; known_seq: number | null }>`
+      select reason, after_seq, known_seq from log_epochs order by epoch_no`)
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@ import { until } from '../tools/until.ts'
 
 const SENDERS = 6
 const PAUSE_MS = 15
-/** So many more than are awaited are sent: under way at any moment, and not more on a machine that is slow. */
+/** Keeps this many deliveries in flight beyond the awaited ones. */
 const AHEAD = 30
 const ACCOUNT = 'default'
 
@@ -16,15 +16,14 @@ export interface Acknowledged {
 }
 
 /**
- * The service, sending deliveries of messages all the time, each again under its id until it is acknowledged. The messages are in its feeds
- * too, so that a replay finds them.
+ * Sends message deliveries continuously and repeats each until it is acknowledged. The feeds have the messages too, so that a full re-read
+ * finds them.
  */
 export class Senders {
   /** In the order of the answers. */
   readonly acknowledged: Acknowledged[] = []
-  /** Answers with anything but 204. */
   refused = 0
-  /** Other answers than 204 and 503; null for none, as of a receiver that was killed. */
+  /** Answers other than 204 and 503; null for a broken connection. */
   readonly wrong: (number | null)[] = []
   readonly #sandbox: Sandbox
   readonly #url: string
@@ -38,11 +37,10 @@ export class Senders {
     this.#url = `${receiver}/webhooks`
     this.#submissions = submissions
     this.#running = Array.from({ length: SENDERS }, (_, index) => this.#run(index))
-    // Told to whoever stops them.
+    // `stop` reports these errors.
     for (const running of this.#running) running.catch(() => undefined)
   }
 
-  /** Waits until so many more were acknowledged. */
   async more(count: number): Promise<void> {
     const wanted = this.acknowledged.length + count
     this.#wanted = wanted

@@ -11,7 +11,7 @@ import { ask, waitFor } from '../tools/postgres-standby.ts'
 import { until } from '../tools/until.ts'
 
 const UNKNOWN = /^It is unknown whether the transaction was committed: its wait for the standby server was cancelled/
-/** How large both pools of a process are together. */
+/** Size of both pools of a process. */
 const POOLS = 10
 
 let server: Server
@@ -28,10 +28,7 @@ afterAll(async () => {
   await server.remove()
 })
 
-/**
- * Names a standby that is not there, and waits until commits wait for it: the server's processes hear of a setting one by one, and who reads it
- * back hears of it before the one that counts.
- */
+/** Names a missing standby, and waits until commits wait for it. The server's processes read a setting at different times. */
 async function waitForAbsent(): Promise<void> {
   await waitFor(server, 'absent')
   for (let waited = false; !waited; ) {
@@ -51,7 +48,7 @@ async function waitForAbsent(): Promise<void> {
 
 const CANCEL = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'"
 
-/** Cancels what waits for the standby, as an administrator may. */
+/** Cancels commits that wait for the standby, as an administrator may. */
 async function cancelWaiting(): Promise<void> {
   await ask(server, (client) =>
     until('a commit waits', async () => {
@@ -72,7 +69,7 @@ function delivery(id: string): NewDelivery {
 }
 
 function count(account: string): Promise<unknown> {
-  return db.write('test', (tx) => sql`insert into sync_counters values (${account}, 'n', '', 1)`.execute(tx.sql))
+  return db.write('test', (tx) => tx.run(sql`insert into sync_counters values (${account}, 'n', '', 1)`))
 }
 
 it('takes a commit whose wait for the standby was cancelled for one of unknown outcome', async () => {
@@ -99,7 +96,7 @@ it('never has more sessions than its pools are large, however long the standby i
   await waitForAbsent()
   const send = pg.Client.prototype.query as (query: object | string) => unknown
   const spy = vi.spyOn(pg.Client.prototype, 'query')
-  // The answer is awaited no longer than this.
+  // The client stops waiting for the answer here.
   spy.mockImplementation(function (this: pg.Client, query: object | string) {
     return send.call(this, typeof query === 'string' ? query : { ...query, query_timeout: 300 })
   } as never)

@@ -1,16 +1,15 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { logFaults, recordIds } from '../e2e/agreement.ts'
 import { isNightly } from '../tools/nightly.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { destinationReport } from './destination-log.ts'
 import { DESTINATION, Scene } from './scene.ts'
 
 const SWITCHES = isNightly ? 10 : 3
-/** Acknowledged deliveries between two switches. */
 const SOME = 25
 
 it('loses nothing acknowledged when the primary is killed again and again and its synchronous standby takes over', async () => {
-  const scene = await Scene.open({ synchronous: true })
-  onTestFinished(() => scene.close())
+  const scene = await closedAtEnd(Scene.open({ synchronous: true }))
   const { cluster, senders } = scene
   for (let switches = 0; switches < SWITCHES; switches++) {
     await senders.more(SOME)
@@ -27,5 +26,5 @@ it('loses nothing acknowledged when the primary is killed again and again and it
   expect(await logFaults(scene.db)).toEqual([])
   expect(await scene.follower.end()).toEqual([])
   expect(scene.follower.told.takenBack).toBe(0)
-  expect(await destinationReport(scene.db, DESTINATION, scene.hooks.arrivals)).toEqual({ faults: [], fromLostBranches: 0 })
+  expect(await destinationReport(scene.db, DESTINATION, scene.hooks.arrivals)).toEqual({ faults: [], fromLogDivergence: 0 })
 })

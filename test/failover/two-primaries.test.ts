@@ -13,7 +13,8 @@ import { json, runHere } from '../app/run.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { newPostgres, openAgain } from '../tools/databases.ts'
 import { type Server, startPostgres } from '../tools/postgres-server.ts'
-import { ask, promote, REPLICATED, startStandby } from '../tools/postgres-standby.ts'
+import { ask, promote, REPLICATED, startStandby, waitFor } from '../tools/postgres-standby.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 let old: Server
 let promoted: Server
@@ -26,12 +27,15 @@ beforeAll(async () => {
   await migrate(db)
   await db.close()
   promoted = await startStandby(old, 'db2', { fsync: false })
+  // Later commits reach the standby before its promotion.
+  await waitFor(old, 'db2')
   // An ordinary role, which may not read control data.
   await ask(old, async (client) => {
     await client.query("create role plain login password 'x'")
     await client.query(`grant usage on schema ${alone.schema} to plain`)
     await client.query(`grant select, insert, update, delete on all tables in schema ${alone.schema} to plain`)
   })
+  await waitFor(old, '')
   await promote(promoted)
   const url = { reveal: () => `postgres://plain:x@127.0.0.1:${old.port},127.0.0.1:${promoted.port}/postgres` }
   config = { ...alone, url, listenUrl: url }
@@ -48,9 +52,8 @@ const warning = () =>
 it('a new process uses the primary with the highest timeline, and warns of two', async () => {
   const lines: string[] = []
   const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: (line: string) => void lines.push(line) } })
-  const db = await openDb(config, { clock: systemClock, log })
-  onTestFinished(() => db.close())
-  const { rows } = await sql<{ port: number }>`select inet_server_port() as port`.execute(db.read.sql)
+  const db = await closedAtEnd(openDb(config, { clock: systemClock, log }))
+  const rows = await db.read.all(sql<{ port: number }>`select inet_server_port() as port`)
   expect(rows).toEqual([{ port: promoted.port }])
   expect(lines).toContainEqual(expect.stringContaining(warning()))
 })
@@ -74,8 +77,7 @@ it('a connection to the old primary is refused, and one to the new primary ends 
 })
 
 it('doctor checks that primary, and reports two', async () => {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
   const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
   const { items } = json<{ items: { text: string; ok: boolean }[] }>(await runHere(['doctor', '--json'], env))
   expect(items).toContainEqual(expect.objectContaining({ ok: false, text: warning() }))

@@ -1,5 +1,5 @@
-// Attacks a receiver, in a process of its own. Arguments: the kind of attack, the port, the addresses that it comes from separated by commas,
-// and how many connections each of them holds. It says `attacking` once each connection was opened, and goes on until its input ends.
+// Attacks a receiver from its own process. Arguments: kind of attack, port, source addresses separated by commas, connections for each
+// address. It prints `attacking` once all connections were opened, and runs until its input ends.
 import { connect, type Socket } from 'node:net'
 
 const [kind = '', port = '', from = '', count = '0'] = process.argv.slice(2)
@@ -16,10 +16,9 @@ const PIPELINED = REQUEST.repeat(5_000)
 const TINY_CHUNKS = '1\r\nx\r\n'.repeat(20_000)
 /** Between two bytes of a slow sender. */
 const BYTE_MS = 100
-/** A connection that was closed is opened again after this time. */
+/** Delay before a closed connection is opened again. */
 const AGAIN_MS = 500
 
-/** What a connection does once it is open. */
 const attacks: Readonly<Record<string, (socket: Socket) => void>> = {
   slow_headers: (socket) => drip(socket, 'POST /webhooks HTTP/1.1\r\nx-slow: ', 'x'),
   slow_bodies: (socket) => drip(socket, `${PLAUSIBLE}\r\ntransfer-encoding: chunked\r\n\r\n`, '1\r\nx\r\n'),

@@ -4,9 +4,9 @@ import { Webhook } from 'svix'
 import { systemClock } from '../../src/base/clock.ts'
 
 export interface Sent {
-  /** How many deliveries were answered by each status; `none` stands for a connection that broke. */
+  /** Deliveries by status; `none` is a broken connection. */
   readonly answers: Readonly<Record<string, number>>
-  /** Milliseconds from the time a delivery was due to its answer, sorted. */
+  /** Milliseconds from the due time of a delivery to its answer, sorted. */
   readonly latencies: readonly number[]
 }
 
@@ -15,7 +15,7 @@ const TICK_MS = 10
 let deliveries = 0
 
 /**
- * Sends signed deliveries whose time has come, whatever the answers do: every other one on a connection of its own, the rest on connections
+ * Sends signed deliveries on schedule, independent of the answers: every other one on a connection of its own, the rest on connections
  * that are kept.
  * @param perTick how many each 10 ms.
  */
@@ -62,7 +62,7 @@ async function send(url: string, secret: string, agent: Agent | false): Promise<
   }
 }
 
-/** @returns the latency that `share` of all deliveries did not exceed. */
+/** @returns the latency that this share of deliveries didn't exceed. */
 export function percentile(latencies: readonly number[], share: number): number {
   return Math.round(latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0)
 }

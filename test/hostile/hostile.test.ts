@@ -9,18 +9,15 @@ import { percentile, type Sent, sendGood } from './good-sender.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 const ROUND_S = 1
-/** More rounds than a busy machine needs until each kind of refusal was seen. */
+/** Enough rounds for a busy machine to meet each kind of rejection. */
 const ROUNDS = 60
-/** 200 a second. */
 const PER_TICK = 2
 
 interface Attack {
   readonly kind: string
-  /** How many addresses it comes from. */
   readonly addresses: number
-  /** Connections of each address. */
   readonly connections: number
-  /** Why some of its connections are closed. */
+  /** Reasons why some connections are closed. */
   readonly reasons: readonly string[]
 }
 
@@ -67,17 +64,17 @@ describe('good deliveries, 200 a second, while strangers attack', () => {
     return Number(/^process_cpu_seconds_total ([\d.]+)$/m.exec(await (await fetch(`${serving.ops}/metrics`)).text())?.[1])
   }
 
-  /** Refused connections by reason, as the product counts them. */
+  /** Rejected connections by reason. */
   async function refused(): Promise<Map<string, number>> {
     const text = await (await fetch(`${serving.ops}/metrics`)).text()
-    const found = text.matchAll(/^submission_mirror_connections_refused_total\{reason="(\w+)"\} (\d+)$/gm)
+    const found = text.matchAll(/^submission_mirror_connections_rejected_total\{reason="(\w+)"\} (\d+)$/gm)
     return new Map([...found].map(([, reason = '', count]) => [reason, Number(count)]))
   }
 
   it.each(attacks)('all are stored and answered 204: $kind, $connections connections from each of $addresses', async (attack) => {
     const before = await refused()
     const { kind, addresses, connections } = attack
-    // Each attack has its own: some are turned away for a while after the one before.
+    // Each attack has its own addresses, since earlier ones may still be blocked.
     const from = Array.from({ length: addresses }, (_, n) => `127.1.${attacks.indexOf(attack)}.${n + 1}`)
     const args = [join(import.meta.dirname, 'attacker.ts'), kind, new URL(serving.receiver).port, from.join(','), String(connections)]
     const attacker = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })

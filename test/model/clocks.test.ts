@@ -13,7 +13,7 @@ function judged(over: Partial<ClockSightings>) {
 
 const service = (aheadMs: number) => [{ account: 'acme', aheadMs }]
 
-it('clocks that agree are trusted, and small differences are told', () => {
+it('agreeing clocks are trusted, and small differences are reported', () => {
   expect(judged({})).toEqual({ apart: [], isTrusted: true, isConfirmed: false, doubt: null })
   expect(judged({ services: service(2_000), databaseMs: now + 1_000 })).toMatchObject({ apart: [], isTrusted: true, isConfirmed: true })
   const some = judged({ services: service(90_000), databaseMs: now + 10 * MINUTE })
@@ -37,7 +37,7 @@ it.each([2 * HOUR, 500 * DAY, 20_000 * DAY])(
   },
 )
 
-it('what was recorded in the future makes the clock doubtful until a service confirms it', () => {
+it('a record from the future makes the clock doubtful until a service confirms it', () => {
   const recorded = [{ what: 'the last turn of retention', atMs: now + 500 * DAY }]
   expect(judged({ recorded })).toMatchObject({
     isTrusted: false,
@@ -46,7 +46,7 @@ it('what was recorded in the future makes the clock doubtful until a service con
   expect(judged({ recorded, services: service(0) })).toMatchObject({ isTrusted: true, apart: [{ clock: 'the last turn of retention' }] })
 })
 
-it('a long pause is believed once the service has told its time, and an account whose service is wrong stops nothing alone', () => {
+it('a long gap is trusted once the service confirms the time; one wrong service stops nothing', () => {
   expect(judged({ recordedBeforeMs: now - 60 * DAY }).isTrusted).toBe(false)
   expect(judged({ recordedBeforeMs: now - 60 * DAY, services: service(500) }).isTrusted).toBe(true)
   expect(judged({ recordedBeforeMs: now - DAY }).isTrusted).toBe(true)

@@ -24,7 +24,7 @@ describe('the difference between a stored row and what it should be', () => {
     expect(diff?.change?.after).toEqual(columns)
   })
 
-  it('is nothing when nothing differs, whatever the order of keys', () => {
+  it('is null when nothing differs, in any key order', () => {
     expect(diffRow(quotes, row, { ...row, lines: ['gl'] }, 'poll')).toBeNull()
   })
 
@@ -36,7 +36,7 @@ describe('the difference between a stored row and what it should be', () => {
     })
   })
 
-  it('never holds raw, which is written all the same', () => {
+  it('never contains raw, which is still written', () => {
     const diff = diffRow(quotes, row, { ...row, total_cents: 200, raw: '{"new":1}' }, 'poll')
     expect(diff?.columns).toEqual(['total_cents', 'raw'])
     expect([diff?.change?.before, diff?.change?.after]).toEqual([{ total_cents: 100 }, { total_cents: 200 }])
@@ -46,7 +46,7 @@ describe('the difference between a stored row and what it should be', () => {
     expect(diffRow(quotes, row, { ...row, raw: '{"new":1}' }, 'poll')).toEqual({ columns: ['raw'], change: null, isReported: true })
   })
 
-  it('is called gone when the row is marked so, and an update when it comes back', () => {
+  it('is `gone` when the row is marked as gone, and `update` when it comes back', () => {
     const gone = { ...row, gone_at: '2026-01-01T00:00:00.000000Z' }
     expect(diffRow(quotes, row, gone, 'poll')?.change?.operation).toBe('gone')
     expect(diffRow(quotes, gone, row, 'poll')?.change?.operation).toBe('update')

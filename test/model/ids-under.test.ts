@@ -5,7 +5,7 @@ import { uuid } from '../tools/facts.ts'
 const found = (value: unknown, ...keys: string[]) => Object.fromEntries(idsUnder(value, keys).ids)
 
 describe('ids under keys', () => {
-  it('trap 21: are uuids that stand under that key, at any depth, each once, in lower case', () => {
+  it('trap 21: are distinct uuids under that key, at any depth, in lower case', () => {
     const [a, b, c] = [uuid(1, 1), uuid(1, 0xabc), uuid(1, 3)]
     const value = [
       { id: c, submission_id: a, items: [{ deep: { submission_id: b.toUpperCase() } }, { submission_id: a }] },
@@ -29,7 +29,7 @@ describe('ids under keys', () => {
     expect(found(JSON.parse(`{"__proto__": {"submission_id": "${uuid(1, 1)}"}}`), 'submission_id')).toEqual({ submission_id: [uuid(1, 1)] })
   })
 
-  it('a value that is too deep or too long is searched in part, and the result says so', () => {
+  it('a value that is too deep or too long is searched partly, and the result says so', () => {
     for (const around of [(item: unknown) => [item], (item: unknown) => ({ item })]) {
       let deep: unknown = { submission_id: uuid(1, 1) }
       for (let depth = 0; depth < 15; depth += 1) deep = around(deep)

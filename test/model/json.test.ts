@@ -37,7 +37,7 @@ function shuffled(value: Json): Json {
   )
 }
 
-test('trap 72: stored text holds neither U+0000 nor half of a character, and all the rest of it', () => {
+test('trap 72: stored text loses only U+0000 and lone surrogates', () => {
   expect(storableText('a\u0000b\ud800c\udfff😀')).toBe('a\ufffdb\ufffdc\ufffd😀')
   fc.assert(
     fc.property(text, (given) => {
@@ -53,7 +53,7 @@ test('trap 72: stored text holds neither U+0000 nor half of a character, and all
   )
 })
 
-test('trap 72: the same holds for JSON text, however its characters are escaped', () => {
+test('trap 72: stored JSON text too, however its characters are escaped', () => {
   for (const [text, stored] of [
     ['"a\\u0000b\\ud800c\\uDFFFd\\ud83d\\ude00 😀"', '"a\\ufffdb\\ufffdc\\ufffdd\\ud83d\\ude00 😀"'],
     ['"\\\\u0000 \\\\\\u0000 \\n \\ud7ff"', '"\\\\u0000 \\\\\\ufffd \\n \\ud7ff"'],
@@ -68,7 +68,7 @@ test('trap 72: the same holds for JSON text, however its characters are escaped'
   )
 })
 
-test('trap 72: the same holds for every text and key in a value, and nothing else changes', () => {
+test('trap 72: so does every text and key in a value', () => {
   fc.assert(
     fc.property(json, (value) => {
       const stored = storableJson(value)
@@ -79,18 +79,18 @@ test('trap 72: the same holds for every text and key in a value, and nothing els
   )
 })
 
-test('a number that JSON has no word for is not the same as none', () => {
+test('a number that JSON lacks differs from null', () => {
   for (const number of [Infinity, -Infinity, Number.NaN]) expect([sameJson(number, null), sameJson(null, number)]).toEqual([false, false])
 })
 
-test('a key like any other does not reach the prototype', () => {
+test('`__proto__` is a key like any other', () => {
   const stored = storableJson(JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}') as Json)
   expect(JSON.stringify(stored)).toBe('{"__proto__":{"x":1},"constructor":2}')
   expect(Object.getPrototypeOf(stored)).toBe(Object.prototype)
   expect(canonicalJson(stored)).toBe('{"__proto__":{"x":1},"constructor":2}')
 })
 
-test('canonical text says the same as the value, and does not depend on the order of keys', () => {
+test('canonical text keeps the value and ignores key order', () => {
   expect(canonicalJson({ b: [1, { d: null, c: 'x' }], a: -0 })).toBe('{"a":0,"b":[1,{"c":"x","d":null}]}')
   fc.assert(
     fc.property(json, (value) => {
@@ -102,7 +102,7 @@ test('canonical text says the same as the value, and does not depend on the orde
   )
 })
 
-test('two values are the same exactly when they are equal', () => {
+test('`sameJson` is true exactly for equal values', () => {
   fc.assert(
     fc.property(json, json, (a, b) => {
       expect(sameJson(a, shuffled(a))).toBe(true)
@@ -119,6 +119,6 @@ test('two values are the same exactly when they are equal', () => {
   })
 })
 
-test('an object is no list and not null', () => {
+test('`isObject` rejects lists and null', () => {
   expect([{}, Object.create(null), [], null, 'x', 1, undefined].map(isObject)).toEqual([true, true, false, false, false, false, false])
 })

@@ -4,7 +4,7 @@ import { isMasked, MASK, maskedRow, maskedText, maskedValues, withoutAnswer } fr
 import { partsOfRowKey, rowKey, rowKeyOf } from '../../src/model/row-key.ts'
 
 describe('masking', () => {
-  it('hides what is personal, and shows what people find and work a submission by', () => {
+  it('hides personal values, and shows those that identify a submission', () => {
     const masked = entities.flatMap(({ table, fields }) =>
       Object.entries(fields).flatMap(([column, field]) => (isMasked(field) && field.kind !== 'raw' ? [`${table}.${column}`] : [])),
     )
@@ -28,7 +28,7 @@ describe('masking', () => {
     ])
   })
 
-  it('keeps null, and masks everything of a table or column that nobody knows', () => {
+  it('keeps null, and masks all of an unknown table or column', () => {
     const row = { subject: 'Your quotes', body_text: 'Dear', from_address: null, raw: '{}', later: 1 }
     expect(maskedRow('thread_messages', row)).toEqual({
       subject: 'Your quotes',
@@ -66,7 +66,7 @@ describe('masking', () => {
     expect(withoutAnswer(text, status)).toBe(shown)
   })
 
-  it('hides the personal values of a row wherever they stand, and what is too short to tell apart not', () => {
+  it('hides the personal values of a row in any text, except very short ones', () => {
     const values = maskedValues('thread_messages', {
       subject: 'Your quotes',
       body_text: 'Please call Jane Doe (mobile)',
@@ -81,12 +81,12 @@ describe('masking', () => {
 })
 
 describe('the key of a row', () => {
-  it.each([[['acme', 'a/b', '%2F', 'é 🦀', '#?&']], [['1']], [['', '']]])('comes back as it was: %j', (parts) => {
+  it.each([[['acme', 'a/b', '%2F', 'é 🦀', '#?&']], [['1']], [['', '']]])('is unchanged after parsing: %j', (parts) => {
     expect(partsOfRowKey(rowKey(parts))).toEqual(parts)
     expect(rowKey(parts).split('/')).toHaveLength(parts.length)
   })
 
-  it('is of the columns of the key, and refused when it is none', () => {
+  it('consists of the key columns, and is null when malformed', () => {
     expect(rowKeyOf({ key: ['account', 'n'] }, { n: 7, account: 'acme', other: 1 })).toBe('acme/7')
     expect(partsOfRowKey('%E0')).toBeNull()
   })

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { damaged } from '../../src/model/damaged.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { identityOf, type Row } from '../../src/model/entity.ts'
-import { firstSeen, mergeByOrigin, mergeRecord, sameJsonText } from '../../src/model/merge.ts'
+import { mergeByOrigin, mergeRecord, sameJsonText } from '../../src/model/merge.ts'
 
 const eventIdentity = identityOf(marketEvents)
 
@@ -16,15 +15,15 @@ const stored: Row = {
   raw: '{"a":1,"b":2}',
 }
 
-describe('a record that comes again', () => {
-  it('fills what was empty, whichever way it comes', () => {
+describe('a record that is received again', () => {
+  it('fills empty columns from any source', () => {
     for (const fromFeed of [true, false]) {
       const merge = mergeRecord(stored, { ...stored, detail: 'Loss history', lane_id: 'l' }, eventIdentity, fromFeed)
       expect(merge).toMatchObject({ conflict: null, row: { detail: 'Loss history', lane_id: 'l' } })
     }
   })
 
-  it('takes an empty list for a value: it fills, and is not filled', () => {
+  it('treats an empty list as a value: it fills, and is not filled', () => {
     const [none, empty, some] = [
       { ...stored, market_lines: null },
       { ...stored, market_lines: [] },
@@ -45,7 +44,7 @@ describe('a record that comes again', () => {
     expect(merge).toMatchObject({ conflict: null, row: { detail: 'Loss history', status_label: 'Declined' } })
   })
 
-  it('is refused whole when an identity column differs, and names the columns', () => {
+  it('is rejected entirely when an identity column differs, and names the columns', () => {
     const merge = mergeRecord(stored, { ...stored, type: 'bound', status: 'bound', detail: 'x' }, eventIdentity, true)
     expect(merge).toEqual({ conflict: ['type', 'status'] })
   })
@@ -64,7 +63,7 @@ describe('a record that comes again', () => {
     expect(merge).toMatchObject(isSame ? { conflict: null, row: { [column]: other } } : { conflict: [column] })
   })
 
-  it('follows the wording of the feed, not that of a delivery', () => {
+  it('takes other columns from the feed, not from a delivery', () => {
     const worded = { ...stored, status_label: 'Not offered', raw: '{"a":1,"b":3}' }
     expect(mergeRecord(stored, worded, eventIdentity, true)).toMatchObject({ row: { status_label: 'Not offered', raw: '{"a":1,"b":3}' } })
     expect(mergeRecord(stored, worded, eventIdentity, false)).toMatchObject({ row: stored })
@@ -73,20 +72,11 @@ describe('a record that comes again', () => {
   it('keeps the stored text when only the order of its keys differs', () => {
     const merge = mergeRecord(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, true)
     expect(merge).toMatchObject({ row: { raw: '{"a":1,"b":2}' } })
-    const byReconcile = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false } as const
+    const byReconcile = { via: 'reconcile', cause: 'reconcile', isFullRead: true, firstFeedRead: false } as const
     expect(mergeByOrigin(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, byReconcile)).toEqual({ conflict: null, row: stored })
   })
 
-  it('was seen first when it says so; where that is damaged, a reconcile run alone sees it anew', () => {
-    const [at, now] = ['2026-01-05T12:00:00.000000Z', '2026-02-01T00:00:00.000000Z']
-    const broken = { first_seen_at: damaged({ kind: 'text', text: 'never' }), first_seen_via: damaged({ kind: 'number', text: '7' }) }
-    expect(firstSeen(broken, 'poll', now)).toEqual(broken)
-    expect(firstSeen(broken, 'reconcile', now)).toEqual({ first_seen_at: now, first_seen_via: 'reconcile' })
-    const whole = { first_seen_at: at, first_seen_via: 'webhook' }
-    expect(firstSeen(whole, 'reconcile', now)).toEqual(whole)
-  })
-
-  it('is another where its texts nest too deep to be compared', () => {
+  it('counts as different when its texts nest too deep to compare', () => {
     const deep = (n: number) => `{"odd":${'['.repeat(100_000)}${n}${']'.repeat(100_000)}}`
     expect(sameJsonText(deep(1), deep(1))).toBe(true)
     expect(sameJsonText(deep(1), deep(2))).toBe(false)

@@ -5,11 +5,11 @@ import { entities } from '../../src/model/entities.ts'
 import type { Json } from '../../src/model/json.ts'
 import { personalColumns, personalDataFilter } from '../../src/model/personal.ts'
 
-/** Where a person's documents lie: a path may name nobody, and yet lead to all that is known of somebody. */
+/** Locations of a person's documents: a path may contain no name and still lead to personal data. */
 const places = ['documents.document_url', 'documents.download_path', 'source_offers.document_url', 'thread_attachments.download_path']
 
 describe('personal columns', () => {
-  it('are all that the data dictionary calls personal or free, and the places of documents', async () => {
+  it('are all columns of the classes personal, free and document', async () => {
     const text = await readFile(new URL('../../migrations/README.md', import.meta.url), 'utf8')
     const documented = text.split(/^### /m).flatMap((section) => {
       const table = section.split('\n', 1)[0] ?? ''
@@ -22,16 +22,16 @@ describe('personal columns', () => {
     expect([...personalColumns].sort()).toEqual([...documented, ...places].sort())
   })
 
-  it('are columns that there are', () => {
+  it('exist', () => {
     const columns = entities.flatMap((entity) => Object.keys(entity.columns).map((column) => `${entity.table}.${column}`))
     expect(personalColumns.filter((column) => !columns.includes(column))).toEqual([])
   })
 })
 
-describe('leaving out what is personal', () => {
+describe('leaving out personal data', () => {
   const row = { message_id: 'm', subject: 'Renewal', from_address: 'jane@brokerage.example', to_addresses: ['a@b.example'], kind: 'chat' }
 
-  it('keeps only what was asked for, column by column, and the row as it was', () => {
+  it('keeps only the allowed columns, and does not change the row', () => {
     expect(personalDataFilter([])('thread_messages', row)).toEqual({ message_id: 'm', kind: 'chat' })
     const some = personalDataFilter(['thread_messages.subject', 'submissions.insured_name'])
     expect(some('thread_messages', row)).toEqual({ message_id: 'm', kind: 'chat', subject: 'Renewal' })
@@ -40,7 +40,7 @@ describe('leaving out what is personal', () => {
     expect(row.from_address).toBe('jane@brokerage.example')
   })
 
-  it("trap 74: sends no address that an application names, the producer's among them, and no preset takes one for the insured's", async () => {
+  it("trap 74: sends no address from an application, and no preset uses one as the insured's", async () => {
     const none = personalDataFilter([])
     const email = 'producer@brokerage.example'
     expect(none('facts', { key: 'applicant.contact_email', value: email, confirmed: true })).toEqual({
@@ -49,7 +49,7 @@ describe('leaving out what is personal', () => {
     })
     expect(none('application_answers', { question_key: 'contact_email', value: email })).toEqual({ question_key: 'contact_email' })
     expect(none('bind_assumptions', { key: 'contact_email', value: email })).toEqual({ key: 'contact_email' })
-    for (const folder of ['../../config/presets', '../../src/push/adapters']) {
+    for (const folder of ['../../config/presets', '../../src/push/ams360']) {
       const at = new URL(`${folder}/`, import.meta.url)
       for (const name of await readdir(at, { recursive: true })) {
         if (!/\.(yaml|ts)$/.test(name)) continue
@@ -58,7 +58,7 @@ describe('leaving out what is personal', () => {
     }
   })
 
-  it('trap 75: keeps no FEIN and no social security number, at any depth, whatever was asked for', () => {
+  it('trap 75: keeps no FEIN and no social security number, at any depth, with any allowed columns', () => {
     const all = personalDataFilter(personalColumns)
     const lines = [{ name: 'gl', fein_or_ssn: '12-3456789', owners: [{ SSN: '123-45-6789', share: 50 }] }, 'auto', null]
     expect(all('lanes', { lines, status: 'quoted' })).toEqual({
@@ -68,7 +68,7 @@ describe('leaving out what is personal', () => {
     expect(all('a_table_of_later', { fein: '12-3456789', view: { 'tax-id': '1', taxes: 2 } })).toEqual({ view: { taxes: 2 } })
   })
 
-  it('invariant 12: keeps nothing that stands under a key that the settings name, however it is written there', () => {
+  it('invariant 12: keeps no value under a key from the settings, in any spelling', () => {
     const asked = personalDataFilter(['lanes.next_step'], ['owner_tax_number', 'loss-ratio'])
     const next_step = '{"OwnerTaxNumber":"12","share":1}'
     expect(asked('lanes', { lines: [{ ownerTaxNumber: '12', share: 1 }], lossRatio: 2, next_step })).toEqual({
@@ -78,14 +78,14 @@ describe('leaving out what is personal', () => {
     expect(asked('lanes', { fein: '1' })).toEqual({})
   })
 
-  it('invariant 12: keeps none in a text of JSON either, and leaves words as they are', () => {
+  it('invariant 12: keeps none in JSON inside a text, and leaves other words unchanged', () => {
     const asked = personalDataFilter(['lanes.next_step'])
     const nextStep = (text: string) => asked('lanes', { next_step: text })?.['next_step']
     expect(nextStep('{"do":"confirm","applicant":[{"fein_or_ssn":"12-3456789","share":0.5}]}')).toBe(
       '{"do":"confirm","applicant":[{"share":0.5}]}',
     )
     expect(nextStep('[{"S\\u0053N":"123-45-6789"},"sign"]')).toBe('[{},"sign"]')
-    // Of a key that stands twice only the last is read, and what stands in the first must not go out either.
+    // Of a repeated key only the last value is read; the first must not be sent either.
     expect(nextStep('{"of":{"ssn":"123-45-6789"},"of":1}')).toBe('{"of":1}')
     expect(nextStep('{"of":{"s\\u0073n":"123-45-6789"},"of":1}')).toBe('{"of":1}')
     for (const words of ['Send the loss runs', '[urgent] sign', '{', '', '"ssn": "1"']) expect(nextStep(words)).toBe(words)
@@ -95,7 +95,7 @@ describe('leaving out what is personal', () => {
     expect(asked('lanes', { next_step: null })).toEqual({ next_step: null })
   })
 
-  it('invariant 12: keeps none of a pair, nor of JSON inside a value or words, and keeps options', () => {
+  it('invariant 12: keeps none in a pair, or in JSON inside a value or words, and keeps options', () => {
     const asked = personalDataFilter(personalColumns)
     const text = JSON.stringify({ fein_number: '12-3456789', x: 1 })
     const value = { title: 'FEIN', display_value: '12-3456789', at: { content_hash: 'h', day: 1 }, d1: text, said: `answered: ${text}` }
@@ -107,7 +107,7 @@ describe('leaving out what is personal', () => {
     expect(asked('outstanding_items', { key: 'fein', options, value: text })).toEqual({ key: 'fein', options })
   })
 
-  it('gives back the row itself just when nothing is left out of it', () => {
+  it('returns the row itself exactly when nothing is removed', () => {
     const asked = personalDataFilter(['lanes.next_step'])
     const key = fc.constantFrom('status', 'lines', 'next_step', 'unmet_labels', 'ssn', 'share')
     const value = fc.letrec<{ json: Json }>((tie) => ({

@@ -15,7 +15,7 @@ describe('the words of a name', () => {
     expect(searchWords(name)).toEqual(words)
   })
 
-  it('are the same however case and accents are written', () => {
+  it('ignore case and accents', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (name) => {
         expect(searchWords(name.normalize('NFD'))).toEqual(searchWords(name.normalize('NFC')))
@@ -23,7 +23,7 @@ describe('the words of a name', () => {
     )
   })
 
-  it('are few and short, whatever the name', () => {
+  it('are few and short for any name', () => {
     const words = searchWords(`${'x'.repeat(300)} ${Array.from({ length: 2_000 }, (_, n) => `w${n}`).join(' ')}`)
     expect(Math.max(...words.map((word) => word.length))).toBe(64)
     expect(words.length).toBeLessThan(300)

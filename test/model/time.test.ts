@@ -16,7 +16,7 @@ function written(ms: number, fraction: string, minutes: number): string {
 }
 
 describe('a date-time', () => {
-  test('becomes UTC text of 27 characters, whatever its offset, down to the microsecond', () => {
+  test('becomes UTC text of 27 characters from any offset, to the microsecond', () => {
     fc.assert(
       fc.property(moment, micros, offsetMinutes, fc.stringMatching(/^\d{0,9}$/), (ms, us, minutes, more) => {
         const fraction = `${String(((ms % 1000) + 1000) % 1000).padStart(3, '0')}${String(us).padStart(3, '0')}`
@@ -51,7 +51,7 @@ describe('a date-time', () => {
     )
   })
 
-  test('read again is the same', () => {
+  test('is unchanged when parsed again', () => {
     fc.assert(
       fc.property(moment, fc.stringMatching(/^\d{0,6}$/), offsetMinutes, (ms, fraction, minutes) => {
         const time = parseTime(written(ms, fraction, minutes))
@@ -63,7 +63,7 @@ describe('a date-time', () => {
     )
   })
 
-  test('a moment is told the same however often and between which others it is asked', () => {
+  test('a moment is formatted equally between any others', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(0, -0, 1, 999, 1000, 1_700_000_000_000), { minLength: 1 }), (moments) => {
         for (const ms of moments) expect(msFromTime(timeFromMs(ms))).toBe(ms + 0)
@@ -130,7 +130,7 @@ describe('a date-time', () => {
     expect(parseTime(wire)).toBeNull()
   })
 
-  test('whatever comes over the wire, the answer is a time or null', () => {
+  test('any input gives a time or null', () => {
     const nearly = fc.stringMatching(/^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-6]\d(:[0-6]\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/)
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.string(), nearly), (wire) => {
@@ -144,7 +144,7 @@ describe('a date-time', () => {
 })
 
 describe('a date', () => {
-  test('is itself, and the date part of a date-time as it is written there', () => {
+  test('is itself, or the written date part of a date-time', () => {
     expect(parseDate('2026-01-02')).toBe('2026-01-02')
     expect(parseDate(' 2024-02-29 ')).toBe('2024-02-29')
     expect(parseDate('2026-01-02T23:30:00-05:00')).toBe('2026-01-02')
@@ -179,7 +179,7 @@ describe('a date', () => {
   })
 })
 
-test('earlier and later of two: null is never', () => {
+test('the earlier and later of two times ignore null', () => {
   const [early, late] = ['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000001Z']
   expect([laterTime(early, late), laterTime(late, early), laterTime(null, early), laterTime(early, null), laterTime(null, null)]).toEqual([
     late,

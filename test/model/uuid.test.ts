@@ -4,7 +4,7 @@ import { parseUuid } from '../../src/model/uuid.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
 
-test('trap 78: a uuid is taken in lower case', () => {
+test('trap 78: a uuid becomes lower case', () => {
   expect(parseUuid(ID)).toBe(ID)
   expect(parseUuid(` ${ID.toUpperCase()}\n`)).toBe(ID)
   fc.assert(
@@ -14,7 +14,7 @@ test('trap 78: a uuid is taken in lower case', () => {
   )
 })
 
-test('trap 78: nothing else ever enters a URL or a key', () => {
+test('trap 78: no other text enters a URL or a key', () => {
   const none = [
     '',
     `${ID}/..`,

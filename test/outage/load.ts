@@ -8,18 +8,15 @@ import { type Answered, postSigned } from '../e2e/signed.ts'
 import { letTimePass } from '../e2e/time.ts'
 
 const SENDERS = 8
-/** Between two deliveries of a sender: a service does not hammer either. */
+/** Pause between two deliveries of a sender. */
 const PAUSE_MS = 10
-/** Longer than any lease. */
 const LEASE_MS = 130_000
 const START_MS = Date.UTC(2026, 0, 5)
 
 export interface LoadOptions {
   readonly url: string
   readonly secret: string
-  /** What all deliveries are about. */
   readonly submissionId: string
-  /** Characters in each message; some, when left out. */
   readonly length?: number
 }
 
@@ -27,7 +24,6 @@ interface Sent extends Answered {
   readonly messageId: string
 }
 
-/** Messages delivered all the time, by several senders, and how each was answered. */
 export class Load {
   readonly answers: Sent[] = []
   readonly #o: LoadOptions
@@ -37,11 +33,10 @@ export class Load {
   constructor(options: LoadOptions) {
     this.#o = options
     this.#senders = Array.from({ length: SENDERS }, () => this.#send())
-    // Seen by whoever stops the load; a test that fails before leaves them to themselves.
+    // `stop` reports these errors.
     for (const sender of this.#senders) sender.catch(() => undefined)
   }
 
-  /** Waits until so many more were answered with `status`. */
   async answered(status: number, more: number): Promise<void> {
     const before = this.count(status)
     expect(
@@ -54,7 +49,7 @@ export class Load {
     return this.answers.filter((answer) => answer.status === status).length
   }
 
-  /** Ends the sending. @throws Error when a delivery was not answered in the time that the service waits. */
+  /** Ends the load. @throws Error if an answer took longer than the service waits. */
   async stop(): Promise<void> {
     this.#over = true
     await Promise.all(this.#senders)
@@ -84,7 +79,7 @@ export class Load {
   }
 }
 
-/** What must hold of every delivery, and of the process, when an outage is over. */
+/** Checks every delivery and the process after an outage. */
 export async function expectNothingLost(load: Load, running: ServeProcess, db: Db): Promise<void> {
   expect(running.process.exitCode, running.lines().join('\n')).toBeNull()
   for (const { status, retryAfter } of load.answers) {
@@ -97,7 +92,7 @@ export async function expectNothingLost(load: Load, running: ServeProcess, db: D
     stored.filter(({ id }) => !inbox.has(id)),
     'acknowledged and not stored',
   ).toEqual([])
-  // What was in hand when the store went away is taken up when its lease ends.
+  // Claimed work resumes when its lease ends.
   await letTimePass(db, LEASE_MS, { leases: true })
   const worked = await waitFor(async () => (await inboxRows(db)).every((row) => row['state'] === 'done'))
   expect(worked, running.lines().join('\n')).toBe(true)
@@ -108,7 +103,6 @@ export async function expectNothingLost(load: Load, running: ServeProcess, db: D
   ).toEqual([])
 }
 
-/** Waits until `/readyz` answers with `status`. */
 export async function readiness(running: Pick<ServeProcess, 'ops'>, status: number): Promise<void> {
   let last = ''
   const is = await waitFor(async () => {

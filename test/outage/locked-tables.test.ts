@@ -1,10 +1,11 @@
+import { sql } from 'kysely'
 import pg from 'pg'
 import { Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { StoreGauges } from '../../src/ops/metrics/store-gauges.ts'
-import { showMend } from '../../src/ops/operations/index.ts'
+import { showFix } from '../../src/ops/operations/index.ts'
 import { readOverview } from '../../src/ops/operations/overview.ts'
 import { readStatus } from '../../src/ops/status/status.ts'
 import { statusText } from '../../src/ops/status/status-text.ts'
@@ -15,6 +16,7 @@ import { hook, withSettings } from '../config/support.ts'
 import { postgresDatabase, silentLog } from '../tools/databases.ts'
 import { trackFact, uuid } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 
 const ACCOUNT = 'default'
@@ -26,23 +28,19 @@ const account = {
   webhook_secrets: [hook(1)],
 }
 
-/** A mirror that is complete and fresh, and a session that holds a table's strongest lock until the test ends. */
+/** A complete, fresh mirror, and a session that holds a table's strongest lock until the test ends. */
 async function scene(table: string) {
-  const { db, config: database, close } = await postgresDatabase.open()
-  onTestFinished(close)
+  const { db, config: database } = await closedAtEnd(postgresDatabase.open())
   await ensureAccounts(db, [ACCOUNT])
   await pinBrokerage(db, ACCOUNT, { brokerage: 'brokerage', clientId: 'bac_one' })
   await applyAll(db, [trackFact(ACCOUNT, uuid(9, 1))])
   await db.write('test', (tx) =>
-    tx.sql
-      .updateTable('sync_reads')
-      .set({ last_read_at: timeFromMs(Date.now()) as never, due_at: timeFromMs(Date.now() + 3_600_000) as never })
-      .execute(),
+    tx.run(sql`update sync_reads set last_read_at = ${timeFromMs(Date.now())}, due_at = ${timeFromMs(Date.now() + 3_600_000)}`),
   )
   if (database.kind !== 'postgres') throw new Error('not Postgres')
   const config = loadConfig(withSettings({ accounts: [account] }, { DATABASE_URL: database.url.reveal() }))
-  const overview = () => readOverview(db, { ...config, accounts: [], destinations: [] }, showMend)
-  const status = () => readStatus(db, { version: '1', config: { ...config, accounts: [], destinations: [] }, showMend, isTerminal: true })
+  const overview = () => readOverview(db, { ...config, accounts: [], destinations: [] }, showFix)
+  const status = () => readStatus(db, { version: '1', config: { ...config, accounts: [], destinations: [] }, showFix, isTerminal: true })
   await until('the mirror is complete', async () => (await overview()).verdict === 'complete')
   await new SumKeeper({ db, clock: db.clock, log: silentLog, database }).count(db)
   const holder = new pg.Client({ connectionString: database.url.reveal() })
@@ -84,11 +82,11 @@ describe('reports of health while a table is locked', () => {
     )
     onTestFinished(async () => void (await Promise.all(waiting)))
     expect(await overview()).toMatchObject({ verdict: 'catching_up', inbox: { count: 1, oldest_at: item.receivedAt }, unread: [] })
-    const told = await status()
-    expect(told.unread.map(({ part }) => part)).toEqual(['the counts of rows'])
-    expect(told.accounts).toMatchObject([{ account: ACCOUNT, submissions: 1 }])
-    expect(statusText(told, Date.now(), 100)).toMatch(/the counts are those of .* ago/)
-    expect(told.sentence).toMatch(/^Catching up: 1 delivery waits, the oldest for 2 min; could not be read: the counts of rows/)
+    const shown = await status()
+    expect(shown.unread.map(({ part }) => part)).toEqual(['the counts of rows'])
+    expect(shown.accounts).toMatchObject([{ account: ACCOUNT, submissions: 1 }])
+    expect(statusText(shown, Date.now(), 100)).toMatch(/the counts were made .* ago/)
+    expect(shown.sentence).toMatch(/^Catching up: 1 delivery waits, the oldest for 2 min; could not be read: the counts of rows/)
     const registry = new Registry()
     await new StoreGauges(registry, db, silentLog, () => config, { storeFault: async () => null }).refresh()
     const metrics = await registry.metrics()

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, inject, it, onTestFinished } from 'vitest'
@@ -10,7 +9,9 @@ import { accountEnv, databaseEnv, type Environment, type ServeProcess, startServ
 import { bodyFaults, pushFaults } from '../push/agreement.ts'
 import { Hooks } from '../push/hooks.ts'
 import { newPostgres, newSqlite, openAgain } from '../tools/databases.ts'
+import { newFolder } from '../tools/new-folder.ts'
 import { type Direction, Relay } from '../tools/relay.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { expectNothingLost, Load, readiness } from './load.ts'
 
 const FEW = 8
@@ -25,15 +26,12 @@ async function serve(env: Environment): Promise<ServeProcess> {
 }
 
 async function relayTo(url: string): Promise<Relay> {
-  const relay = await Relay.start(url)
-  onTestFinished(() => relay.close())
+  const relay = await closedAtEnd(Relay.start(url))
   return relay
 }
 
-/** Settings of a destination that is tried again soon. */
 function destinationEnv(url: string): Environment {
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-one-way-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const destination = {
     name: DESTINATION,
     kind: 'webhook',
@@ -59,11 +57,8 @@ async function failedPushes(db: Db): Promise<number> {
 }
 
 async function abandoned(db: Db): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
-    select count(*)::int as n from pg_stat_activity where state = 'idle in transaction' and state_change < now() - interval '2 seconds'`.execute(
-    db.read.sql,
-  )
-  return rows[0]?.n ?? 0
+  return await db.read.count(sql<{ n: number }>`
+    select count(*)::int as n from pg_stat_activity where state = 'idle in transaction' and state_change < now() - interval '2 seconds'`)
 }
 
 it.each(['there', 'back'] as const)(
@@ -80,16 +75,15 @@ it.each(['there', 'back'] as const)(
     const [service, ams] = [await relayTo(sandbox.baseUrl), await relayTo(hooks.urlOf(DESTINATION))]
     const account = { ...accountEnv(sandbox), BROKER_API_BASE_URL: service.url }
     const running = await serve({ ...databaseEnv(place.config), ...account, ...destinationEnv(ams.url) })
-    sandbox.setTarget('default', `${running.receiver}/webhooks`)
+    sandbox.account('default').target = `${running.receiver}/webhooks`
     const [id = ''] = sandbox.submissionIds('default')
     sandbox.addMessage('default', id, { body_text: 'before' })
-    const db = await openAgain(place.config)
-    onTestFinished(() => db.close())
+    const db = await closedAtEnd(openAgain(place.config))
     expect(await untilAgreed(db, sandbox)).toEqual([])
 
     for (const relay of [service, ams]) relay.swallow(direction)
     for (const text of ['meanwhile', 'then']) sandbox.addMessage('default', id, { body_text: text })
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     expect(sandbox.stats().deliveries).toMatchObject({ givenUp: 0 })
     expect(await waitFor(async () => (await failingReads(db)) > 0 && (await failedPushes(db)) > 0)).toBe(true)
     await readiness(running, 200)
@@ -106,8 +100,7 @@ it.each(['there', 'back'] as const)(
 )
 
 it('while one direction to Postgres is cut deliveries are refused with 503 in time, and taken again when it is whole', async () => {
-  const sandbox = await startSandbox({ submissions: 0 })
-  onTestFinished(() => sandbox.close())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0 }))
   await Promise.all((['there', 'back'] as const).map(cutOff))
 
   async function cutOff(direction: Direction): Promise<void> {
@@ -125,9 +118,8 @@ it('while one direction to Postgres is cut deliveries are refused with 503 in ti
     await load.answered(204, ENOUGH)
     await load.stop()
     await readiness(running, 200)
-    const db = await openAgain(place.config)
-    onTestFinished(() => db.close())
-    // A transaction whose next statement was swallowed keeps its locks until the server ends it, after 30 s.
+    const db = await closedAtEnd(openAgain(place.config))
+    // The server ends a stuck transaction after 30 s, with its locks.
     expect(await waitFor(async () => (await abandoned(db)) === 0)).toBe(true)
     await expectNothingLost(load, running, db)
     expect(await running.stop()).toBe(0)

@@ -9,7 +9,7 @@ import { type PostgresServer, startPostgres } from '../tools/postgres-server.ts'
 import { expectNothingLost, Load, readiness } from './load.ts'
 
 const ENOUGH = 40
-/** Each takes as long as a sender may be let wait. */
+/** Each takes the whole time limit of a sender. */
 const FEW = 8
 
 let server: PostgresServer
@@ -79,7 +79,7 @@ it('while Postgres hangs deliveries are refused with 503 in time, and taken agai
   await expectRecovery()
 })
 
-/** A connection's process may have ended since it was looked for. */
+/** The process of a connection may have ended since. */
 function signalIfAlive(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, signal)
@@ -88,7 +88,7 @@ function signalIfAlive(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
   }
 }
 
-/** The server's own processes: every connection's, and the one that makes them. */
+/** The postmaster and the process of every connection. */
 async function postgresProcesses(): Promise<number[]> {
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()

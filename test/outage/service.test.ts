@@ -6,6 +6,7 @@ import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { serveHere } from '../e2e/serve-here.ts'
 import { newSqlite, openAgain } from '../tools/databases.ts'
 import { freePort } from '../tools/free-port.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { readiness } from './load.ts'
 
 const MINUTE_MS = 60_000
@@ -14,7 +15,7 @@ it('while the service is away at the start deliveries are taken, and polling cat
   const options: SandboxOptions = { seed: 'away', submissions: 3, autoStart: false, port: await freePort(), startMs: Date.now() }
   const before = await startSandbox(options)
   const account = accountEnv(before)
-  const [told = '', untold = ''] = before.submissionIds('default')
+  const [announced = '', silent = ''] = before.submissionIds('default')
   await before.close()
   const place = newSqlite()
   onTestFinished(() => place.remove())
@@ -22,28 +23,26 @@ it('while the service is away at the start deliveries are taken, and polling cat
   onTestFinished(async () => void (await running.stop()))
   await readiness(running, 200)
 
-  // The same service, with its API on another port than the settings name: it can deliver, and cannot be asked.
+  // The same service with its API on an unlisted port: it delivers but can't be read.
   const unreachable = await startSandbox({ ...options, port: 0 })
-  unreachable.setTarget('default', `${running.receiver}/webhooks`)
-  const message = unreachable.addMessage('default', told, { body_text: 'told while the service is away' })
-  await unreachable.deliveriesSettled()
+  unreachable.account('default').target = `${running.receiver}/webhooks`
+  const message = unreachable.addMessage('default', announced, { body_text: 'sent while the service is away' })
+  await unreachable.deliveries.idle()
   expect(unreachable.stats().deliveries).toMatchObject({ acknowledged: 1, givenUp: 0 })
-  const db = await openAgain(place.config)
-  onTestFinished(() => db.close())
+  const db = await closedAtEnd(openAgain(place.config))
   expect(await waitFor(async () => (await inboxRows(db)).every((row) => row['state'] === 'done'))).toBe(true)
   expect(await db.read.sql.selectFrom('thread_messages').select('message_id').execute()).toEqual([{ message_id: message.id }])
   expect(await waitFor(async () => (await failing()).length > 0)).toBe(true)
   await readiness(running, 200)
   await unreachable.close()
 
-  const back = await startSandbox(options)
-  onTestFinished(() => back.close())
-  for (const id of back.submissionIds('default')) if (id !== told && id !== untold) back.removeSubmission('default', id)
-  back.addMessage('default', told, message)
-  back.setTarget('default', `${running.receiver}/webhooks`)
-  back.addMessage('default', untold, { body_text: 'the service is back' })
-  await back.deliveriesSettled()
-  // So long a service that was away may be left alone.
+  const back = await closedAtEnd(startSandbox(options))
+  for (const id of back.submissionIds('default')) if (id !== announced && id !== silent) back.world.removeSubmission('default', id)
+  back.addMessage('default', announced, message)
+  back.account('default').target = `${running.receiver}/webhooks`
+  back.addMessage('default', silent, { body_text: 'the service is back' })
+  await back.deliveries.idle()
+  // The longest pause after an unavailable service.
   running.wake({ passedMs: MINUTE_MS })
   expect(await untilAgreed(db, back, running), running.lines().join('\n')).toEqual([])
   expect(await running.stop()).toBe(0)

@@ -60,7 +60,7 @@ it('while another process has the file locked deliveries are refused with 503 in
 })
 
 it('while the disk is full deliveries are refused with 503, and taken again when there is room', async () => {
-  // A limit on the size of its files stands for the end of the disk. Blocks have 512 bytes, and SQLite's log takes 8,100 before it begins anew.
+  // A limit on file size simulates a full disk. Blocks have 512 bytes; SQLite's log grows to 8,100 of them.
   const running = await startServe({ ...databaseEnv(place.config), ...accountEnv(sandbox) }, 'ulimit -S -f 16000')
   try {
     const load = await startLoad(running, LONG_TEXT)

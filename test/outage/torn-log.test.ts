@@ -18,14 +18,14 @@ import { copyMigrated } from '../tools/migrated.ts'
 import { until } from '../tools/until.ts'
 
 const SECTOR = 512
-/** Sectors from one that is tried to the next. A page is no multiple of either, so that every part of a frame has its turn. */
+/** Sectors between two tries. It divides no page size, so that every part of a frame is cut once. */
 const STEP = 5
 const LOG_HEAD = 32
 const FRAME_HEAD = 24
 const PAGE = 4_096
 const DELIVERIES = 2
 
-/** A database, its write-ahead log as a power failure leaves it, and which deliveries were acknowledged when the log was how long. */
+/** A database, its write-ahead log after a power failure, and the log length at each acknowledgement. */
 interface Left {
   readonly path: string
   readonly file: Buffer
@@ -33,7 +33,7 @@ interface Left {
   readonly acknowledged: readonly { readonly id: string; readonly messageId: string; readonly logBytes: number }[]
 }
 
-/** Takes deliveries and applies them, and copies the files before anything is copied from the log into the database. */
+/** Takes and applies deliveries, and copies the files before a checkpoint. */
 async function leaveLog(): Promise<Left> {
   const place = newSqlite()
   onTestFinished(place.remove)
@@ -42,7 +42,7 @@ async function leaveLog(): Promise<Left> {
   await begin(place.config)
   const db = await openAgain(place.config)
   const log = `${path}-wal`
-  // A reader keeps the log from being begun anew, and what comes after its own view from being copied.
+  // A reader keeps the log from being reset and its later frames from being copied.
   const reader = new Database(path, { readonly: true })
   reader.exec('begin; select * from sync_counters')
   const file = readFileSync(path)
@@ -72,7 +72,7 @@ async function leaveLog(): Promise<Left> {
   return left
 }
 
-/** What a start writes. With the last connection all of it comes into the file itself. */
+/** Runs a start. Closing the last connection writes all of it to the file. */
 async function begin(config: DatabaseConfig): Promise<void> {
   const db = await openAgain(config)
   await checkLogEpoch(db)
@@ -81,24 +81,21 @@ async function begin(config: DatabaseConfig): Promise<void> {
   await db.close()
 }
 
-/** Puts the files where they lay, the log as it is given. */
 function putBack({ path, file }: Left, log: Buffer): void {
   rmSync(`${path}-shm`, { force: true })
   writeFileSync(path, file)
   writeFileSync(`${path}-wal`, log)
 }
 
-/** Where each transaction in the log ends, in bytes. */
 function commits(log: Buffer): number[] {
   const ends: number[] = []
   for (let at = LOG_HEAD; at + FRAME_HEAD + PAGE <= log.length; at += FRAME_HEAD + PAGE) {
-    // Only the last frame of a transaction says how large the database is.
+    // Only the last frame of a transaction has the database size.
     if (log.readUInt32BE(at + 4) > 0) ends.push(at + FRAME_HEAD + PAGE)
   }
   return ends
 }
 
-/** Everything that the database holds. */
 function contentOf(path: string): string {
   const database = new Database(path)
   const names = database.prepare(`select name from sqlite_master where type = 'table' order by name`).pluck().all() as string[]
@@ -107,7 +104,7 @@ function contentOf(path: string): string {
   return JSON.stringify(rows)
 }
 
-/** Opens what was left with the product, and checks that it is whole. @param whole bytes of the log that are as they were written. */
+/** Opens the files with the product and checks them. @param whole intact bytes of the log. */
 async function expectWhole(left: Left, whole: number): Promise<void> {
   const config = { kind: 'sqlite', path: left.path } as const
   const db = await openAgain(config)
@@ -123,7 +120,7 @@ async function expectAgreement(db: Db, left: Left, whole: number): Promise<void>
   const states = new Map((await inboxRows(db)).map((row) => [row['delivery_id'], row['state']]))
   const synced = left.acknowledged.filter(({ logBytes }) => logBytes <= whole)
   expect(synced.filter(({ id }) => !states.has(id))).toEqual([])
-  // The mark of the inbox, the mirror and the log were committed together.
+  // Inbox mark, mirror and log are committed together.
   const applied = left.acknowledged.filter(({ id }) => states.get(id) === 'done').map(({ messageId }) => messageId)
   expect([...(await recordIds(db, 'default'))].sort()).toEqual(applied.sort())
   expect(await logFaults(db)).toEqual([])

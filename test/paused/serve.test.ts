@@ -8,6 +8,7 @@ import { logFaults, untilAgreed } from '../e2e/agreement.ts'
 import { databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { type Receiver, startReceiver } from '../push/receiver.ts'
 import { postgresDatabase } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 
 const ACCOUNT = 'default'
@@ -23,10 +24,8 @@ interface Stage {
 }
 
 async function openStage(): Promise<Stage> {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await postgresDatabase.open()
-  onTestFinished(() => opened.close())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const opened = await closedAtEnd(postgresDatabase.open())
   const [ams, once] = [await startReceiver(), await startReceiver()]
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
   const settings = {
@@ -88,39 +87,37 @@ async function letLeasesEnd(db: Db): Promise<void> {
     const ends = [
       ['sync_inbox', 'available_at'],
       ['sync_reads', 'due_at'],
-      ['sync_push_lanes', 'due_at'],
-      ['sync_operator_notices', 'due_at'],
+      ['sync_push_streams', 'due_at'],
+      ['sync_alert_messages', 'due_at'],
       ['sync_reconcile', 'lease_until'],
       ['sync_upkeep', 'lease_until'],
       ['sync_alarm_watch', 'lease_until'],
     ] as const
     for (const [table, column] of ends) {
-      await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${past} where lease_token is not null and ${sql.ref(column)} > ${past}`.execute(
-        tx.sql,
+      await tx.run(
+        sql`update ${sql.table(table)} set ${sql.ref(column)} = ${past} where lease_token is not null and ${sql.ref(column)} > ${past}`,
       )
     }
-    await sql`update sync_processes set seen_at = ${past}`.execute(tx.sql)
+    await tx.run(sql`update sync_processes set seen_at = ${past}`)
   })
 }
 
 /** Ends the sessions of the paused process, as the server's limit for idle transactions and the network would. */
 async function endSessions(db: Db, pids: readonly number[]): Promise<void> {
-  for (const pid of pids) await sql`select pg_terminate_backend(${pid}::int)`.execute(db.read.sql)
+  for (const pid of pids) await db.read.run(sql`select pg_terminate_backend(${pid}::int)`)
 }
 
 async function sessions(db: Db): Promise<number[]> {
-  const { rows } = await sql<{ pid: number }>`
-    select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`.execute(
-    db.read.sql,
-  )
+  const rows = await db.read.all(sql<{ pid: number }>`
+    select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`)
   return rows.map(({ pid }) => Number(pid))
 }
 
 async function isPushed(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ n: number }>`
+  const row = await db.read.one(sql<{ n: number }>`
     select (select count(*) from sync_outbox where state = 'ready')
-      + (select count(*) from sync_destinations d, mirror_info i where d.cursor < i.last_seq) as n`.execute(db.read.sql)
-  return Number(rows[0]?.n) === 0
+      + (select count(*) from sync_destinations d, mirror_info i where d.cursor < i.last_seq) as n`)
+  return Number(row?.n) === 0
 }
 
 /** How many changes wait for a person, because nobody saw their attempt end. */
@@ -137,7 +134,7 @@ it('a worker, a pusher and a run that are paused beyond every lease lose nothing
   const { sandbox, db, ams, once } = stage
   const ours = await sessions(db)
   let paused = await stage.serve()
-  sandbox.setTarget(ACCOUNT, `${paused.receiver}/webhooks`)
+  sandbox.account(ACCOUNT).target = `${paused.receiver}/webhooks`
   for (let round = 0; round < ROUNDS; round++) {
     // An attempt of each kind is in flight: its answer waits for the end of the pause.
     const answers: (() => void)[] = []
@@ -155,11 +152,9 @@ it('a worker, a pusher and a run that are paused beyond every lease lose nothing
     }
     for (let n = 0; n < 4; n++) addWork(stage)
     await db.write('test', (tx) =>
-      sql`insert into reconcile_runs (run_id, account, requested_by, options, state, requested_at, updated_at, submissions_total, submissions_done,
+      tx.run(sql`insert into reconcile_runs (run_id, account, requested_by, options, state, requested_at, updated_at, submissions_total, submissions_done,
             rows_compared, missing, different, absent, unreadable, undelivered, lost, repaired, known, moved)
-          values (${`run ${round}`}, ${ACCOUNT}, 'command', '{}', 'requested', clock_timestamp(), clock_timestamp(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`.execute(
-        tx.sql,
-      ),
+          values (${`run ${round}`}, ${ACCOUNT}, 'command', '{}', 'requested', clock_timestamp(), clock_timestamp(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`),
     )
     await until('an attempt of each is in flight', () => held.size === 2)
     paused.process.kill('SIGSTOP')
@@ -170,7 +165,7 @@ it('a worker, a pusher and a run that are paused beyond every lease lose nothing
     await letLeasesEnd(db)
     isHeld = true
     const heir = await stage.serve()
-    sandbox.setTarget(ACCOUNT, `${heir.receiver}/webhooks`)
+    sandbox.account(ACCOUNT).target = `${heir.receiver}/webhooks`
     await until('the other process has taken over the attempt that must not be repeated', async () => (await heldForPersons(db)) > round)
     for (const answer of answers) answer()
     paused.process.kill('SIGCONT')
@@ -184,9 +179,7 @@ it('a worker, a pusher and a run that are paused beyond every lease lose nothing
   await until('all is pushed', () => isPushed(db))
   await until('each run has ended once', async () => (await stateOfRuns(db)).every((state) => !['requested', 'running'].includes(state)))
   expect((await stateOfRuns(db)).length).toBe(ROUNDS)
-  const { rows } = await sql<{ seq: number; destination: string; state: string }>`select seq, destination, state from sync_outbox`.execute(
-    db.read.sql,
-  )
+  const rows = await db.read.all(sql<{ seq: number; destination: string; state: string }>`select seq, destination, state from sync_outbox`)
   const of = (name: string, ...states: string[]) =>
     rows.filter(({ destination, state }) => destination === name && states.includes(state)).map(({ seq }) => Number(seq))
   const seqs = new Map<string, Set<number>>()

@@ -80,7 +80,7 @@ export const operating: Plants = {
   },
   'a viewer may do what an operator may': {
     file: 'ops/http/api/guard.ts',
-    edits: [['if (includesRole(role, needed)) return undefined', "if (role === 'viewer' || includesRole(role, needed)) return undefined"]],
+    edits: [['|| includesRole(role, needed)) return undefined', "|| role === 'viewer' || includesRole(role, needed)) return undefined"]],
     foundBy: ['ops/http/roles.test.ts', 'ops/operations/operations.test.ts'],
   },
   'a page of another server may act in a session': {
@@ -95,7 +95,7 @@ export const operating: Plants = {
   },
   'a replay of deliveries is not noted': {
     file: 'ops/operations/inbox-settling.ts',
-    edits: [['await deed.change(auditedDb(c.db, { ...note, detail: idsForAudit(ids) }), found)', 'await deed.change(c.db, found)']],
+    edits: [['await action.change(auditedDb(c.db, { ...note, detail: idsForAudit(ids) }), found)', 'await action.change(c.db, found)']],
     foundBy: ['ops/http/routes/inbox.test.ts'],
   },
   'another run in progress is a failure': {
@@ -114,9 +114,9 @@ export const operating: Plants = {
     foundBy: ['ops/doctor/doctor.test.ts'],
   },
   'an alarm never ends': {
-    file: 'ops/alarms/condition.ts',
+    file: 'ops/alarms/transition.ts',
     edits: [["'forget' : { ...row, state: 'resolved', resolved_at: now }", "'forget' : null"]],
-    foundBy: ['ops/alarms/condition.test.ts'],
+    foundBy: ['ops/alarms/transition.test.ts'],
   },
   'nobody watches the inbox': {
     file: 'ops/alarms/alarm-watch.ts',
@@ -127,11 +127,11 @@ export const operating: Plants = {
   },
   'reads that fail do not count against the mirror': {
     file: 'ops/health/verdict.ts',
-    edits: [["    ...(a.failing > 0 ? [late('failing', of, null, a.failing)] : []),\n", '']],
+    edits: [["    ...(a.failing.often > 0 ? [late('failing', of, null, a.failing.often)] : []),\n", '']],
     foundBy: ['ops/status/verdict.test.ts'],
   },
   'a document whose file is shorter counts as whole': {
-    file: 'ops/actions/document-check.ts',
+    file: 'ops/actions/documents.ts',
     edits: [['return found_bytes === stored_bytes ? null', 'return found_bytes !== null ? null']],
     foundBy: ['ops/cli/document-check.test.ts'],
   },

@@ -1,4 +1,4 @@
-/** A fault that is put into a copy of the product's source: texts of one file, each of which stands there once. */
+/** A fault for a copy of the product's source: texts of one file, each found there once. */
 export interface Plant {
   /** Below `src/`. */
   readonly file: string
@@ -7,7 +7,7 @@ export interface Plant {
 
 /** A plant that tests must find. */
 export interface SoughtPlant extends Plant {
-  /** Test files, below `test/`, of which at least one must fail by an assertion. */
+  /** Test files below `test/`; at least one must fail by an assertion. */
   readonly foundBy: readonly string[]
 }
 

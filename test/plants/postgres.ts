@@ -35,12 +35,12 @@ export const onPostgres: Plants = {
   'a submission that was never replayed is restated at once': {
     file: 'store/outbox/restatements.ts',
     edits: [["q.kind === 'sqlite' ? sql`1` : sql`true`", "q.kind === 'sqlite' ? sql`1` : sql`false`"]],
-    foundBy: ['store/changes/lost-branch.test.ts'],
+    foundBy: ['store/changes/log-divergence.test.ts'],
   },
   'replays of all submissions are spread over weeks': {
     file: 'store/reads/replay-all.ts',
     edits: [['sql`1000 * ${wait}`', 'sql`3600 * 1000 * ${wait}`']],
-    foundBy: ['store/changes/lost-branch.test.ts'],
+    foundBy: ['store/changes/log-divergence.test.ts'],
   },
   'a change that was emptied is sent again': {
     file: 'store/outbox/fan-out.ts',

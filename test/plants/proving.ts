@@ -29,7 +29,7 @@ export const proving: Plants = {
   },
   'a run takes one 404 of a policy for gone': {
     file: 'store/reconcile/known-ids.ts',
-    edits: [[".where('not_found', '<', NOT_FOUND_TO_CONFIRM)", ".where('not_found', '<', NOT_FOUND_TO_CONFIRM - 3)"]],
-    foundBy: ['reconcile/run/unproved.test.ts'],
+    edits: [['not_found < ${NOT_FOUND_TO_CONFIRM}', 'not_found < ${NOT_FOUND_TO_CONFIRM - 3}']],
+    foundBy: ['reconcile/run/unreconciled.test.ts'],
   },
 }

@@ -39,8 +39,8 @@ export const pushing: Plants = {
     file: 'store/outbox/work.ts',
     edits: [
       [
-        'claimedLanes.select(tx, { where, limit }), { leaseMs: claim.leaseMs })',
-        'claimedLanes.select(tx, { where, limit }), { leaseMs: 0 })',
+        'claimedStreams.select(tx, { where, limit }), { leaseMs: claim.leaseMs })',
+        'claimedStreams.select(tx, { where, limit }), { leaseMs: 0 })',
       ],
     ],
     foundBy: ['store/outbox/work.test.ts'],
@@ -91,9 +91,9 @@ export const pushing: Plants = {
     foundBy: ['push/send/item.test.ts'],
   },
   'a ticket of AMS360 that was refused is used again': {
-    file: 'push/adapters/ams360.ts',
+    file: 'push/ams360/notes.ts',
     edits: [['this.#tickets.forget(ticket)\n', '']],
-    foundBy: ['push/adapters/ams360.test.ts'],
+    foundBy: ['push/ams360/ams360.test.ts'],
   },
   'a cell of a file may be a formula behind blanks': {
     file: 'base/csv-text.ts',

@@ -4,14 +4,14 @@ import type { Plants } from './plant.ts'
 /** What is asked of the service: poll, read, upstream, the typed client, documents. */
 export const reading: Plants = {
   'a page without items counts as the end of its feed': {
-    file: 'read/walk.ts',
+    file: 'read/feed-pages.ts',
     edits: [
       [
         'const last = page.nextCursor === null || stall !== null',
         'const last = page.nextCursor === null || stall !== null || emptyPages > 0',
       ],
     ],
-    foundBy: ['read/walk.test.ts'],
+    foundBy: ['read/feed-pages.test.ts'],
   },
   'a submission counts as gone after its first 404': {
     file: 'model/reads.ts',
@@ -43,7 +43,7 @@ export const reading: Plants = {
     file: 'store/reads/reads.ts',
     edits: [
       [
-        'due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 and due_at > ${soon}',
+        'due_at = case when lease_token is null and failures + not_found + stalled_feed_reads = 0 and due_at > ${soon}',
         'due_at = case when lease_token is null and due_at > ${soon}',
       ],
     ],
@@ -51,7 +51,7 @@ export const reading: Plants = {
   },
   'replays of new lanes do not wait for each other, on Postgres': {
     file: 'store/reads/reads.ts',
-    edits: [['timePlus(tx, sql`last_replay_at`, REPLAY_COALESCE_MS)', 'timePlus(tx, sql`last_replay_at`, 0)']],
+    edits: [['timePlus(tx, sql`last_full_read_at`, REPLAY_COALESCE_MS)', 'timePlus(tx, sql`last_full_read_at`, 0)']],
     foundBy: ['store/reads/reads.test.ts', 'poll/replay.test.ts'],
   },
   'a token is used beyond its time': {
@@ -91,7 +91,7 @@ export const reading: Plants = {
   },
   'a document is fetched from a host that the settings do not name': {
     file: 'upstream/http/elsewhere.ts',
-    edits: [['if (!this.#hosts.has(url.host)) throw new UnnamedHostError(hostNotNamed(url.host))\n', '']],
+    edits: [['if (!this.#hosts.has(url.host)) throw new UnlistedHostError(unlistedHostText(url.host))\n', '']],
     foundBy: ['upstream/http/elsewhere.test.ts'],
   },
   'a redirect of a document is followed wherever it leads': {
@@ -100,7 +100,7 @@ export const reading: Plants = {
     foundBy: ['upstream/http/elsewhere.test.ts'],
   },
   'a document that ended too early is kept': {
-    file: 'documents/storage/checked.ts',
+    file: 'documents/storage/spool.ts',
     edits: [['if (bytes !== null && this.#bytes !== bytes) {', 'if (bytes !== null && this.#bytes > bytes) {']],
     foundBy: ['documents/storage/folder.test.ts'],
   },

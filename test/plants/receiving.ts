@@ -48,7 +48,7 @@ function isAmong(`,
   },
   'a delivery that was done is worked again when it is repeated': {
     file: 'store/inbox/repeats.ts',
-    edits: [["      .where('state', '=', 'dead')\n", '']],
+    edits: [["and delivery_id = ${delivery.deliveryId} and state = 'dead'`", 'and delivery_id = ${delivery.deliveryId}`']],
     foundBy: ['store/inbox/append.test.ts'],
   },
   'a delivery that was done is worked again when it is repeated, on Postgres': {

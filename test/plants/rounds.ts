@@ -14,7 +14,7 @@ interface Placed {
   readonly reached: ReadonlySet<string>
 }
 
-/** Divides plants among as few copies as can be told simply: in one copy no test of a plant leads to another's source. */
+/** Divides plants among few copies: in one copy no test of a plant imports another's source. */
 export function roundsOf(root: string, plants: Round): Round[] {
   const reach = reachIn(root)
   const rounds: Placed[][] = []

@@ -24,10 +24,10 @@ export const storing: Plants = {
     ],
     foundBy: ['store/lookup-plans.test.ts'],
   },
-  'times that lie too far ahead are left there': {
-    file: 'store/engine/longest-waits.ts',
-    edits: [['if (time <= timeFromMs(nowMs + ms + SLACK_MS)) return []', 'if (time > timeFromMs(nowMs + ms + SLACK_MS)) return []']],
-    foundBy: ['store/upkeep/due-times.test.ts', 'ops/clocks/due-time-healer.test.ts'],
+  'what a clock that ran ahead has put off stays put off': {
+    file: 'store/upkeep/set-back.ts',
+    edits: [['const earlier = timePlus(q, time, -backMs)', 'const earlier = timePlus(q, time, 0)']],
+    foundBy: ['store/upkeep/set-back.test.ts', 'ops/clocks/set-back-watch.test.ts'],
   },
   'retention removes what may still be sent': {
     file: 'store/upkeep/retention.ts',
@@ -62,12 +62,15 @@ export const storing: Plants = {
   'the log of a database that is missing meets the restored one': {
     file: 'store/backup/restore.ts',
     edits: [
-      ['if (isThere) linkOrRename(path, previous)', 'if (!isThere) return { previous: null, beside: [] }\n  linkOrRename(path, previous)'],
+      [
+        'if (isThere) linkOrRename(path, previous)',
+        'if (!isThere) return { previous: null, leftovers: [] }\n  linkOrRename(path, previous)',
+      ],
     ],
     foundBy: ['store/backup/backup.test.ts'],
   },
   'documents of another mirror are swept as leftovers': {
-    file: 'documents/storage/owner.ts',
+    file: 'documents/storage/storage.ts',
     edits: [['if (found === null) return null', "if (found === null || place !== '') return null"]],
     foundBy: ['documents/fetch/sweeper.test.ts'],
   },
@@ -93,7 +96,7 @@ export const storing: Plants = {
     foundBy: ['store/operators/operators.test.ts'],
   },
   'a webhook counts as lost although it came': {
-    file: 'store/completeness/lost-webhooks.ts',
+    file: 'store/operators/alarm-queries.ts',
     edits: [
       [
         "and announced.record_id = seen.record_id and announced.way = 'webhook')`",

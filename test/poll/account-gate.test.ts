@@ -9,7 +9,7 @@ import { openedDb } from '../push/outbox.ts'
 import { onSqlite, silentLog } from '../tools/databases.ts'
 import { trackFact, uuid } from '../tools/facts.ts'
 import { interrupted } from '../tools/meddled.ts'
-import { applyAll } from '../tools/mirror.ts'
+import { applyEach } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
 
@@ -20,10 +20,7 @@ it.each(onSqlite)(
     const ids = [uuid(9, 1), uuid(9, 2)]
     const lastReadAt = timeFromMs(Date.now())
     await ensureAccounts(db, [ACCOUNT])
-    await applyAll(
-      db,
-      ids.map((id) => trackFact(ACCOUNT, id)),
-    )
+    await applyEach(db, ids, (id) => trackFact(ACCOUNT, id))
     await db.write('test-read', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: lastReadAt }).execute())
     let away = true
     const store = interrupted(db, (name) => {

@@ -15,23 +15,22 @@ const never = new AbortController().signal
 interface Process {
   readonly client: UpstreamClient
   readonly pauses: AccountPauses
-  readonly told: string[]
+  readonly reported: string[]
 }
 
-/** A process with a client of the account. @param db the database as it sees it. */
 function startProcess({ sandbox }: Rig, db: Db): Process {
-  const told: string[] = []
+  const reported: string[] = []
   const clients = new Map<string, UpstreamClient>()
-  const tell = (_: string, sentence: string) => void told.push(sentence)
-  const pauses = new AccountPauses({ db, clock: systemClock, log: silentLog, clients: () => clients, tell })
+  const report = (_: string, sentence: string) => void reported.push(sentence)
+  const pauses = new AccountPauses({ db, clock: systemClock, log: silentLog, clients: () => clients, report })
   const client = sandboxClient(sandbox, 'default', { pauses })
   clients.set('default', client)
   onTestFinished(() => client.close())
-  return { client, pauses, told }
+  return { client, pauses, reported }
 }
 
-describe.each(onSqlite)('pauses that the service asks for, on $name', (database) => {
-  it('trap 49: are kept for every process and the next start, and told once in each', async () => {
+describe.each(onSqlite)('service pauses, on $name', (database) => {
+  it('trap 49: are stored for all processes and the next start, and reported once by each', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission('default')
     const first = startProcess(rig, rig.db)
@@ -39,20 +38,20 @@ describe.each(onSqlite)('pauses that the service asks for, on $name', (database)
     const both = [first.client.events(id, null), first.client.events(id, null)]
     expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     await until('it is kept', async () => (await findPause(rig.db.read, 'default')) !== null)
-    const told = [expect.stringMatching(/^account default waits until \d{4}-.*Z: 429 with Retry-After to GET …\/events$/)]
+    const reported = [expect.stringMatching(/^account default waits until \d{4}-.*Z: 429 with Retry-After to GET …\/events$/)]
     await first.pauses.exchange()
-    expect(first.told).toEqual(told)
+    expect(first.reported).toEqual(reported)
 
     const second = startProcess(rig, rig.db)
     for (let n = 0; n < 2; n += 1) await second.pauses.exchange()
-    expect(second.told).toEqual(told)
-    const asked = rig.sandbox.requestsSeen.length
+    expect(second.reported).toEqual(reported)
+    const asked = rig.sandbox.activity.requests.length
     await expect(second.client.thread(id, null)).rejects.toThrow('the service asked for a pause')
     await expect(waitForPause({ account: 'default', client: second.client, clock: systemClock }, never)).rejects.toThrow(BusyError)
-    expect(rig.sandbox.requestsSeen).toHaveLength(asked)
+    expect(rig.sandbox.activity.requests).toHaveLength(asked)
   })
 
-  it('are written later when the database is down, and as long as they still last', async () => {
+  it('are stored after an outage of the database, with the remaining time', async () => {
     const rig = await Rig.open(database)
     let isDown = true
     const write: Db['write'] = async (...given) => {

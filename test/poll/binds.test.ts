@@ -11,13 +11,10 @@ import { DAY, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 
-describe.each(testDatabases)('what is read by its id, on $name', (database) => {
-  /** A submission with a bound lane, polled until nothing is due. */
+describe.each(testDatabases)('reads by id, on $name', (database) => {
   async function bound() {
     const rig = await Rig.open(database)
-    const id = rig.sandbox.addSubmission(ACCOUNT)
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    const { id, lane } = rig.addBound(ACCOUNT)
     await rig.track([id])
     rig.startPoller()
     rig.startIdReads()
@@ -27,7 +24,7 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
   }
   const knownIds = (rig: Rig) => rig.db.read.sql.selectFrom('known_ids').selectAll().orderBy('kind').execute()
 
-  it('trap 23: ids are learned from answers, and what they name is mirrored', async () => {
+  it('trap 23: ids in answers are learned and read', async () => {
     const { rig, id, insured_id } = await bound()
     const [shown] = rig.sandbox.truth(ACCOUNT, id)
     const [bind] = await rowsOf(rig.db, bindRequests)
@@ -44,14 +41,13 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     ])
   })
 
-  it.each(['submission_id', 'id'])('trap 20: an insured names its submissions by %s, which are tracked from then on', async (field) => {
+  it.each(['submission_id', 'id'])('trap 20: submissions in an insured (%s) are tracked', async (field) => {
     const rig = await Rig.open(database, {
       sandbox: { unshown: { insured_submission_id_field: field, policy_submission_id: field === 'id' ? 'absent' : 'shown' } },
     })
     const facts = { facts: { insured_name: 'Acme Bakery LLC' } }
     const [id, other] = [rig.sandbox.addSubmission(ACCOUNT, facts), rig.sandbox.addSubmission(ACCOUNT, facts)]
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    rig.bind(ACCOUNT, id)
     await rig.track([id])
     rig.startPoller()
     rig.startIdReads()
@@ -61,12 +57,10 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     await rig.until('it is read', async () => (await rig.read(other, 'events')).last_read_at !== null)
   })
 
-  it('a policy that names no submission belongs to the one whose bind request names it, not to another of its insured', async () => {
+  it('a policy without a submission belongs to that of its bind request', async () => {
     const rig = await Rig.open(database, { sandbox: { unshown: { policy_submission_id: 'absent' } } })
     const bound = ['first', 'second'].map(() => {
-      const id = rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name: 'Acme Bakery LLC' } })
-      const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-      rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+      const { id } = rig.addBound(ACCOUNT, { facts: { insured_name: 'Acme Bakery LLC' } })
       return { id, policy: rig.sandbox.truth(ACCOUNT, id)[0]?.policies[0]?.['policy_id'] as string }
     })
     await rig.track(bound.slice(0, 1).map(({ id }) => id))
@@ -81,7 +75,7 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     expect(bound.map(({ policy }) => submissionOf.get(policy))).toEqual(bound.map(({ id }) => id))
   })
 
-  it('trap 70: an assumption keeps its value, and raw tells an absent one from null', async () => {
+  it('trap 70: an assumption keeps its value, and raw distinguishes absent from null', async () => {
     const { rig, id, lane } = await bound()
     rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { chip: 'quoted' } })
     rig.sandbox.addEvent(ACCOUNT, id, { type: 'status_changed', lane_id: lane })
@@ -96,11 +90,9 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     expect(rows.map(({ raw }) => String(raw).includes('"value"'))).toEqual([true, true, false])
   })
 
-  it('trap 79: a policy that is not found at first is asked for again, and is no failure of anything', async () => {
+  it('trap 79: a new policy that is not found is retried, without a failure', async () => {
     const rig = await Rig.open(database)
-    const id = rig.sandbox.addSubmission(ACCOUNT)
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    const { id } = rig.addBound(ACCOUNT)
     rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'policy', count: 4 })
     await rig.track([id])
     rig.startPoller()
@@ -112,12 +104,12 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
       expect(tries).toBeLessThan(8)
       const before = rig.asked('policy').length
       await rig.pass(DAY)
-      await rig.until('it is asked for', async () => rig.asked('policy').length > before && (await isFree(rig)))
+      await rig.until('it is asked for', async () => rig.asked('policy').length > before && (await rig.isFree()))
     }
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ unreachable_since: null }])
   })
 
-  it('what is not found three times is gone, its submission is not touched, and it comes back', async () => {
+  it('a record not found three times is gone, leaves its submission untouched, and can come back', async () => {
     const { rig, id } = await bound()
     const reachable = { unreachable_since: null }
     for (const operation of ['bind_request', 'policy', 'insured'] as const)
@@ -128,7 +120,10 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     }
     for (const [tries, expected] of [0, 0, 3].entries()) {
       await rig.pass(8 * DAY)
-      await rig.until('each is asked for', async () => (await missesOf(rig)).every((not_found) => not_found > tries) && (await isFree(rig)))
+      await rig.until(
+        'each is asked for',
+        async () => (await missesOf(rig)).every((not_found) => not_found > tries) && (await rig.isFree()),
+      )
       expect(await gone()).toBe(expected)
     }
     expect((await rowsOf(rig.db, bindContingencies)).every(({ gone_at }) => gone_at !== null)).toBe(true)
@@ -143,17 +138,12 @@ describe.each(testDatabases)('what is read by its id, on $name', (database) => {
     rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { chip: 'quoted', bound: false, quotes: [] } })
     rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true } })
     await rig.pass(8 * DAY)
-    await rig.until('it is read again', async () => rig.asked('bind_request').length > 1 && (await isFree(rig)))
+    await rig.until('it is read again', async () => rig.asked('bind_request').length > 1 && (await rig.isFree()))
     expect(await rowsOf(rig.db, bindRequests)).toMatchObject([{ status: 'bound' }])
   })
 
-  async function isFree(rig: Rig): Promise<boolean> {
-    const leased = rig.db.read.sql.selectFrom('sync_known_ids').select('id').where('lease_token', 'is not', null)
-    return (await leased.execute()).length === 0
-  }
-
   async function missesOf(rig: Rig): Promise<number[]> {
-    const query = rig.db.read.sql.selectFrom('sync_known_ids').select('not_found').where('kind', '<>', 'document')
+    const query = rig.db.read.sql.selectFrom('sync_reads').select('not_found').where('id', '<>', '').where('read', '<>', 'document')
     return (await query.execute()).map(({ not_found }) => Number(not_found))
   }
 })

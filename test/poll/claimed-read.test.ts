@@ -19,14 +19,11 @@ const ID = uuid(9, 1)
 interface Bench {
   readonly db: Db
   readonly clock: ManualClock
-  /** Reads the events once, as the service does that answers so. */
   visit(events: ClaimedReadOptions['client']['events']): Promise<ClaimedReadEnd>
   row(): Promise<ReadsTable>
 }
 
-/** A submission that was never read. */
 async function bench({ open }: TestDatabase): Promise<Bench> {
-  // What Postgres makes of its own clock lies near to this.
   const clock = new ManualClock(Date.now())
   const db = await openedDb(open, clock)
   await applyAll(db, [trackFact(ACCOUNT, ID)])
@@ -52,11 +49,11 @@ function noAnswer(retryAfterMs?: number): UpstreamTransientError {
   )
 }
 
-describe.each(testDatabases)('a visit on $name', (database) => {
+describe.each(testDatabases)('a feed read on $name', (database) => {
   it.each([
     [3_999, rank.routine],
     [4_000, rank.failing],
-  ])('that fails for the first time after %i ms leaves its read at rank %i', async (tookMs, expected) => {
+  ])('that first fails after %i ms gets rank %i', async (tookMs, expected) => {
     const { clock, visit, row } = await bench(database)
     const ended = await visit(async () => {
       clock.advance(tookMs)
@@ -66,62 +63,62 @@ describe.each(testDatabases)('a visit on $name', (database) => {
     expect(await row()).toMatchObject({ rank: expected, failures: 1 })
   })
 
-  it('waits some three minutes after eight failures in a row', async () => {
+  it('waits three minutes after eight failures in a row', async () => {
     const startedAt = Date.now()
     const { visit, row } = await bench(database)
     for (let failures = 1; failures <= 8; failures++) await visit(() => Promise.reject(noAnswer()))
-    expect(Date.parse((await row()).due_at)).toBeGreaterThanOrEqual(startedAt + 190_000)
+    expect(Date.parse((await row()).due_at ?? '')).toBeGreaterThanOrEqual(startedAt + 190_000)
   })
 
-  it('is not repeated before the service wants to be asked again', async () => {
+  it('is not repeated during a pause of the service', async () => {
     const { visit, row } = await bench(database)
     const askedAt = Date.now()
     await visit(() => Promise.reject(noAnswer(600_000)))
-    expect(Date.parse((await row()).due_at)).toBeGreaterThanOrEqual(askedAt + 590_000)
+    expect(Date.parse((await row()).due_at ?? '')).toBeGreaterThanOrEqual(askedAt + 590_000)
   })
 
   it.each([
     ['fails', 'failed', () => Promise.reject(noAnswer())],
-    ['leads round in a circle', 'stalled', async () => ({ items: [], nextCursor: 'history', isEndTold: false })],
-  ] as const)('reads on from the cursor when a page of old history %s in every replay', async (_, expected, answer) => {
+    ['leads round in a circle', 'stalled', async () => ({ items: [], nextCursor: 'history', isEndConfirmed: false })],
+  ] as const)('continues from the cursor if a page of old history %s in every full re-read', async (_, expected, answer) => {
     const { db, visit, row } = await bench(database)
     const long = '2026-01-01T00:00:00.000000Z'
-    const known = { cursor: 'here', last_read_at: long, last_replay_at: long, replay_due_at: long }
+    const known = { cursor: 'here', last_read_at: long, last_full_read_at: long, full_read_due_at: long }
     await db.write('test-known', (tx) => tx.sql.updateTable('sync_reads').set(known).execute())
     const asked: (string | null)[] = []
     const events = async (_: string, since: string | null) => {
       asked.push(since)
       if (since === 'history') return answer()
-      return { items: [], nextCursor: since === null ? 'history' : null, isEndTold: since !== null }
+      return { items: [], nextCursor: since === null ? 'history' : null, isEndConfirmed: since !== null }
     }
     for (let n = 0; n < 3; n++) expect(await visit(events)).toBe(expected)
     expect(await visit(events)).toBe('read')
     expect(asked).toEqual([null, 'history', null, 'history', null, 'history', 'here'])
-    const { replay_due_at, ...settled } = await row()
-    expect(settled).toMatchObject({ cursor: 'here', failures: 0, stalled_walks: 0, last_replay_at: long })
-    expect(Date.parse(replay_due_at ?? '')).toBeGreaterThan(Date.now())
+    const { full_read_due_at, ...settled } = await row()
+    expect(settled).toMatchObject({ cursor: 'here', failures: 0, stalled_feed_reads: 0, last_full_read_at: long })
+    expect(Date.parse(full_read_due_at ?? '')).toBeGreaterThan(Date.now())
   })
 
-  it('that goes on from where the first walk was interrupted has a whole one made soon', async () => {
+  it('that continues an interrupted first feed read schedules a full one', async () => {
     const { db, visit, row } = await bench(database)
     await db.write('test-interrupted', (tx) => tx.sql.updateTable('sync_reads').set({ cursor: 'the second page' }).execute())
     const asked: (string | null)[] = []
     const events = async (_: string, since: string | null) => {
       asked.push(since)
-      return { items: [], nextCursor: null, isEndTold: true }
+      return { items: [], nextCursor: null, isEndConfirmed: true }
     }
     expect(await visit(events)).toBe('read')
-    const { last_replay_at, replay_due_at, due_at } = await row()
-    expect(last_replay_at).toBeNull()
-    for (const at of [replay_due_at, due_at]) expect(Date.parse(at ?? '')).toBeLessThanOrEqual(Date.now() + 60_000)
+    const { last_full_read_at, full_read_due_at, due_at } = await row()
+    expect(last_full_read_at).toBeNull()
+    for (const at of [full_read_due_at, due_at]) expect(Date.parse(at ?? '')).toBeLessThanOrEqual(Date.now() + 60_000)
     await db.write('test-due', (tx) =>
       tx.sql
         .updateTable('sync_reads')
-        .set({ due_at: replay_due_at, replay_due_at: '2026-01-01T00:00:00.000000Z' } as never)
+        .set({ due_at: full_read_due_at, full_read_due_at: '2026-01-01T00:00:00.000000Z' } as never)
         .execute(),
     )
     await visit(events)
     expect(asked).toEqual(['the second page', null])
-    expect((await row()).last_replay_at).not.toBeNull()
+    expect((await row()).last_full_read_at).not.toBeNull()
   })
 })

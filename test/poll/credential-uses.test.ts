@@ -3,6 +3,7 @@ import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { json, runHere } from '../app/run.ts'
 import { accountEnv, databaseEnv, startServe } from '../e2e/serve.ts'
 import { onSqlite } from '../tools/databases.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 
 interface Account {
@@ -10,10 +11,8 @@ interface Account {
 }
 
 it.each(onSqlite)('`serve` and `sync` record when a credential got its last token, on $name', async (database) => {
-  const sandbox = await startSandbox({ submissions: 1, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await database.open()
-  onTestFinished(() => opened.close())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 1, autoStart: false }))
+  const opened = await closedAtEnd(database.open())
   const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), POLL_ACTIVE: '1s' }
   const last = async () => json<{ items: Account[] }>(await runHere(['account', 'list', '--json'], env)).items[0]?.credentials[0]
   const began = Date.now()
@@ -25,7 +24,6 @@ it.each(onSqlite)('`serve` and `sync` record when a credential got its last toke
   await runHere(['track', ...ids], env)
   const reads = opened.db.read.sql.selectFrom('sync_reads').select('read').where('last_read_at', 'is not', null)
   await until('something is read', async () => (await reads.execute()).length > 0)
-  // Before it ends it writes what it has noted.
   expect(await serve.stop()).toBe(0)
   const byServe = await last()
   expect(byServe).toMatchObject({ client_id: id, last_token_at: expect.any(String) })

@@ -22,7 +22,7 @@ async function account(rig: Rig, name = 'default'): Promise<AccountsTable> {
   return row
 }
 
-/** The gate of an account, in a process whose clock is `aheadMs` ahead of the database's. */
+/** @param aheadMs the process's clock minus the database's. */
 function gateAhead(rig: Rig, aheadMs: number, place?: { readonly baseUrl: string }): AccountGate {
   return gateWith(rig, { ...systemClock, now: () => Date.now() + aheadMs }, place)
 }
@@ -34,7 +34,6 @@ function gateWith(rig: Rig, clock: Clock, { baseUrl } = rig.sandbox as { readonl
   return new AccountGate({ ...common, clock, db: rig.db, client, log: silentLog })
 }
 
-/** A gate whose steady clock goes on only when it is asked. */
 function steadyGate(rig: Rig) {
   let steady = 0
   const gate = gateWith(rig, { ...systemClock, steady: () => steady }, undefined, systemClock)
@@ -47,7 +46,6 @@ function steadyGate(rig: Rig) {
   }
 }
 
-/** Waits until the account is of that state, and nothing of it is under way. */
 async function untilState(rig: Rig, state: AccountsTable['state'], name = 'default'): Promise<void> {
   await rig.until(`account ${name} is ${state}`, async () => (await account(rig, name)).state === state)
   await rig.idle()
@@ -61,7 +59,7 @@ async function tracked(rig: Rig, name = 'default'): Promise<string> {
 }
 
 describe.each(onSqlite)('credentials on $name', (database) => {
-  it('a wrong base URL is told as what may stand against the credentials', async () => {
+  it('a wrong base URL is reported as the possible cause of refused credentials', async () => {
     const rig = await Rig.open(database)
     const gate = gateAhead(rig, 0, { baseUrl: `${rig.sandbox.baseUrl}/elsewhere` })
     expect(await gate.isClosed(new AbortController().signal)).toBe(true)
@@ -94,7 +92,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
   )
 
   it.each([401, 403])(
-    'trap 43: %i to a new token suspends the account only when it comes again a minute later, without the token being taken meanwhile',
+    'trap 43: %i for a new token suspends the account only if repeated a minute later without an accepted token',
     async (status) => {
       const rig = await Rig.open(database)
       const { isClosed, note } = steadyGate(rig)
@@ -119,15 +117,15 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     },
   )
 
-  it('an account that is paused for its brokerage stays so as long as the service cannot say who we are', async () => {
+  it('an account paused for its brokerage stays so while the identity is unknown', async () => {
     const rig = await Rig.open(database)
     const { brokerage } = rig.sandbox.account('default')
     await pinBrokerage(rig.db, 'default', { brokerage: brokerage.id, clientId: null })
-    rig.sandbox.setBrokerage('default', { id: 'another', name: 'Another brokerage' })
+    rig.sandbox.account('default').brokerage = { id: 'another', name: 'Another brokerage' }
     const gate = gateWith(rig, systemClock, undefined, { ...systemClock, sleep: async () => {} })
     const { signal } = new AbortController()
     expect(await gate.isClosed(signal)).toBe(true)
-    rig.sandbox.setBrokerage('default', brokerage)
+    rig.sandbox.account('default').brokerage = brokerage
     rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
     await rig.pass(RETRY_MS)
     expect(await gate.isClosed(signal)).toBe(true)
@@ -140,24 +138,24 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(await account(rig)).toMatchObject({ state: 'active', reason: null })
   })
 
-  it('trap 43: when a suspended account asks again is told by the clock of the database', async () => {
+  it('trap 43: the retry of a suspended account follows the clock of the database', async () => {
     const rig = await Rig.open(database)
     for (const credential of rig.sandbox.account('default').credentials) credential.active = false
     const { signal } = new AbortController()
     for (const aheadMs of [2 * RETRY_MS, -2 * RETRY_MS]) {
       const gate = gateAhead(rig, aheadMs)
       expect(await gate.isClosed(signal)).toBe(true)
-      const asked = rig.sandbox.requestsSeen.length
+      const asked = rig.sandbox.activity.requests.length
       expect(await gate.isClosed(signal)).toBe(true)
-      expect(rig.sandbox.requestsSeen.length).toBe(asked)
+      expect(rig.sandbox.activity.requests.length).toBe(asked)
       await rig.pass(RETRY_MS)
       expect(await gate.isClosed(signal)).toBe(true)
-      expect(rig.sandbox.requestsSeen.length).toBe(asked + 1)
+      expect(rig.sandbox.activity.requests.length).toBe(asked + 1)
       await rig.pass(RETRY_MS)
     }
   })
 
-  it('a poller that is stopped while it asks who we are ends quietly', async () => {
+  it('a poller stopped during the identity check ends quietly', async () => {
     const rig = await Rig.open(database)
     rig.sandbox.faults.add({ kind: 'hang', operation: 'me' })
     const poller = rig.startPoller()
@@ -165,7 +163,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     await expect(poller.stop()).resolves.toBeUndefined()
   })
 
-  it('trap 43: refused credentials suspend the account; deliveries are worked on, and it resumes by itself at its time', async () => {
+  it('trap 43: refused credentials suspend the account, which still receives deliveries and resumes automatically', async () => {
     const rig = await Rig.open(database)
     const id = await tracked(rig)
     rig.startPoller()
@@ -174,7 +172,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     const [credential] = rig.sandbox.account('default').credentials
     if (!credential) throw new Error('no credential')
     credential.active = false
-    rig.sandbox.expireTokens('default')
+    rig.sandbox.tokens.expireAll('default')
     rig.sandbox.addEvent('default', id, { type: 'quote_received' })
     await rig.pass(policy.poll.activeMs)
     await untilState(rig, 'suspended')
@@ -183,17 +181,17 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(Date.parse(retry_at ?? '')).toBeGreaterThan(Date.now())
     expect(rig.logged('account default is suspended')).toBe(true)
 
-    // No storm: whatever is due waits, and only the time of the next try brings one exchange.
-    const asked = rig.sandbox.requestsSeen.length
+    // Only one exchange at the next retry.
+    const asked = rig.sandbox.activity.requests.length
     await rig.pass(60_000)
     await rig.deliver([{ type: 'submission.message', submission_id: id, message: wireMessage(1) }])
     await rig.until('the delivery is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
     expect(await rowsOf(rig.db, threadMessages)).toHaveLength(1)
-    expect(rig.sandbox.requestsSeen).toHaveLength(asked)
+    expect(rig.sandbox.activity.requests).toHaveLength(asked)
     const suspendedUntil = Date.now() + RETRY_MS / 2
     await rig.pass(RETRY_MS)
     await rig.until('it tried again', async () => Date.parse((await account(rig)).retry_at ?? '') > suspendedUntil)
-    expect(rig.sandbox.requestsSeen.slice(asked).map((request) => request.operation)).toEqual(['token'])
+    expect(rig.sandbox.activity.requests.slice(asked).map((request) => request.operation)).toEqual(['token'])
     expect((await account(rig)).state).toBe('suspended')
 
     credential.active = true
@@ -204,20 +202,18 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(2)
   })
 
-  it('trap 43: a revoked credential whose token still lives goes on reading', async () => {
+  it('trap 43: a revoked credential reads on while its token is valid', async () => {
     const rig = await Rig.open(database)
     const id = await tracked(rig)
-    rig.startPoller()
-    await rig.rest()
-    rig.sandbox.revokeCredential('default', rig.sandbox.account('default').credentials[0]?.clientId ?? '')
+    await rig.poll()
+    rig.sandbox.access.revokeKey(rig.sandbox.account('default'), rig.sandbox.account('default').credentials[0]?.clientId ?? '')
     rig.sandbox.addEvent('default', id, { type: 'quote_received' })
-    await rig.pass(policy.poll.maxMs)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.maxMs)
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(2)
     expect((await account(rig)).state).toBe('active')
   })
 
-  it('trap 46: the brokerage is pinned; credentials of another pause that account alone, and it resumes by itself', async () => {
+  it("trap 46: the brokerage is pinned; another one's credentials pause that account, which resumes automatically", async () => {
     const rig = await Rig.open(database, { accounts: ['acme', 'zenith'] })
     const [acme, zenith] = [await tracked(rig, 'acme'), await tracked(rig, 'zenith')]
     const running = rig.startPoller({ account: 'acme' })
@@ -226,7 +222,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     const pinned = rig.sandbox.account('acme').brokerage
     expect(await account(rig, 'acme')).toMatchObject({ state: 'active', brokerage: pinned.id })
     await running.stop()
-    rig.sandbox.setBrokerage('acme', { id: 'another', name: 'Another brokerage' })
+    rig.sandbox.account('acme').brokerage = { id: 'another', name: 'Another brokerage' }
     rig.sandbox.addEvent('acme', acme, { type: 'quote_received' })
     rig.sandbox.addEvent('zenith', zenith, { type: 'quote_received' })
     rig.startPoller({ account: 'acme' })
@@ -238,17 +234,17 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(rig.logged('account acme is paused')).toBe(true)
     expect(await account(rig, 'zenith')).toMatchObject({ state: 'active' })
 
-    rig.sandbox.setBrokerage('acme', pinned)
+    rig.sandbox.account('acme').brokerage = pinned
     await rig.pass(RETRY_MS)
     await untilState(rig, 'active', 'acme')
     await rig.rest()
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(4)
   })
 
-  it('trap 46: a brokerage without an id is told by its name', async () => {
+  it('trap 46: a brokerage without an id is identified by its name', async () => {
     const rig = await Rig.open(database)
     await tracked(rig)
-    rig.sandbox.setBrokerage('default', { id: '', name: 'Bay' })
+    rig.sandbox.account('default').brokerage = { id: '', name: 'Bay' }
     rig.startPoller()
     await rig.until(
       'it is known who we are',
@@ -258,12 +254,11 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(await account(rig)).toMatchObject({ state: 'active', brokerage: 'Bay' })
   })
 
-  it('trap 46: a service that cannot say who we are stops nothing; the brokerage is pinned when it can', async () => {
+  it('trap 46: an unknown identity stops nothing; the brokerage is pinned once known', async () => {
     const rig = await Rig.open(database)
     await tracked(rig)
     rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
-    const running = rig.startPoller()
-    await rig.rest()
+    const running = await rig.poll()
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(1)
     expect(await account(rig)).toMatchObject({ state: 'active', brokerage: null })
     await running.stop()
@@ -272,7 +267,7 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     await rig.until('it is pinned', async () => (await account(rig)).brokerage === rig.sandbox.account('default').brokerage.id)
   })
 
-  it('trap 46: what is kept of a brokerage is not read over before it is known who we are, unless that is not told at all', async () => {
+  it('trap 46: a pinned account is not read before its identity is known, unless the service never returns it', async () => {
     const rig = await Rig.open(database)
     await tracked(rig)
     rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
@@ -305,13 +300,12 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(await account(rig)).toMatchObject({ state: 'paused', brokerage: 'the one whose data is kept' })
   })
 
-  it('trap 46: a service that hangs when it is asked who we are holds up reading no longer than one that refuses to say', async () => {
+  it('trap 46: a hanging identity check delays reads no longer than a refused one', async () => {
     const rig = await Rig.open(database)
     rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
     await pinBrokerage(rig.db, 'default', { brokerage: 'the one whose data is kept', clientId: null })
     let steady = 0
     const sleep = async (ms: number) => {
-      // The ask that follows takes so long.
       steady += ms + 20_000
     }
     const clock = { ...systemClock, steady: () => steady, sleep }
@@ -320,17 +314,15 @@ describe.each(onSqlite)('credentials on $name', (database) => {
     expect(steady).toBeLessThan(60_000)
   })
 
-  it('trap 46: a new client of the same brokerage is no other brokerage', async () => {
+  it('trap 46: a new client of the same brokerage is accepted', async () => {
     const rig = await Rig.open(database)
     await tracked(rig)
-    const running = rig.startPoller()
-    await rig.rest()
+    const running = await rig.poll()
     await running.stop()
     const [first] = rig.sandbox.account('default').credentials
-    const second = rig.sandbox.addCredential('default')
+    const second = rig.sandbox.access.createKey(rig.sandbox.account('default'))
     if (first) first.active = false
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     await rig.until('the new client is known', async () => (await account(rig)).client_id === second.clientId)
     expect((await account(rig)).state).toBe('active')
   })

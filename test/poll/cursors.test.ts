@@ -13,16 +13,13 @@ async function filled(rig: Rig, events: number): Promise<string> {
   return id
 }
 
-/** A submission of 150 events that were read once, and the cursor behind them; nothing polls any more. */
 async function readOnce(rig: Rig): Promise<{ id: string; cursor: string | null }> {
   const id = await filled(rig, 150)
-  const poller = rig.startPoller()
-  await rig.rest()
+  const poller = await rig.poll()
   await poller.stop()
   return { id, cursor: (await rig.read(id, 'events')).cursor }
 }
 
-/** The cursors that were sent with requests for events, from the `from`th request on. */
 function sent(rig: Rig, id: string, from = 0): (string | null)[] {
   return rig
     .asked('events', id)
@@ -48,14 +45,13 @@ describe.each(onSqlite)('cursors on $name', (database) => {
       rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', count: 1 })
       const before = rig.asked('events', id).length
       await rig.pass(policy.poll.maxMs)
-      rig.startPoller()
-      await rig.rest()
+      await rig.poll()
       const row = await rig.read(id, 'events')
       expect(sent(rig, id, before)).toEqual([old, null, old, row.cursor])
       expect(row).toMatchObject({ refused_cursor: old, rank: 1, failures: 0, error: null, not_found: 0 })
       expect(row.cursor).not.toBe(old)
       expect(rig.counted('invalid_cursors_total', { read: 'events' })).toBe(1)
-      expect(rig.counted('replays_total', { read: 'events' })).toBe(2)
+      expect(rig.counted('full_reads_total', { read: 'events' })).toBe(2)
       expect(await countEvents(rig)).toBe(250)
     },
   )
@@ -75,7 +71,7 @@ describe.each(onSqlite)('cursors on $name', (database) => {
     expect(rig.counted('invalid_cursors_total')).toBe(0)
   })
 
-  it('trap 17: when the second try fails too, there is no third, an alarm is raised, and it is tried again later', async () => {
+  it('trap 17: a second failure raises an alarm and is retried later, not a third time', async () => {
     const rig = await Rig.open(database)
     const { id, cursor } = await readOnce(rig)
     rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events' })
@@ -86,17 +82,16 @@ describe.each(onSqlite)('cursors on $name', (database) => {
     await second.stop()
     expect(sent(rig, id, before)).toEqual([cursor, null, cursor])
     expect(await rig.read(id, 'events')).toMatchObject({ refused_cursor: cursor, failures: 1, lease_token: null })
-    expect(rig.counted('walks_total', { read: 'events', outcome: 'rejected' })).toBe(1)
+    expect(rig.counted('feed_reads_total', { read: 'events', outcome: 'rejected' })).toBe(1)
     expect(rig.logged('events could not be read and will be tried again')).toBe(true)
     rig.sandbox.faults.set([])
     await rig.pass(HOUR)
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     expect(await rig.read(id, 'events')).toMatchObject({ cursor, rank: 1, failures: 0, error: null })
     expect(await countEvents(rig)).toBe(150)
   })
 
-  it('invariant 6: a cursor refused within a replay is not the stored one, which stays', async () => {
+  it('invariant 6: a cursor refused within a full re-read leaves the stored one', async () => {
     const rig = await Rig.open(database)
     const { id, cursor } = await readOnce(rig)
     rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', count: 2 })
@@ -109,7 +104,7 @@ describe.each(onSqlite)('cursors on $name', (database) => {
     expect(await rig.read(id, 'events')).toMatchObject({ cursor, refused_cursor: null, failures: 1 })
   })
 
-  it('trap 17: a refusal of the credential is not blamed on the cursor', async () => {
+  it('trap 17: a refused credential does not affect the cursor', async () => {
     const rig = await Rig.open(database)
     const { id, cursor } = await readOnce(rig)
     rig.sandbox.faults.add({ kind: 'status', status: 403, operation: 'events' })
@@ -123,7 +118,7 @@ describe.each(onSqlite)('cursors on $name', (database) => {
     expect(await rig.read(id, 'events')).toMatchObject({ cursor, refused_cursor: null, failures: 1 })
   })
 
-  it('trap 17: a refusal of a request without a cursor is not blamed on a cursor', async () => {
+  it('trap 17: a refused request without a cursor does not affect the cursor', async () => {
     const rig = await Rig.open(database)
     const id = await filled(rig, 10)
     rig.sandbox.faults.add({ kind: 'status', status: 409, operation: 'events' })
@@ -135,7 +130,7 @@ describe.each(onSqlite)('cursors on $name', (database) => {
     expect(await rig.read(id, 'events')).toMatchObject({ refused_cursor: null, failures: 1 })
   })
 
-  it('invariants 6 and 14: a walk that lost its lease writes neither rows nor a cursor', async () => {
+  it('invariants 6 and 14: a feed read that lost its lease writes neither rows nor a cursor', async () => {
     const rig = await Rig.open(database)
     const id = await filled(rig, 250)
     rig.sandbox.faults.add({ kind: 'slow', operation: 'events', ms: 2_000 })
@@ -153,7 +148,7 @@ describe.each(onSqlite)('cursors on $name', (database) => {
     expect(await countEvents(rig)).toBe(100)
     expect((await changesOf(rig.db)).filter((change) => change.entity === 'market_events')).toHaveLength(100)
     expect(await rig.read(id, 'events')).toMatchObject({ cursor: first, lease_token: 'another process', last_read_at: null })
-    // The other process dies: its lease ends, and the walk goes on from the cursor.
+    // The other process dies, its lease ends, and the feed read continues.
     rig.sandbox.faults.set([])
     const resumed = () => sent(rig, id).filter((cursor) => cursor === first).length
     expect(resumed()).toBe(1)

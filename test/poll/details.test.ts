@@ -12,12 +12,11 @@ const ACCOUNT = 'default'
 async function track(rig: Rig, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => rig.sandbox.addSubmission(ACCOUNT))
   await rig.track(ids)
-  rig.startPoller()
-  await rig.rest()
+  await rig.poll()
   return ids
 }
 
-describe.each(testDatabases)('the reads beside the requirements view on $name', (database) => {
+describe.each(testDatabases)('detail reads on $name', (database) => {
   it.each(database.name === 'sqlite' ? [403, 404] : [403])(
     'that are refused with %i mark nothing, suspend nothing, and are asked again',
     async (status) => {
@@ -25,43 +24,38 @@ describe.each(testDatabases)('the reads beside the requirements view on $name', 
       for (const operation of detailReads) rig.sandbox.faults.add({ kind: 'status', status, operation })
       const ids = await track(rig, 6)
       for (const waitMs of [120_000, HOUR]) {
-        await rig.pass(waitMs)
-        await rig.rest()
+        await rig.passAndRest(waitMs)
       }
       expect((await rowsOf(rig.db, submissions)).map(({ unreachable_since }) => unreachable_since)).toEqual(ids.map(() => null))
       expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
       rig.sandbox.faults.set([])
-      await rig.pass(24 * HOUR)
-      await rig.rest()
+      await rig.passAndRest(24 * HOUR)
       for (const id of ids) expect((await rig.read(id, 'workspace'))?.last_read_at).not.toBeNull()
     },
   )
 })
 
-describe.each(onSqlite)('the reads beside the requirements view on $name', (database) => {
-  const asked = (rig: Rig, operation: string) => rig.sandbox.requestsSeen.filter((request) => request.operation === operation).length
+describe.each(onSqlite)('detail reads on $name', (database) => {
+  const asked = (rig: Rig, operation: string) => rig.sandbox.activity.requests.filter((request) => request.operation === operation).length
 
-  it('that are answered 401 come again like any that failed: that is about the token, not about the read', async () => {
+  it('answered with 401 are retried like other failures, since 401 concerns the token', async () => {
     const rig = await Rig.open(database)
     for (const operation of detailReads) rig.sandbox.faults.add({ kind: 'status', status: 401, operation })
     const ids = await track(rig, 6)
     for (const waitMs of [120_000, HOUR]) {
-      await rig.pass(waitMs)
-      await rig.rest()
+      await rig.passAndRest(waitMs)
     }
     expect(await listReadsOff(rig.db.read)).toEqual([])
     rig.sandbox.faults.set([])
-    await rig.pass(HOUR / 4)
-    await rig.rest()
+    await rig.passAndRest(HOUR / 4)
     for (const id of ids) expect((await rig.read(id, 'workspace'))?.last_read_at).not.toBeNull()
   })
 
-  it('trap 80: come by time alone, less often than the requirements view', async () => {
+  it('trap 80: are timed, and rarer than the requirements view', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await track(rig, 1)
     for (let hour = 0; hour < 24; hour += 1) {
-      await rig.pass(HOUR)
-      await rig.rest()
+      await rig.passAndRest(HOUR)
     }
     for (const operation of detailReads) {
       expect(asked(rig, operation)).toBeGreaterThan(1)

@@ -12,10 +12,9 @@ import { onSqlite, silentLog } from '../tools/databases.ts'
 
 const ACCOUNT = 'acme'
 const CALL = { operation: 'probe', submissionId: null, withCursor: false } as const
-/** How often it finds nothing to do before it is stopped. */
 const IDLE = 3
 
-/** Runs discovery of two paths, of which each answers with `failure`. @returns what was asked of the service. */
+/** Runs discovery of two paths that fail. @returns the requests. */
 async function asked(db: Db, failure: Error, looks = IDLE, log = silentLog): Promise<string[]> {
   const requests: string[] = []
   const client: Pick<UpstreamClient, 'me' | 'probe' | 'waitMs'> = {
@@ -50,18 +49,18 @@ describe.each(onSqlite)('discovery on $name', ({ open }) => {
     return db
   }
 
-  it('asks for no other path when the service wants to be left alone', async () => {
+  it('stops all paths during a pause of the service', async () => {
     expect(await asked(await database('ours'), busy)).toEqual(['me', 'probe'])
   })
 
-  it('asks nothing while the account is stopped, or before it is known whose it is', async () => {
+  it('sends nothing for an inactive or unidentified account', async () => {
     const stopped = await database('ours')
     await stopAccount(stopped, ACCOUNT, 'paused', 'many are not found', 900_000)
     expect(await asked(stopped, busy)).toEqual([])
     expect(await asked(await database(null), busy)).toEqual([])
   })
 
-  it('says once what it waits for when the service does not say whose the credentials are', async () => {
+  it('logs once that the brokerage is unknown', async () => {
     const lines: unknown[] = []
     const log = createLog({
       level: 'info',
@@ -73,7 +72,7 @@ describe.each(onSqlite)('discovery on $name', ({ open }) => {
     expect(lines).toMatchObject([{ account: ACCOUNT, msg: expect.stringMatching(/^discovery for account acme waits/) }])
   })
 
-  it('blames no path for credentials that are refused', async () => {
+  it('does not count refused credentials as a failure of the path', async () => {
     const db = await database('ours')
     await asked(db, new AuthRefusedError('auth', CALL, 'refused'))
     const probes = await db.read.sql.selectFrom('sync_path_reads').select(['failures', 'error']).execute()

@@ -1,22 +1,20 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { timeFromMs } from '../../src/model/time.ts'
-import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'
-import { addPaths, discoveryStatus } from '../../src/store/reads/path-reads.ts'
+import { addPaths, discoveryStatus, shortenPathWaits } from '../../src/store/reads/path-reads.ts'
 import type { PathReadsTable } from '../../src/store/schema/reads.ts'
-import { silentLog, type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { runSql, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
-import { HOUR, policy, Rig } from '../tools/poller.ts'
+import { HOUR, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 const LIST = '/broker/submissions'
 const INSUREDS = ['/broker/insureds', '/broker/insureds/{insured_id}']
 
-/** With a poller, which knows whose account it is. */
 async function open(database: TestDatabase, options: SandboxOptions = { lists: true }): Promise<Rig> {
   const rig = await Rig.open(database, { sandbox: options })
   rig.startPoller()
@@ -28,7 +26,6 @@ async function probesOf(rig: Rig): Promise<PathReadsTable[]> {
   return rig.db.read.sql.selectFrom('sync_path_reads').selectAll().orderBy('path').execute()
 }
 
-/** Probes whatever is due, and stops. */
 async function discover(rig: Rig, paths: readonly string[], maxNew?: number, idFields?: Readonly<Record<string, string>>): Promise<void> {
   const running = rig.startDiscovery(paths, { maxNew, ...(idFields && { idFields }) })
   await rig.until('nothing is left to be probed', async () => {
@@ -38,14 +35,8 @@ async function discover(rig: Rig, paths: readonly string[], maxNew?: number, idF
   await running.stop()
 }
 
-/** Everything is due again. */
 async function passRound(rig: Rig): Promise<void> {
-  await rig.db.write('test', (tx) =>
-    tx.sql
-      .updateTable('sync_path_reads')
-      .set({ due_at: timeFromMs(0) })
-      .execute(),
-  )
+  await runSql(rig.db, sql`update sync_path_reads set due_at = ${timeFromMs(0)}`)
 }
 
 async function trackedVia(rig: Rig): Promise<Record<string, unknown>> {
@@ -54,7 +45,7 @@ async function trackedVia(rig: Rig): Promise<Record<string, unknown>> {
 }
 
 describe.each(testDatabases)('discovery on $name', (database) => {
-  it('trap 19: finds submissions by the field that the settings name, among the items of a list alone', async () => {
+  it('trap 19: finds submissions by the configured field of listed items', async () => {
     const rig = await open(database, { lists: true, unshown: { list_id_field: 'id' } })
     const ids = Array.from({ length: 3 }, () => rig.sandbox.addSubmission(ACCOUNT))
     await discover(rig, [LIST, ...INSUREDS])
@@ -64,7 +55,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(Object.keys(await trackedVia(rig)).sort()).toEqual(ids.toSorted())
   })
 
-  it('trap 19: tracks what an answer names, says how it became known, and keeps the answer', async () => {
+  it('trap 19: tracks submissions in an answer, records how they became known, and stores the answer', async () => {
     const rig = await open(database)
     const [known = '', ...others] = Array.from({ length: 4 }, () => rig.sandbox.addSubmission(ACCOUNT))
     rig.sandbox.addEvent(ACCOUNT, others[0] ?? '', { type: 'market_attached' })
@@ -89,7 +80,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(rig.asked('list')).toHaveLength(2)
   })
 
-  it('trap 20: fills a path with the ids that another path shows under that key', async () => {
+  it('trap 20: expands a path with ids of another answer', async () => {
     const rig = await open(database)
     const ids = ['North Gate Bakery LLC', 'South Gate Bakery LLC'].flatMap((insured_name) =>
       [1, 2].map(() => rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name } })),
@@ -108,7 +99,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     ])
   })
 
-  it('fills every place of a key in a path', async () => {
+  it('expands every occurrence of a key', async () => {
     const rig = await open(database)
     const id = rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name: 'North Gate Bakery LLC' } })
     await discover(rig, [...INSUREDS, '/broker/{insured_id}/of/{insured_id}'])
@@ -123,13 +114,13 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     ['401', 401],
     ['429', 429],
     ['500', 500],
-  ] as const)('trap 21: a path that is answered %s does the account no harm, and is told once', async (_, status) => {
+  ] as const)('trap 21: a path with status %s does not affect the account, and is logged once', async (_, status) => {
     const rig = await open(database, { lists: status !== undefined })
     const id = rig.sandbox.addSubmission(ACCOUNT)
     await rig.track([id])
     await rig.rest()
     if (status !== undefined) rig.sandbox.faults.add({ kind: 'status', operation: 'list', status, retryAfterSeconds: 0 })
-    const tokens = rig.sandbox.requestsSeen.filter((one) => one.operation === 'token').length
+    const tokens = rig.sandbox.activity.requests.filter((one) => one.operation === 'token').length
     for (let round = 0; round < 5; round += 1) {
       await passRound(rig)
       await discover(rig, [LIST])
@@ -138,25 +129,19 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(row).toMatchObject({ failures: 5, raw: null, ids: 0 })
     expect(row?.error).toContain(`the service answered ${status ?? 404}`)
     expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
-    // Each round is a client of its own, which exchanges its credentials once: no refusal made it exchange them again.
-    expect(rig.sandbox.requestsSeen.filter((one) => one.operation === 'token').length - tokens).toBe(5)
+    // Each round has its own client with one token exchange; refusals caused no others.
+    expect(rig.sandbox.activity.requests.filter((one) => one.operation === 'token').length - tokens).toBe(5)
     expect(rig.counted('discovery_probes_total', { outcome: 'ok' })).toBe(0)
     expect(rig.lines('for submissions of account default fails')).toHaveLength(1)
-    await rig.pass(24 * HOUR)
-    await rig.rest()
+    await rig.passAndRest(24 * HOUR)
     expect(await rig.read(id, 'events')).toMatchObject({ failures: 0, rank: 1 })
-    expect(rig.sandbox.writesSeen).toEqual([])
+    expect(rig.sandbox.activity.writes).toEqual([])
   })
 
-  it('asks nothing while the account is stopped, nor when its credentials belong to another brokerage', async () => {
+  it("sends nothing for an inactive account or another brokerage's credentials", async () => {
     const rig = await Rig.open(database, { sandbox: { lists: true } })
     rig.sandbox.addSubmission(ACCOUNT)
-    await rig.db.write('test', (tx) =>
-      tx.sql
-        .updateTable('sync_accounts')
-        .set({ brokerage: uuid(8, 8) })
-        .execute(),
-    )
+    await runSql(rig.db, sql`update sync_accounts set brokerage = ${uuid(8, 8)}`)
     const running = rig.startDiscovery([LIST])
     await rig.until('it has asked whose account it is', () => rig.asked('me').length > 0)
     await running.stop()
@@ -168,7 +153,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(await trackedVia(rig)).toEqual({})
   })
 
-  it('an answer that is no JSON, or is cut off, is a failure that passes', async () => {
+  it('an answer that is cut off or not JSON is a temporary failure', async () => {
     const rig = await open(database)
     const id = rig.sandbox.addSubmission(ACCOUNT)
     for (const kind of ['html', 'cut'] as const) {
@@ -183,7 +168,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(await trackedVia(rig)).toEqual({ [id]: `discovery:${LIST}` })
   })
 
-  it('one answer brings in no more than the limit; the next ones bring the rest, and it is told', async () => {
+  it('an answer adds at most the limit, and later answers the rest, with a warning', async () => {
     const rig = await open(database)
     const ids = Array.from({ length: 5 }, () => rig.sandbox.addSubmission(ACCOUNT))
     const found: unknown[] = []
@@ -205,7 +190,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(rig.lines('names more than 2 unknown submissions')).toHaveLength(2)
   })
 
-  it('a start brings what fails no nearer, and what does not as near as the settings say', async () => {
+  it('a start keeps waits of failing paths, and shortens others to the settings', async () => {
     const rig = await open(database)
     const far = timeFromMs(Date.now() + 32 * HOUR)
     await rig.db.write('test', async (tx) => {
@@ -214,19 +199,18 @@ describe.each(testDatabases)('discovery on $name', (database) => {
       await tx.sql.updateTable('sync_path_reads').set({ due_at: far }).execute()
       await tx.sql.updateTable('sync_path_reads').set({ failures: 5 }).where('path', '=', LIST).execute()
     })
-    const accounts = [{ name: ACCOUNT, discovery: { everyMs: HOUR }, extraReads: [] }] as never
-    const config = { accounts, destinations: [], ...policy }
-    await new DueTimeHealer({ db: rig.db, clock: systemClock, log: silentLog, config }).heal(new AbortController().signal)
+    await rig.db.write('test', (tx) => shortenPathWaits(tx, ACCOUNT, [LIST, ...INSUREDS], HOUR))
     expect((await probesOf(rig)).map(({ path, due_at }) => [path, due_at === far])).toEqual([
       [INSUREDS[0], false],
       [LIST, true],
     ])
   })
 
-  it('several processes probe a path once', async () => {
+  it('only one of several processes probes a path', async () => {
     const rig = await open(database)
     rig.sandbox.addSubmission(ACCOUNT)
-    const running = [1, 2, 3, 4].map(() => rig.startDiscovery([LIST]))
+    const handles = [rig.db, await rig.another(), await rig.another(), await rig.another()]
+    const running = handles.map((db) => rig.startDiscovery([LIST], { db }))
     await rig.until('it was probed', async () => (await probesOf(rig))[0]?.outcome === 'ok')
     for (const one of running) await one.stop()
     expect(rig.asked('list')).toHaveLength(1)

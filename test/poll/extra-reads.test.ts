@@ -21,16 +21,14 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
 
   async function open(stateReads?: readonly string[]) {
     const rig = await Rig.open(database, { sandbox: { lists: true }, ...(stateReads && { stateReads }) })
-    const id = rig.sandbox.addSubmission(ACCOUNT)
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    const { id } = rig.addBound(ACCOUNT)
     await rig.track([id])
     rig.startPoller()
     await rig.until('the brokerage is pinned', async () => (await findAccount(rig.db.read, ACCOUNT))?.brokerage != null)
     return { rig, id }
   }
 
-  it('trap 19, trap 21, trap 23, trap 57: keep their answers whole, and ids in them are learned', async () => {
+  it('trap 19, trap 21, trap 23, trap 57: store whole answers and learn their ids', async () => {
     const { rig, id } = await open()
     rig.startIdReads()
     await rig.rest()
@@ -47,7 +45,7 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     expect((await changesOf(rig.db)).slice(before).map(({ entity }) => String(entity))).not.toContain('extra_reads')
   })
 
-  it('trap 75: keep no tax id', async () => {
+  it('trap 75: store no tax id', async () => {
     const { rig } = await open()
     rig.startExtraReads([DETAIL])
     await rig.until('it is kept', async () => (await answers(rig)).length === 1)
@@ -55,7 +53,7 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     expect(String((await answers(rig))[0]?.raw)).not.toMatch(/\d\d-\d{7}"/)
   })
 
-  it('come again at their time, reach new submissions, and go with a purged one', async () => {
+  it('are repeated, reach new submissions, and end with a purged one', async () => {
     const { rig, id } = await open()
     const running = rig.startExtraReads([DETAIL])
     await rig.until('it is kept', async () => (await answers(rig)).length === 1)
@@ -66,16 +64,16 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     rig.startExtraReads([DETAIL])
     await rig.until('both are kept', async () => (await answers(rig)).length === 2)
     await made(rig)
-    expect(rig.sandbox.requestsSeen.filter(({ operation }) => operation === 'extra')).toHaveLength(3)
+    expect(rig.sandbox.activity.requests.filter(({ operation }) => operation === 'extra')).toHaveLength(3)
     await beginPurge(rig.db, { account: ACCOUNT, submissionId: id })
     expect((await answers(rig)).map(({ submission_id }) => submission_id)).toEqual([second])
     expect((await schedule(rig)).map(({ submission_id }) => submission_id)).toEqual([second])
   })
 
-  it('trap 49: leave the service alone for as long as it asks, all of them', async () => {
+  it('trap 49: all wait during a pause of the service', async () => {
     const { rig } = await open()
     await rig.track([rig.sandbox.addSubmission(ACCOUNT)])
-    const seen = () => rig.sandbox.requestsSeen.filter(({ operation }) => operation === 'extra').length
+    const seen = () => rig.sandbox.activity.requests.filter(({ operation }) => operation === 'extra').length
     rig.sandbox.faults.add({ kind: 'status', status: 429, operation: 'extra', retryAfterSeconds: 7_200, count: 1 })
     const clock = new WakingClock()
     const sleep = vi.spyOn(clock, 'sleep')
@@ -88,7 +86,7 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     await rig.until('both are kept', async () => (await answers(rig)).length === 2)
   })
 
-  it('come soon again when the token was not taken, which says nothing about their path', async () => {
+  it('are retried soon after a refused token', async () => {
     const { rig } = await open()
     rig.sandbox.faults.add({ kind: 'status', status: 401, operation: 'extra', count: 1 })
     rig.startExtraReads([DETAIL])
@@ -97,7 +95,7 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     await rig.until('it is kept', async () => (await answers(rig)).length === 1)
   })
 
-  it('that are refused harm nothing else, and are told once', async () => {
+  it('that are refused affect nothing else, with one warning', async () => {
     const { rig, id } = await open()
     rig.startExtraReads([DETAIL, { name: 'wrong', path: '/broker/nothing/{submission_id}', everyMs: DAY }])
     await rig.until('one is kept', async () => (await answers(rig)).length === 1)

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { abortable } from '../../src/base/abortable.ts'
 import { systemClock } from '../../src/base/clock.ts'
@@ -34,8 +35,8 @@ function eventsOf(id: string, n: number): unknown {
   return { type: 'submission.events', submission_id: id, events: [wireEvent(n)] }
 }
 
-describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
-  it('one feed that hangs delays no other feed and no other submission', async () => {
+describe.each(onSqlite)('hanging and failing reads on $name', (database) => {
+  it('a hanging feed delays neither other feeds nor other submissions', async () => {
     const rig = await Rig.open(database)
     const [hanging = '', ...others] = await tracked(rig, 12)
     rig.sandbox.faults.add({ kind: 'hang', operation: 'events', submissionId: hanging })
@@ -45,12 +46,11 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
       const reads = [await rig.read(hanging, 'thread'), await rig.read(hanging, 'requirements')]
       return reads.every((read) => read.last_read_at !== null)
     })
-    // All that while it has been waited for.
     expect(await rig.read(hanging, 'events')).toMatchObject({ failures: 0, last_read_at: null, error: null })
     expect((await rig.read(hanging, 'events')).lease_token).not.toBeNull()
   })
 
-  it('feeds that fail take a quarter of the places at most', async () => {
+  it('failing feeds take at most a quarter of the slots', async () => {
     const rig = await Rig.open(database)
     const failing = await tracked(rig, 6)
     for (const submissionId of failing) rig.sandbox.faults.add({ kind: 'hang', operation: 'events', submissionId })
@@ -74,7 +74,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     expect(leased).toHaveLength(1)
   })
 
-  it('while the service gives no token, only the reads that waited for it fail', async () => {
+  it('without a token, only waiting reads fail', async () => {
     const rig = await Rig.open(database)
     await tracked(rig, 100)
     rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'token' })
@@ -88,19 +88,18 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     await rig.until('most are read without waiting for another try', async () => (await withEvents(rig)) > 60)
   })
 
-  it('what fails keeps one place, however much else is due', async () => {
+  it('failing reads keep one slot', async () => {
     const rig = await Rig.open(database)
     const [failing = '', ...others] = await tracked(rig, 40)
     await rig.db.write('test-rank', (tx) =>
       tx.sql.updateTable('sync_reads').set({ rank: 2, failures: 3 }).where('submission_id', '=', failing).execute(),
     )
-    // Whatever gets a place keeps it.
     rig.sandbox.faults.set(others.map((submissionId) => ({ kind: 'hang', submissionId })))
     rig.startPoller({ concurrency: 4 })
     await rig.until('it is read again', async () => (await rig.read(failing, 'events')).last_read_at !== null)
   })
 
-  it('at a low rate no more is claimed than gets its turn while its lease lasts', async () => {
+  it('at a low rate, claims fit into their leases', async () => {
     const { db } = await Rig.open(database)
     const submissions = Array.from({ length: 10 }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n + 1) }))
     await db.write('test-add', (tx) => addReads(tx, submissions, timeFromMs(Date.now()), false))
@@ -126,7 +125,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     expect(claimed).toHaveLength(3)
   })
 
-  it('a sweep, which looks at every submission, holds up no read', async () => {
+  it('a sweep of all submissions delays no read', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 2)
     const sweeping = Promise.withResolvers<void>()
@@ -149,7 +148,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     await poller.stop()
   })
 
-  it('a sweep that is under way does not put off the new start of a poller that has failed', async () => {
+  it('a sweep does not delay the restart of a failed poller', async () => {
     const { db } = await Rig.open(database)
     const places = Array.from({ length: 700 }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n + 1) }))
     await db.write('test-add', async (tx) => {
@@ -181,7 +180,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
   it.each([
     ['read-failed', 503],
     ['read-not-found', 404],
-  ] as const)('invariant 14: when the lease is lost before a failure is settled (%s), the poller goes on', async (write, status) => {
+  ] as const)('invariant 14: after losing the lease of a failing read (%s), the poller continues', async (write, status) => {
     const rig = await Rig.open(database)
     const [lost = ''] = await tracked(rig, 1)
     rig.sandbox.faults.add({ kind: 'status', status, operation: 'events', count: 1 })
@@ -198,24 +197,22 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     await poller.stop()
   })
 
-  it("a page that the store refuses is that feed's failure alone", async () => {
+  it('a page that the store refuses fails only its feed', async () => {
     const rig = await Rig.open(database)
     const [sick = '', ...others] = await tracked(rig, 5)
     const cure = await poison(rig.db, 'market_events', 'submission_id', sick)
-    const poller = rig.startPoller()
-    await rig.rest()
+    const poller = await rig.poll()
     expect(await withEvents(rig)).toBe(others.length)
     await rig.until('it failed again', async () => (await rig.read(sick, 'events')).failures > 1)
     expect((await rig.read(sick, 'events')).error).toContain('poisoned')
     expect(rig.logged('events could not be read and will be tried again')).toBe(true)
     await cure()
-    await rig.pass(HOUR)
-    await rig.rest()
+    await rig.passAndRest(HOUR)
     expect(await withEvents(rig)).toBe(5)
     await poller.stop()
   })
 
-  it('trap 49: a read that is throttled keeps its rank, but comes later each time', async () => {
+  it('trap 49: a throttled read keeps its rank, with growing waits', async () => {
     const rig = await Rig.open(database)
     const [live = '', routine = '', failing = ''] = await tracked(rig, 3)
     const ranks = new Map([
@@ -225,11 +222,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     ])
     for (const [id, rank] of ranks) {
       await rig.db.write('test-rank', (tx) =>
-        tx.sql
-          .updateTable('sync_reads')
-          .set({ rank, failures: rank === 2 ? 3 : 0 })
-          .where('submission_id', '=', id)
-          .execute(),
+        tx.run(sql`update sync_reads set rank = ${rank}, failures = ${rank === 2 ? 3 : 0} where submission_id = ${id}`),
       )
     }
     rig.sandbox.faults.add({ kind: 'status', status: 429, retryAfterSeconds: 1, operation: 'events' })
@@ -238,16 +231,15 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
       (await Promise.all([...ranks.keys()].map((id) => rig.read(id, 'events')))).every((row) => row.error),
     )
     await poller.stop()
-    expect(rig.counted('walks_total', { read: 'events', outcome: 'throttled' })).toBeGreaterThanOrEqual(3)
+    expect(rig.counted('feed_reads_total', { read: 'events', outcome: 'throttled' })).toBeGreaterThanOrEqual(3)
     for (const [id, rank] of ranks) {
       const row = await rig.read(id, 'events')
       expect(row).toMatchObject({ rank, not_found: 0, last_read_at: null })
-      // By which the wait grows.
       expect(row.failures).toBeGreaterThan(rank === 2 ? 3 : 0)
     }
   })
 
-  it('trap 49: what is throttled again and again leaves the rate to the others, and is told', async () => {
+  it('trap 49: a repeatedly throttled read leaves the rate to others, and is logged', async () => {
     const rig = await Rig.open(database)
     const [throttled = '', ...others] = await tracked(rig, 5)
     rig.sandbox.faults.add({ kind: 'status', status: 429, operation: 'events', submissionId: throttled })
@@ -261,7 +253,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     expect(rig.logged('events could not be read and will be tried again')).toBe(true)
   })
 
-  it('a wake never shortens the backoff of a feed that fails, whether it comes before or during the failure', async () => {
+  it('a read request never shortens the backoff of a failing feed, before or during the failure', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 1)
     rig.startWorker()
@@ -272,17 +264,16 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     await rig.until('it failed', async () => (await rig.read(id, 'events')).failures > 0)
     await poller.stop()
     const failed = await rig.read(id, 'events')
-    // A read that was woken would be of rank 0.
     expect(failed).toMatchObject({ rank: 1, lease_token: null })
-    expect(failed.wake_no).toBeGreaterThan(0)
+    expect(failed.request_no).toBeGreaterThan(0)
     await rig.deliver([eventsOf(id, 2)])
     await rig.until('both are applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 2)
     const woken = await rig.read(id, 'events')
-    expect(woken.wake_no).toBeGreaterThan(failed.wake_no)
+    expect(woken.request_no).toBeGreaterThan(failed.request_no)
     expect(woken).toMatchObject({ rank: 1, due_at: failed.due_at })
   })
 
-  it('a wake never shortens the time between the tries of what is "not found"', async () => {
+  it('a read request never shortens the waits after a 404', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 2)
     rig.startPoller()
@@ -297,10 +288,10 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     await rig.rest()
     const row = await rig.read(id, 'thread')
     expect(row).toMatchObject({ rank: 2, not_found: 1 })
-    expect(Date.parse(row.due_at)).toBeGreaterThan(before + 20_000)
+    expect(Date.parse(row.due_at ?? '')).toBeGreaterThan(before + 20_000)
   })
 
-  it('a wake that comes during a walk causes another walk', async () => {
+  it('a read request during a feed read causes another one', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 1)
     rig.startWorker()
@@ -309,20 +300,19 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
     await rig.until('the feed is being walked', () => rig.asked('events', id).length === 1)
     await rig.deliver([eventsOf(id, 1)])
     await rig.until('it is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
-    expect(await rig.read(id, 'events')).toMatchObject({ wake_no: 1, last_read_at: null })
+    expect(await rig.read(id, 'events')).toMatchObject({ request_no: 1, last_read_at: null })
     await rig.rest()
     expect(rig.asked('events', id)).toHaveLength(2)
     await rig.rest()
     expect(rig.asked('events', id)).toHaveLength(2)
   })
 
-  it('trap 30: a burst of deliveries shares one walk', async () => {
+  it('trap 30: a burst of deliveries shares one feed read', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 1)
     const poller = rig.startPoller()
     rig.startWorker()
     await rig.rest()
-    // However long the burst takes, it is over before anybody looks.
     await poller.stop()
     await rig.pass(policy.poll.activeMs / 2)
     const before = rig.asked('thread', id).length
@@ -330,8 +320,7 @@ describe.each(onSqlite)('what hangs and what fails on $name', (database) => {
       await rig.deliver([n, n + 1, n + 2].map((m) => ({ type: 'submission.message', submission_id: id, message: wireMessage(m) })))
     }
     await rig.until('all are applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 30)
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     expect(rig.asked('thread', id)).toHaveLength(before + 1)
   })
 })

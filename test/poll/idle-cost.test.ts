@@ -9,7 +9,7 @@ import { account } from '../config/support.ts'
 const DAY = 86_400_000
 const noJitter = { random: () => 0 }
 
-/** Requests a day when nothing has moved for `quietMs`, with the default settings. */
+/** Requests per day after `quietMs` without changes, with default settings. */
 function requestsADay(quietMs: number) {
   const config = loadConfig(account)
   const perDay = (waitMs: number) => DAY / waitMs
@@ -24,23 +24,23 @@ function requestsADay(quietMs: number) {
   }
 }
 
-test('an idle submission costs at most twice what its feeds and requirements cost, whatever is known of it', () => {
+test('an idle submission costs at most twice its feeds and requirements view', () => {
   const { main, detail, openBind, restingBind, policyAndInsured } = requestsADay(7 * DAY)
   expect(main + detail + openBind + policyAndInsured).toBeLessThanOrEqual(2 * main)
   expect(restingBind).toBeLessThan(openBind)
 })
 
-test('config/README.md states what it costs', () => {
+test('config/README.md states the cost', () => {
   const text = readFileSync(new URL('../../config/README.md', import.meta.url), 'utf8').replace(/\s+/g, ' ')
   const idle = requestsADay(7 * DAY)
   expect(text).toContain(
-    `an idle submission costs ${idle.main + idle.detail} requests a day: ${idle.main} for its feeds and the requirements view, ${idle.detail} for these.`,
+    `an idle submission costs ${idle.main + idle.detail} requests a day: ${idle.main} for its feeds and the requirements view, and ${idle.detail} for`,
   )
   expect(text).toContain(
-    `With a bind request under way, a policy and an insured it is ${idle.main + idle.detail + idle.openBind + idle.policyAndInsured}, of which ${idle.openBind} are for the bind request`,
+    `With a bind request under way, a policy, and an insured, it costs ${idle.main + idle.detail + idle.openBind + idle.policyAndInsured} (${idle.openBind} of them for the bind request)`,
   )
   const dormant = requestsADay(100 * DAY)
   expect(text).toContain(
-    `after 90 days without news ${(dormant.main + dormant.detail).toFixed(1)} a day, and ${dormant.policyAndInsured} more where it has a policy and an insured`,
+    `After 90 days without news, a submission costs ${(dormant.main + dormant.detail).toFixed(1)} a day, and ${dormant.policyAndInsured} more if it has a policy and an insured`,
   )
 })

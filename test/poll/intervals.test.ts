@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { type PollPolicy, pollIntervalMs, replayIntervalMs } from '../../src/poll/intervals.ts'
+import { fullReadIntervalMs, type PollPolicy, pollIntervalMs } from '../../src/poll/intervals.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -12,8 +12,8 @@ const policy: PollPolicy = {
 }
 const steady = new ManualClock(0, () => 0)
 
-describe('the time to the next poll', () => {
-  it('begins at POLL_ACTIVE, reaches POLL_QUIET within the hour, and POLL_MAX later', () => {
+describe('the next poll', () => {
+  it('starts at POLL_ACTIVE and grows to POLL_QUIET within an hour, then to POLL_MAX', () => {
     expect(pollIntervalMs(policy, 0, steady)).toBe(MINUTE)
     expect(pollIntervalMs(policy, 8 * MINUTE, steady)).toBe(2 * MINUTE)
     expect(pollIntervalMs(policy, HOUR, steady)).toBe(15 * MINUTE)
@@ -25,7 +25,7 @@ describe('the time to the next poll', () => {
     expect(pollIntervalMs(policy, 90 * DAY, steady)).toBe(7 * DAY)
   })
 
-  it('never shrinks while nothing moves, and never exceeds what the settings allow', () => {
+  it('never shrinks without changes, and never exceeds the settings', () => {
     fc.assert(
       fc.property(fc.nat(200 * DAY), fc.nat(DAY), (quiet, more) => {
         const now = pollIntervalMs(policy, quiet, steady)
@@ -37,12 +37,12 @@ describe('the time to the next poll', () => {
   })
 })
 
-describe('the time to the next replay', () => {
+describe('the next full re-read', () => {
   it('follows REPLAY_ACTIVE, REPLAY_QUIET and REPLAY_DORMANT, and jitter only shortens it', () => {
     const late = new ManualClock(0, () => 0.999)
-    expect(replayIntervalMs(policy, DAY, steady)).toBe(DAY)
-    expect(replayIntervalMs(policy, 8 * DAY, steady)).toBe(7 * DAY)
-    expect(replayIntervalMs(policy, 91 * DAY, steady)).toBe(30 * DAY)
-    expect(replayIntervalMs(policy, DAY, late)).toBeLessThan(DAY)
+    expect(fullReadIntervalMs(policy, DAY, steady)).toBe(DAY)
+    expect(fullReadIntervalMs(policy, 8 * DAY, steady)).toBe(7 * DAY)
+    expect(fullReadIntervalMs(policy, 91 * DAY, steady)).toBe(30 * DAY)
+    expect(fullReadIntervalMs(policy, DAY, late)).toBeLessThan(DAY)
   })
 })

@@ -12,7 +12,6 @@ import { Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 
-/** A submission with an event, whose reads somebody has claimed. */
 async function claimed(rig: Rig): Promise<string> {
   const id = rig.sandbox.addSubmission(ACCOUNT)
   rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
@@ -22,14 +21,14 @@ async function claimed(rig: Rig): Promise<string> {
   return id
 }
 
-it('on SQLite a read that a killed process had in hand is made at once after the start', async () => {
+it('on SQLite a start immediately repeats the reads of a killed process', async () => {
   const rig = await Rig.open(sqliteDatabase)
   await claimed(rig)
   rig.startPoller()
   await rig.until('it is read', async () => (await rowsOf(rig.db, marketEvents)).length === 1)
 })
 
-it('what a command reads beside the start is left to it', async () => {
+it('a start keeps the claims of a running command', async () => {
   const rig = await Rig.open(sqliteDatabase)
   const id = await claimed(rig)
   await recordHeartbeat(rig.db, { id: 'beside', role: 'sync', version: '1.2.3' })
@@ -42,7 +41,7 @@ it('what a command reads beside the start is left to it', async () => {
   expect(rig.asked('events', id)).toEqual([])
 })
 
-it.each(testDatabases)('what a poller that is stopped is reading is given back as it was, on $name', async (database) => {
+it.each(testDatabases)('a stopped poller releases its reads unchanged, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'hang', operation })
@@ -65,7 +64,7 @@ it.each(testDatabases)(
       (await rig.db.read.sql.selectFrom('sync_reads').select('read').where('lease_token', 'is not', null).execute()).length
     const afterReleases: number[] = []
     const db = meddled(rig.db, async (name, go) => {
-      // The database goes away under the first read, whose claim stays.
+      // The database fails during the first read, whose claim stays.
       if (name === 'feed-page') isAway = true
       if (isAway) throw new TransientError('the database is away')
       const result = await go()

@@ -3,7 +3,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { NotFoundWave } from '../../src/poll/not-found-wave.ts'
 
 describe('trap 48: a wave of "not found"', () => {
-  it('is seen when half of what was asked about is missing, and enough of it', () => {
+  it('needs half of the submissions asked about, and enough of them', () => {
     const wave = new NotFoundWave(new ManualClock())
     for (let n = 0; n < 4; n++) wave.note(`gone ${n}`, 'events', true)
     expect(wave.isWave(100)).toBe(false)
@@ -15,14 +15,14 @@ describe('trap 48: a wave of "not found"', () => {
     expect(wave.isWave(100)).toBe(false)
   })
 
-  it('is not seen when most are found', () => {
+  it('does not exist if most are found', () => {
     const wave = new NotFoundWave(new ManualClock())
     for (let n = 0; n < 20; n++) wave.note(`found ${n}`, 'events', false)
     for (let n = 0; n < 5; n++) wave.note(`gone ${n}`, 'events', true)
     expect(wave.isWave(100)).toBe(false)
   })
 
-  it('takes all of a small account, but never a single submission', () => {
+  it('needs all submissions of a small account, but more than one', () => {
     const wave = new NotFoundWave(new ManualClock())
     wave.note('a', 'events', true)
     expect(wave.isWave(1)).toBe(false)
@@ -30,7 +30,7 @@ describe('trap 48: a wave of "not found"', () => {
     expect(wave.isWave(2)).toBe(true)
   })
 
-  it('forgets what is older than its window, and counts a submission by its last answer', () => {
+  it('forgets answers older than its window, and counts a submission by its last answer', () => {
     const clock = new ManualClock()
     const wave = new NotFoundWave(clock)
     for (let n = 0; n < 5; n++) wave.note(`${n}`, 'events', true)
@@ -42,7 +42,7 @@ describe('trap 48: a wave of "not found"', () => {
     expect(wave.isWave(100)).toBe(false)
   })
 
-  it('is not seen again in what was missing in one before, until that is found', () => {
+  it('ignores submissions of an earlier wave until they are found', () => {
     const wave = new NotFoundWave(new ManualClock())
     const missing = Array.from({ length: 5 }, (_, n) => `gone ${n}`)
     for (const id of missing) wave.note(id, 'events', true)
@@ -51,7 +51,7 @@ describe('trap 48: a wave of "not found"', () => {
     wave.join('under way then')
     for (const id of [...missing, 'under way then']) wave.note(id, 'events', true)
     expect(wave.isWave(100)).toBe(false)
-    // Another read of them is found, which says nothing of this one.
+    // Another read of them succeeds, which says nothing about this one.
     for (const id of missing) wave.note(id, 'thread', false)
     for (const id of missing) wave.note(id, 'events', true)
     expect(wave.isWave(100)).toBe(false)

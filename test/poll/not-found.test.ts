@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
@@ -11,13 +12,11 @@ import { HOUR, policy, Rig } from '../tools/poller.ts'
 const ACCOUNT = 'default'
 const RETRY_MS = 900_000
 
-/** So many submissions with an event each, tracked and read. */
 async function readOnce(rig: Rig, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => rig.sandbox.addSubmission(ACCOUNT))
   for (const id of ids) rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
   await rig.track(ids)
-  rig.startPoller()
-  await rig.rest()
+  await rig.poll()
   return ids
 }
 
@@ -30,7 +29,7 @@ async function stateOf(rig: Rig): Promise<string | undefined> {
   return (await findAccount(rig.db.read, ACCOUNT))?.state
 }
 
-/** Has most of the submissions removed, and believed to be once the account that is paused for it goes on. */
+/** Removes most submissions, which are confirmed once the paused account resumes. */
 async function removeMany(rig: Rig, goOn: () => Promise<unknown>): Promise<void> {
   const ids = await readOnce(rig, 12)
   const removed = ids.slice(0, 8)
@@ -41,8 +40,7 @@ async function removeMany(rig: Rig, goOn: () => Promise<unknown>): Promise<void>
   await goOn()
   await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
   for (const waitMs of [0, 30_000, 120_000]) {
-    await rig.pass(waitMs)
-    await rig.rest()
+    await rig.passAndRest(waitMs)
   }
   expect((await unreachable(rig)).sort()).toEqual([...removed].sort())
   expect(await stateOf(rig)).toBe('active')
@@ -50,25 +48,23 @@ async function removeMany(rig: Rig, goOn: () => Promise<unknown>): Promise<void>
 }
 
 describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
-  it('trap 48: of one submission it is believed after three tries, loses no row, and is taken back when the submission is found', async () => {
+  it('trap 48: is confirmed after three attempts, loses no row, and ends when the submission is found', async () => {
     const rig = await Rig.open(database)
     const [gone = ''] = await readOnce(rig, 3)
     const before = (await changesOf(rig.db)).length
     rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: gone })
     for (const [tries, waitMs] of [policy.poll.maxMs, 30_000, 120_000].entries()) {
       expect(await unreachable(rig)).toEqual([])
-      await rig.pass(waitMs)
-      await rig.rest()
+      await rig.passAndRest(waitMs)
       expect(await rig.read(gone, 'events')).toMatchObject({ not_found: tries + 1, rank: 2 })
     }
     expect(await unreachable(rig)).toEqual([gone])
     const { due_at } = await rig.read(gone, 'events')
-    expect(Date.parse(due_at), 'it is looked for as seldom as anything').toBeGreaterThan(Date.now() + policy.poll.maxMs - HOUR)
+    expect(Date.parse(due_at ?? ''), 'it is looked for as seldom as anything').toBeGreaterThan(Date.now() + policy.poll.maxMs - HOUR)
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(3)
     expect(await stateOf(rig)).toBe('active')
     rig.sandbox.faults.set([])
-    await rig.pass(policy.poll.maxMs + HOUR)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.maxMs + HOUR)
     expect(await unreachable(rig)).toEqual([])
     expect(await rig.read(gone, 'events')).toMatchObject({ not_found: 0, rank: 1 })
     const told = (await changesOf(rig.db))
@@ -80,14 +76,13 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     ])
   })
 
-  it('trap 48: one that is believed to be gone is looked for before long when a delivery names it, and so are all its reads', async () => {
+  it('trap 48: a delivery soon triggers all reads of a gone submission', async () => {
     const rig = await Rig.open(database)
     const [gone = ''] = await readOnce(rig, 3)
     rig.startWorker()
     rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: gone })
     for (const waitMs of [policy.poll.maxMs, 30_000, 120_000]) {
-      await rig.pass(waitMs)
-      await rig.rest()
+      await rig.passAndRest(waitMs)
     }
     expect(await unreachable(rig)).toEqual([gone])
     const named = (n: number) => rig.deliver([{ type: 'submission.message', submission_id: gone, message: wireMessage(n) }])
@@ -95,33 +90,29 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await named(1)
     await rig.rest()
     expect(await not_found()).toEqual([3, 3, 3])
-    await rig.pass(120_000)
-    await rig.rest()
+    await rig.passAndRest(120_000)
     expect(await not_found()).toEqual([4, 4, 4])
     rig.sandbox.faults.set([])
     await named(2)
     await rig.rest()
-    await rig.pass(120_000)
-    await rig.rest()
+    await rig.passAndRest(120_000)
     expect(await unreachable(rig)).toEqual([])
-    await rig.pass(120_000)
-    await rig.rest()
+    await rig.passAndRest(120_000)
     expect(await not_found()).toEqual([0, 0, 0])
   })
 
-  it('trap 48: of ids that were never found it stops nothing', async () => {
+  it('trap 48: stops nothing for ids that were never found', async () => {
     const rig = await Rig.open(database)
     await rig.track(Array.from({ length: 12 }, (_, n) => uuid(8, n)))
     rig.startPoller()
     for (const waitMs of [0, 30_000, 120_000]) {
-      await rig.pass(waitMs)
-      await rig.rest()
+      await rig.passAndRest(waitMs)
     }
     expect(await unreachable(rig)).toHaveLength(12)
     expect(await stateOf(rig)).toBe('active')
   })
 
-  it('trap 48: a wave of it pauses the account, marks nothing, and ends by itself', async () => {
+  it('trap 48: a wave pauses the account, marks nothing, and ends automatically', async () => {
     const rig = await Rig.open(database)
     const ids = await readOnce(rig, 8)
     rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'events' })
@@ -131,10 +122,10 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
     await rig.idle()
     await rig.pass(10_000)
-    const asked = rig.sandbox.requestsSeen.length
-    // At its time it tries again: who we are is known, but nothing is back.
+    const asked = rig.sandbox.activity.requests.length
+    // The retry identifies the account, but finds nothing.
     await rig.pass(RETRY_MS)
-    await rig.until('it tried again', () => rig.sandbox.requestsSeen.length > asked)
+    await rig.until('it tried again', () => rig.sandbox.activity.requests.length > asked)
     await rig.until('it waits again', async () => Date.parse((await findAccount(rig.db.read, ACCOUNT))?.retry_at ?? '') > Date.now())
     expect(await stateOf(rig)).toBe('paused')
     expect(await unreachable(rig)).toEqual([])
@@ -142,13 +133,12 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     rig.sandbox.faults.set([])
     await rig.pass(RETRY_MS)
     await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
-    await rig.pass(HOUR)
-    await rig.rest()
+    await rig.passAndRest(HOUR)
     for (const id of ids) expect(await rig.read(id, 'events')).toMatchObject({ not_found: 0, rank: 1, error: null })
     expect(await unreachable(rig)).toEqual([])
   })
 
-  it('trap 48: a wave is seen although each of its reads confirms one that was missing twice before', async () => {
+  it('trap 48: a wave counts even if each read confirms a submission missing twice before', async () => {
     const rig = await Rig.open(database)
     const ids = await readOnce(rig, 8)
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ not_found: 2 }).execute())
@@ -159,16 +149,14 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await rig.until('nothing is marked', async () => (await unreachable(rig)).length === 0)
   })
 
-  it('trap 48: what a wave had confirmed before it was seen as one is taken back with it', async () => {
+  it('trap 48: a wave undoes confirmations before its detection', async () => {
     const rig = await Rig.open(database)
     const ids = await readOnce(rig, 8)
     const [first = ''] = ids
     rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: first })
-    await rig.pass(policy.poll.maxMs)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.maxMs)
     for (const waitMs of [30_000, 120_000]) {
-      await rig.pass(waitMs)
-      await rig.rest()
+      await rig.passAndRest(waitMs)
     }
     expect(await unreachable(rig)).toEqual([first])
     for (const submissionId of ids.slice(1)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
@@ -179,18 +167,17 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     rig.sandbox.faults.set([])
     await rig.pass(RETRY_MS)
     await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
-    await rig.pass(HOUR)
-    await rig.rest()
+    await rig.passAndRest(HOUR)
     expect(await unreachable(rig)).toEqual([])
     expect(await rig.read(first, 'events')).toMatchObject({ not_found: 0, rank: 1 })
   })
 
-  it('trap 48: of many that were removed it pauses the account once, and believes it then: the account can read others', async () => {
+  it('trap 48: many removed submissions pause the account once, and are confirmed afterwards since others can be read', async () => {
     const rig = await Rig.open(database)
     await removeMany(rig, () => rig.pass(RETRY_MS))
   })
 
-  it.each(['tracked', 'delivered'] as const)('goes on, when all that was read was removed, with one that is newly %s', async (how) => {
+  it.each(['tracked', 'delivered'] as const)('resumes with a new submission if all others were removed: %s', async (how) => {
     const rig = await Rig.open(database)
     const removed = await readOnce(rig, 2)
     await rig.track(Array.from({ length: 10 }, (_, n) => uuid(8, n)).slice(0, how === 'delivered' ? 10 : 0))
@@ -209,48 +196,40 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await rig.until('it is read', async () => (await rig.read(fresh, 'events')).last_read_at !== null)
   })
 
-  it('believes it too when an operator has the account go on', async () => {
+  it('is confirmed after an operator resumes the account', async () => {
     const rig = await Rig.open(database)
     await removeMany(rig, () => resumeAccount(rig.db, ACCOUNT))
   })
 
-  it('trap 48: what is believed to be gone stops nothing when it is looked for again', async () => {
+  it('trap 48: reading a gone submission again stops nothing', async () => {
     const rig = await Rig.open(database)
     const ids = Array.from({ length: 8 }, () => rig.sandbox.addSubmission(ACCOUNT))
     await rig.track(ids)
-    const first = rig.startPoller()
-    await rig.rest()
+    const first = await rig.poll()
     for (const submissionId of ids.slice(0, 4)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
     for (const waitMs of [policy.poll.maxMs, 30_000, 120_000]) {
-      await rig.pass(waitMs)
-      await rig.rest()
+      await rig.passAndRest(waitMs)
     }
     expect(await unreachable(rig)).toHaveLength(4)
-    // Nothing of that is remembered but what the store holds.
+    // Only the store remembers it.
     await first.stop()
     for (const submissionId of ids.slice(4, 5)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
     await rig.pass(policy.poll.maxMs)
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     expect(await stateOf(rig)).toBe('active')
     for (const id of ids.slice(0, 4)) expect(await rig.read(id, 'events')).toMatchObject({ not_found: 4 })
   })
 
-  it('trap 48: a submission that was unreachable before a wave is found again after it', async () => {
+  it('trap 48: a submission unreachable before a wave can be found after it', async () => {
     const rig = await Rig.open(database)
     const ids = await readOnce(rig, 8)
     const [first = ''] = ids
     rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: first })
     for (const waitMs of [policy.poll.maxMs, 30_000, 120_000]) {
-      await rig.pass(waitMs)
-      await rig.rest()
+      await rig.passAndRest(waitMs)
     }
     await rig.db.write('test-long-ago', (tx) =>
-      tx.sql
-        .updateTable('submissions')
-        .set({ unreachable_since: '2026-01-01T00:00:00.000000Z' })
-        .where('submission_id', '=', first)
-        .execute(),
+      tx.run(sql`update submissions set unreachable_since = '2026-01-01T00:00:00.000000Z' where submission_id = ${first}`),
     )
     for (const submissionId of ids.slice(1)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
     await rig.pass(policy.poll.maxMs)
@@ -260,8 +239,7 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     rig.sandbox.faults.set([])
     await rig.pass(RETRY_MS)
     await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
-    await rig.pass(policy.poll.maxMs + HOUR)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.maxMs + HOUR)
     expect(await unreachable(rig)).toEqual([])
   })
 })

@@ -9,7 +9,6 @@ import { Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 
-/** An object with other values for some of its properties. */
 function over<T extends object>(object: T, others: Partial<T>): T {
   return new Proxy(object, {
     get(target, key) {
@@ -20,17 +19,15 @@ function over<T extends object>(object: T, others: Partial<T>): T {
   })
 }
 
-/** Submissions that were read, for which nothing is read any more. */
 async function readSubmissions(rig: Rig, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => rig.sandbox.addSubmission(ACCOUNT))
   await rig.track(ids)
-  const poller = rig.startPoller()
-  await rig.rest()
+  const poller = await rig.poll()
   await poller.stop()
   return ids
 }
 
-/** The database, of whose reads the second is answered when `open` resolves. `asked` resolves when it has been read. */
+/** The second read of the database ends when `open` resolves. `asked` resolves when it starts. */
 function slowAtSecond(db: Db, open: Promise<void>): { readonly db: Db; readonly asked: Promise<void> } {
   const asked = Promise.withResolvers<void>()
   let reads = 0
@@ -48,7 +45,7 @@ function slowAtSecond(db: Db, open: Promise<void>): { readonly db: Db; readonly 
   return { db: over(db, { read: over(db.read, { sql }) }), asked: asked.promise }
 }
 
-it('a read that is switched off while what is off is looked up is on again with the first answer', async () => {
+it('a read switched off during a lookup is on again with the first answer', async () => {
   const rig = await Rig.open(sqliteDatabase)
   const ids = await readSubmissions(rig, 3)
   const open = Promise.withResolvers<void>()
@@ -73,7 +70,7 @@ it('a read that is switched off while what is off is looked up is on again with 
   await running
 })
 
-it('refusals that were in flight when a read was switched off do not put off its next trial', async () => {
+it('refusals in flight when a read was switched off do not delay its next trial', async () => {
   const rig = await Rig.open(sqliteDatabase)
   const ids = await readSubmissions(rig, 6)
   const switches = new ReadSwitches({ account: ACCOUNT, db: rig.db, clock: rig.db.clock, log: silentLog, wanted: optionalReads })

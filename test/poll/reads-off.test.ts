@@ -7,9 +7,9 @@ import { DAY, HOUR, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 
-describe.each(onSqlite)('a read that the service refuses, on $name', (database) => {
+describe.each(onSqlite)('a refused read, on $name', (database) => {
   const asked = (rig: Rig, operation: string) =>
-    rig.sandbox.requestsSeen.filter((request) => request.operation === operation && request.account === ACCOUNT).length
+    rig.sandbox.activity.requests.filter((request) => request.operation === operation && request.account === ACCOUNT).length
   const off = async (rig: Rig) => (await listReadsOff(rig.db.read)).map(({ account, read, cause }) => [account, read, cause])
 
   async function track(rig: Rig, count: number, account = ACCOUNT): Promise<string[]> {
@@ -19,7 +19,7 @@ describe.each(onSqlite)('a read that the service refuses, on $name', (database) 
     return ids
   }
 
-  it.each([403, 404] as const)('for several submissions by %i is off, which is told once, and tried again daily', async (status) => {
+  it.each([403, 404] as const)('with %i for several submissions is off, with one warning, and retried daily', async (status) => {
     const rig = await Rig.open(database, { accounts: ['default', 'other'] })
     rig.sandbox.faults.add({ kind: 'status', status, operation: 'sessions', account: ACCOUNT })
     const ids = await track(rig, 5)
@@ -29,12 +29,10 @@ describe.each(onSqlite)('a read that the service refuses, on $name', (database) 
     expect(await off(rig)).toEqual([[ACCOUNT, 'sessions', 'service']])
     expect((await rig.read(others[0] ?? '', 'sessions', 'other')).last_read_at).not.toBeNull()
     const before = asked(rig, 'sessions')
-    await rig.pass(2 * HOUR)
-    await rig.rest()
+    await rig.passAndRest(2 * HOUR)
     await rig.until('it is put off', async () => (await overdue(rig)) === 0)
     const soFar = asked(rig, 'sessions')
     expect(soFar - before).toBeLessThanOrEqual(1)
-    // It is tried again, and still refused.
     await rig.pass(DAY)
     await rig.until('it is tried', () => asked(rig, 'sessions') > soFar)
     await rig.until('it is off again', async () => (await listReadsOff(rig.db.read)).some(({ retry_at }) => (retry_at ?? '') > tomorrow()))
@@ -43,10 +41,10 @@ describe.each(onSqlite)('a read that the service refuses, on $name', (database) 
     for (const id of ids) await rig.until('it is read', async () => (await rig.read(id, 'sessions')).last_read_at !== null)
     await rig.until('it is on', async () => (await off(rig)).length === 0)
     expect(rig.lines('refuses the read sessions')).toHaveLength(1)
-    expect(rig.lines('gives the read sessions again')).toHaveLength(1)
+    expect(rig.lines('offers the read sessions')).toHaveLength(1)
   })
 
-  it('for one submission, or for new ones while others have it, stays on', async () => {
+  it('for one submission, or for new ones only, stays on', async () => {
     const rig = await Rig.open(database)
     const [first = ''] = await track(rig, 2)
     await rig.rest()
@@ -55,19 +53,16 @@ describe.each(onSqlite)('a read that the service refuses, on $name', (database) 
     for (const submissionId of fresh) rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'workspace', submissionId })
     await rig.track(fresh)
     for (let tries = 0; tries < 3; tries += 1) {
-      await rig.pass(HOUR)
-      await rig.rest()
+      await rig.passAndRest(HOUR)
     }
     expect(await off(rig)).toEqual([])
   })
 
-  it('by its id is off too, and nothing is marked gone for it', async () => {
+  it('by id is off too, and marks nothing as gone', async () => {
     const rig = await Rig.open(database)
     rig.sandbox.faults.add({ kind: 'status', status: 403, operation: 'bind_request' })
     for (let n = 0; n < 4; n += 1) {
-      const id = rig.sandbox.addSubmission(ACCOUNT)
-      const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-      rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+      const { id } = rig.addBound(ACCOUNT)
       await rig.track([id])
     }
     rig.startPoller()
@@ -87,6 +82,6 @@ describe.each(onSqlite)('a read that the service refuses, on $name', (database) 
   async function overdue(rig: Rig): Promise<number> {
     const now = new Date().toISOString()
     const rows = await rig.db.read.sql.selectFrom('sync_reads').select('due_at').where('account', '=', ACCOUNT).execute()
-    return rows.filter(({ due_at }) => due_at <= now).length
+    return rows.filter(({ due_at }) => due_at !== null && due_at <= now).length
   }
 })

@@ -11,33 +11,29 @@ import { defaultRecordFields } from '../tools/record-fields.ts'
 const ACCOUNT = 'default'
 
 describe.each(onSqlite)('columns of policies and insureds, on $name', (database) => {
-  /** A submission with a bound lane, whose policy and insured are read. */
   async function bound() {
     const rig = await Rig.open(database)
-    const id = rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name: 'Acme Bakery LLC', effective_date: '2026-03-01' } })
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    const { id } = rig.addBound(ACCOUNT, { facts: { insured_name: 'Acme Bakery LLC', effective_date: '2026-03-01' } })
     await rig.track([id])
     rig.startPoller()
     const reads = rig.startIdReads()
     await rig.until('its insured is read', async () => (await rowsOf(rig.db, insureds)).length > 0)
-    await rig.until('nothing is under way', () => isFree(rig))
+    await rig.until('nothing is under way', () => rig.isFree())
     const [shown] = rig.sandbox.truth(ACCOUNT, id)[0]?.policies ?? []
     if (shown === undefined) throw new Error('there is no policy')
     return { rig, id, reads, shown }
   }
 
-  /** Reads policy and insured again, by these settings. */
   async function readAgain(rig: Rig, recordFields: RecordFields): Promise<void> {
     const reads = rig.startIdReads(recordFields)
     const [policiesBefore, insuredsBefore] = [rig.asked('policy').length, rig.asked('insured').length]
     await rig.pass(8 * DAY)
     const isAsked = () => rig.asked('policy').length > policiesBefore && rig.asked('insured').length > insuredsBefore
-    await rig.until('both are read again', async () => isAsked() && (await isFree(rig)))
+    await rig.until('both are read again', async () => isAsked() && (await rig.isFree()))
     await reads.stop()
   }
 
-  it('the defaults find everything that the sandbox shows', async () => {
+  it('the defaults find all fields of the sandbox', async () => {
     const { rig, shown } = await bound()
     const { policy_number, carrier, term, premium, commission } = shown
     expect(await rowsOf(rig.db, policies)).toMatchObject([
@@ -53,7 +49,7 @@ describe.each(onSqlite)('columns of policies and insureds, on $name', (database)
     expect(await rowsOf(rig.db, insureds)).toMatchObject([{ legal_name: 'Acme Bakery LLC', dba_name: null }])
   })
 
-  it('rows follow other paths at the next read although the records are the same; a read that changes nothing writes nothing', async () => {
+  it('rows follow new paths at the next read, even of equal records; an equal result writes nothing', async () => {
     const { rig, id, reads, shown } = await bound()
     await reads.stop()
     const before = (await changesOf(rig.db)).at(-1)?.seq
@@ -88,9 +84,4 @@ describe.each(onSqlite)('columns of policies and insureds, on $name', (database)
 
 function byEntity(a: { readonly entity: string }, b: { readonly entity: string }): number {
   return a.entity < b.entity ? -1 : 1
-}
-
-async function isFree(rig: Rig): Promise<boolean> {
-  const leased = rig.db.read.sql.selectFrom('sync_known_ids').select('id').where('lease_token', 'is not', null)
-  return (await leased.execute()).length === 0
 }

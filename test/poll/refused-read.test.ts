@@ -18,7 +18,7 @@ const readsMade = (rig: Rig) => READS.reduce((sum, read) => sum + rig.asked(read
 
 const account = (rig: Rig) => findAccount(rig.db.read, 'default')
 
-/** Has every read of a submission refused `times` times, whenever it would be due. */
+/** Refuses every read of a submission `times` times. */
 async function failOften(rig: Rig, id: string, times: number): Promise<void> {
   for (let n = 1; n <= times; n += 1) {
     await rig.until('all were refused', async () => {
@@ -35,11 +35,10 @@ async function makeDue(rig: Rig, id: string): Promise<void> {
   rig.db.signals.notify('reads')
 }
 
-describe.each(onSqlite)('a read that is refused on $name', (database) => {
-  it('trap 39: stops nothing but itself as long as the service says who we are', async () => {
+describe.each(onSqlite)('a refused read on $name', (database) => {
+  it('trap 39: stops nothing else while the identity is known', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission('default')
-    // Refused with the token that was just renewed too.
     rig.sandbox.faults.add({ kind: 'status', status: 401, operation: 'thread', count: 2 })
     await rig.track([id])
     rig.startPoller()
@@ -52,7 +51,7 @@ describe.each(onSqlite)('a read that is refused on $name', (database) => {
     expect(await rig.read(id, 'thread')).toMatchObject({ failures: 0, error: null })
   })
 
-  it('trap 43: when every read is refused the account is suspended, asks little, and resumes by itself', async () => {
+  it('trap 43: suspends the account if every read is refused; few requests follow, and it resumes automatically', async () => {
     const rig = await Rig.open(database)
     const ids = Array.from({ length: 12 }, () => rig.sandbox.addSubmission('default'))
     refuse(rig)
@@ -75,30 +74,27 @@ describe.each(onSqlite)('a read that is refused on $name', (database) => {
     rig.sandbox.faults.set([])
     await rig.pass(RETRY_MS)
     await rig.until('it is active', async () => (await account(rig))?.state === 'active')
-    await rig.pass(60_000)
-    await rig.rest()
+    await rig.passAndRest(60_000)
     for (const id of ids) expect(await rig.read(id, 'events')).toMatchObject({ failures: 0, error: null })
   })
 
-  it('trap 43: a submission that is refused again and again stops nothing while others are read', async () => {
+  it('trap 43: of one submission stops nothing while others are read', async () => {
     const rig = await Rig.open(database)
     const [id = '', other = ''] = [rig.sandbox.addSubmission('default'), rig.sandbox.addSubmission('default')]
     await rig.track([id, other])
-    const poller = rig.startPoller()
-    await rig.rest()
+    const poller = await rig.poll()
     await poller.stop()
     refuse(rig, id)
     await makeDue(rig, id)
     const before = rig.asked('requirements', other).length
     rig.startPoller()
     await failOften(rig, id, 6)
-    // Not due, it was only asked whether the account may read.
     await rig.until('another was asked', () => rig.asked('requirements', other).length > before)
     await rig.idle()
     expect(await account(rig)).toMatchObject({ state: 'active' })
   })
 
-  it('trap 43: the only submission of an account is enough when it is refused again and again', async () => {
+  it("trap 43: of an account's only submission suspends it", async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission('default')
     refuse(rig)

@@ -10,18 +10,16 @@ import { DAY, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 
-it('STATE_READS names every state read', () => {
+it('STATE_READS lists every state read', () => {
   expect([...stateReadNames]).toEqual(['requirements', ...optionalReads, 'document'])
 })
 
-describe.each(onSqlite)('state reads that the settings list, on $name', (database) => {
-  const asked = (rig: Rig, operation: string) => rig.sandbox.requestsSeen.filter((request) => request.operation === operation).length
+describe.each(onSqlite)('configured state reads, on $name', (database) => {
+  const asked = (rig: Rig, operation: string) => rig.sandbox.activity.requests.filter((request) => request.operation === operation).length
 
-  it('are made, and the others are not, nor count as late', async () => {
+  it('are made; others are neither made nor late', async () => {
     const rig = await Rig.open(database, { stateReads: ['workspace', 'bind_request', 'policy'] })
-    const id = rig.sandbox.addSubmission(ACCOUNT)
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    const { id } = rig.addBound(ACCOUNT)
     await rig.track([id])
     rig.startPoller()
     rig.startIdReads()
@@ -31,16 +29,13 @@ describe.each(onSqlite)('state reads that the settings list, on $name', (databas
     expect([asked(rig, 'sessions'), asked(rig, 'outstanding'), asked(rig, 'insured')]).toEqual([0, 0, 0])
     expect(asked(rig, 'workspace')).toBeGreaterThan(0)
     expect(asked(rig, 'requirements')).toBeGreaterThan(0)
-    await rig.pass(2 * DAY)
-    await rig.rest()
+    await rig.passAndRest(2 * DAY)
     expect([asked(rig, 'sessions'), asked(rig, 'outstanding'), asked(rig, 'insured')]).toEqual([0, 0, 0])
   })
 
-  it('come at once when the settings list them again', async () => {
+  it('are made immediately when listed again', async () => {
     const rig = await Rig.open(database, { stateReads: ['workspace'] })
-    const id = rig.sandbox.addSubmission(ACCOUNT)
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    const { id } = rig.addBound(ACCOUNT)
     await rig.track([id])
     const before = [rig.startPoller(), rig.startIdReads()]
     await rig.rest()

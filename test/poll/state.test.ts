@@ -17,11 +17,10 @@ async function withLane(rig: Rig): Promise<{ id: string; laneId: string }> {
 }
 
 describe.each(onSqlite)('reading the state on $name', (database) => {
-  it('trap 80: the state is read on its own timer, without any event', async () => {
+  it('trap 80: the state is read by its own timer, without events', async () => {
     const rig = await Rig.open(database)
     const { id, laneId } = await withLane(rig)
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     const events = rig.asked('events', id).length
     const before = (await changesOf(rig.db)).length
     rig.sandbox.setFacts(ACCOUNT, id, { marketing_hint: 'Two markets wait for loss runs' })
@@ -31,27 +30,23 @@ describe.each(onSqlite)('reading the state on $name', (database) => {
         quotes: [{ quote_id: laneId, premium_display: '$12,340', total_cents: 1_234_000, lines: ['gl'], is_revision: false }],
       },
     })
-    await rig.pass(policy.poll.activeMs)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.activeMs)
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ marketing_hint: 'Two markets wait for loss runs' }])
     expect(await rowsOf(rig.db, lanes)).toMatchObject([{ chip: 'quoted' }])
     expect(await rowsOf(rig.db, quotes)).toMatchObject([{ quote_id: laneId, total_cents: 1_234_000 }])
     const causes = (await changesOf(rig.db)).slice(before).map(({ entity, operation, cause }) => `${operation} ${entity} ${cause}`)
     expect(causes.sort()).toEqual(['insert quotes poll', 'update lanes poll', 'update submissions poll'])
-    // The feeds, which brought nothing, were due at the same time: it was not they that had it read.
     expect(rig.asked('events', id).length).toBe(events + 1)
   })
 
-  it('a state that shows the same again changes nothing but the times of the read and of the parts', async () => {
+  it('an unchanged state changes only read times', async () => {
     const rig = await Rig.open(database)
     const { id } = await withLane(rig)
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     const before = await changesOf(rig.db)
     const [first] = await rowsOf(rig.db, submissions)
     const asked = rig.asked('requirements', id).length
-    await rig.pass(policy.poll.maxMs)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.maxMs)
     expect(rig.asked('requirements', id).length).toBe(asked + 1)
     expect(await changesOf(rig.db)).toHaveLength(before.length)
     const [second] = await rowsOf(rig.db, submissions)
@@ -61,24 +56,22 @@ describe.each(onSqlite)('reading the state on $name', (database) => {
     expect({ ...second, ...Object.fromEntries(times.map((time) => [time, first?.[time]])) }).toEqual(first)
   })
 
-  it('what cannot be read of the rail is kept and told once, however often it is shown', async () => {
+  it('malformed items of the rail are stored and reported once', async () => {
     const rig = await Rig.open(database)
     const { id, laneId } = await withLane(rig)
     rig.sandbox.patchLane(ACCOUNT, id, laneId, { rail: { quotes: [{ premium_display: 'without an id' } as never] } })
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     const asked = rig.asked('requirements', id).length
-    await rig.pass(policy.poll.maxMs)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.maxMs)
     expect(rig.asked('requirements', id).length).toBeGreaterThan(asked)
     const kept = await rig.db.read.sql.selectFrom('sync_unreadable').select(['submission_id', 'read', 'raw']).execute()
     expect(kept).toEqual([{ submission_id: id, read: 'requirements', raw: expect.stringContaining('without an id') }])
     expect(rig.counted('unreadable_items_total', { account: ACCOUNT, read: 'requirements' })).toBe(1)
-    expect(rig.lines('they are kept in sync_unreadable')).toHaveLength(1)
+    expect(rig.lines('malformed items of requirements in sync_unreadable')).toHaveLength(1)
     expect(await rowsOf(rig.db, lanes)).toHaveLength(1)
   })
 
-  it('trap 11: an event has the state read soon, and the rail, not the event, says what it is', async () => {
+  it('trap 11: an event triggers a state read; the rail decides the state', async () => {
     const rig = await Rig.open(database)
     const { id, laneId } = await withLane(rig)
     rig.startPoller()
@@ -94,27 +87,24 @@ describe.each(onSqlite)('reading the state on $name', (database) => {
     expect(await rowsOf(rig.db, lanes)).toMatchObject([{ state_source: 'rail', status: 'in_review' }])
   })
 
-  it('trap 14: no event is the last: a submission whose lanes are all declined or bound is read on', async () => {
+  it('trap 14: no event is final: a submission with only declined or bound lanes is still read', async () => {
     const rig = await Rig.open(database)
     const { id, laneId } = await withLane(rig)
     for (const type of ['declined', 'bound']) rig.sandbox.addEvent(ACCOUNT, id, { type, lane_id: laneId })
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     const late = rig.sandbox.addEvent(ACCOUNT, id, { type: 'quote_received', lane_id: laneId })
-    await rig.pass(policy.poll.activeMs)
-    await rig.rest()
+    await rig.passAndRest(policy.poll.activeMs)
     expect((await changesOf(rig.db)).some((change) => change.entity === 'market_events' && change.after?.['event_id'] === late.id)).toBe(
       true,
     )
   })
 
-  it('trap 63: matched without any visible market is a state like any other', async () => {
+  it('trap 63: matched without a visible market is a valid state', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission(ACCOUNT, { facts: { marketing_status: 'matched' } })
     rig.sandbox.setRail(ACCOUNT, id, { available: true })
     await rig.track([id])
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ marketing_status: 'matched' }])
     expect(await rowsOf(rig.db, lanes)).toEqual([])
     expect(await rig.read(id, 'requirements')).toMatchObject({ error: null, rank: 1 })

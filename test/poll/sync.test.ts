@@ -22,7 +22,7 @@ import { sandboxClient } from '../tools/sandbox-client.ts'
 
 const ACCOUNT = 'default'
 
-/** The same database, of which the first transaction of this name fails. */
+/** The first transaction of this name fails. */
 function failingOnce(db: Db, failing: string): Db {
   let failed = false
   return interrupted(db, (name) => {
@@ -39,7 +39,7 @@ function syncOf(rig: Rig, over: Partial<SyncOptions> = {}): Sync {
   return new Sync({ ...common, db: rig.db, client, log: silentLog, policy, concurrency: 2, recordFields: defaultRecordFields, ...over })
 }
 
-it.each(onSqlite)('reading now ends when one of its hands fails: the others begin nothing more, on $name', async (database) => {
+it.each(onSqlite)('a command ends when one of its reads breaks: the others start nothing more, on $name', async (database) => {
   const rig = await Rig.open(database)
   const ids = Array.from({ length: 5 }, () => rig.sandbox.addSubmission(ACCOUNT))
   await rig.track(ids)
@@ -49,7 +49,7 @@ it.each(onSqlite)('reading now ends when one of its hands fails: the others begi
   await rig.idle()
 })
 
-it.each(onSqlite)('what reading now had in hand when the store failed is free at once, on $name', async (database) => {
+it.each(onSqlite)('a command releases its reads if the store fails, on $name', async (database) => {
   const rig = await Rig.open(database)
   const ids = [rig.sandbox.addSubmission(ACCOUNT), rig.sandbox.addSubmission(ACCOUNT)]
   await rig.track(ids)
@@ -58,7 +58,7 @@ it.each(onSqlite)('what reading now had in hand when the store failed is free at
   for (const id of ids) for (const read of readKinds) expect(await rig.read(id, read)).toMatchObject({ lease_token: null })
 })
 
-it.each(onSqlite)('reading now that is broken off while another process reads says so, on $name', async (database) => {
+it.each(onSqlite)('an aborted command reports reads held by another process, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
@@ -68,12 +68,12 @@ it.each(onSqlite)('reading now that is broken off while another process reads sa
   await expect(syncOf(rig, { clock }).read([id], abort.signal)).rejects.toThrow('stopped')
 })
 
-it.each(onSqlite)('what fails is left alone for a while before it is tried again, on $name', async (database) => {
+it.each(onSqlite)('a command waits before retrying a failed read, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
   rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'events' })
-  // Time passes only while everybody sleeps.
+  // Time passes only during sleeps.
   let now = Date.now()
   const begunAt = now
   const sleep = async (ms: number) => {
@@ -85,7 +85,7 @@ it.each(onSqlite)('what fails is left alone for a while before it is tried again
   expect(now - begunAt).toBeGreaterThanOrEqual(3_000)
 })
 
-it.each(onSqlite)('a read that one hand made while another was about to is made once, and left free, on $name', async (database) => {
+it.each(onSqlite)('two commands share one read, and release it, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
@@ -93,7 +93,6 @@ it.each(onSqlite)('a read that one hand made while another was about to is made 
   const db = interrupted(rig.db, async (name) => {
     if (name !== 'read-claim') return
     claims += 1
-    // Both want the same read at first.
     if (claims === 2) await rig.until('it is made', async () => (await rig.read(id, 'events')).last_read_at !== null)
   })
   expect(await syncOf(rig, { db }).read([id], new AbortController().signal)).toEqual([])
@@ -103,7 +102,7 @@ it.each(onSqlite)('a read that one hand made while another was about to is made 
   }
 })
 
-it.each(onSqlite)('what cannot be read now is not put off longer for having been asked for again, on $name', async (database) => {
+it.each(onSqlite)('a failed command does not delay the next scheduled read, on $name', async (database) => {
   const rig = await Rig.open(database)
   const ids = [rig.sandbox.addSubmission(ACCOUNT), rig.sandbox.addSubmission(ACCOUNT)]
   const [first = '', again = ''] = ids
@@ -118,7 +117,7 @@ it.each(onSqlite)('what cannot be read now is not put off longer for having been
   expect(await rig.read(again, 'events')).toMatchObject({ failures: 4, lease_token: null })
 })
 
-it.each(onSqlite)('trap 48: what is not found now is not believed sooner for having been asked for again, on $name', async (database) => {
+it.each(onSqlite)('trap 48: a 404 of a command does not confirm a missing submission, on $name', async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
@@ -126,7 +125,7 @@ it.each(onSqlite)('trap 48: what is not found now is not believed sooner for hav
   for (let n = 0; n < 3; n++) expect(await syncOf(rig).read([id], new AbortController().signal)).toMatchObject([{ read: 'events' }])
   const { not_found, due_at } = await rig.read(id, 'events')
   expect(not_found).toBe(1)
-  expect(Date.parse(due_at)).toBeLessThan(Date.now() + 60_000)
+  expect(Date.parse(due_at ?? '')).toBeLessThan(Date.now() + 60_000)
   expect(await rowsOf(rig.db, submissions)).toMatchObject([{ unreachable_since: null }])
 })
 
@@ -135,8 +134,7 @@ it.each(testDatabases)(
   async (database) => {
     const rig = await Rig.open(database, { sandbox: { lists: true } })
     const [id = '', other = ''] = [rig.sandbox.addSubmission(ACCOUNT), rig.sandbox.addSubmission(ACCOUNT)]
-    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
-    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    rig.bind(ACCOUNT, id)
     await rig.track([id, other])
     const extraReads = [
       { name: 'detail', path: '/broker/submissions/{submission_id}', everyMs: 86_400_000 },
@@ -158,7 +156,6 @@ it.each(testDatabases)(
       { read: 'policy', oldestAt: expect.any(String), never: 0 },
       { read: 'insured', oldestAt: expect.any(String), never: 0 },
     ])
-    // What was read before is read again, and what fails is told with its id.
     rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'policy' })
     rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'extra' })
     expect(await sync.read([id], signal)).toMatchObject([
@@ -168,7 +165,7 @@ it.each(testDatabases)(
   },
 )
 
-it.each(onSqlite)('reading now ends for a submission that is purged meanwhile, and nobody polls it again, on $name', async (database) => {
+it.each(onSqlite)("a purge ends a command's reads and later polls of the submission, on $name", async (database) => {
   const rig = await Rig.open(database)
   const id = rig.sandbox.addSubmission(ACCOUNT)
   await rig.track([id])
@@ -182,7 +179,7 @@ it.each(onSqlite)('reading now ends for a submission that is purged meanwhile, a
   const rows = () => rig.db.read.sql.selectFrom('sync_reads').select('read').where('submission_id', '=', id).execute()
   await syncOf(rig, { db: meanwhile, concurrency: 1 }).read([id], new AbortController().signal)
   expect([claims >= 2, await rows()]).toEqual([true, []])
-  // Of a purge between the listing of the ids and the reading of them.
+  // A purge between listing and reading ids.
   const extraReads = [{ name: 'detail', path: '/broker/submissions/{submission_id}/detail', everyMs: 60_000 }]
   await syncOf(rig, { extraReads }).read([id], new AbortController().signal)
   expect([await rows(), await rig.db.read.sql.selectFrom('sync_path_reads').select('path').execute()]).toEqual([[], []])

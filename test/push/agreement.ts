@@ -7,14 +7,10 @@ import { type ChangeRow, changesOf } from '../tools/mirror.ts'
 import type { Arrival } from './hooks.ts'
 import { outboxOf, type StoredRow } from './outbox.ts'
 
-/** What a destination should have got. */
 export interface Expected {
   readonly destination: string
-  /** Which changes it gets; all of them when left out. */
   readonly wants?: (change: ChangeRow) => boolean
-  /** Ids that a person settled, which came out of turn. */
   readonly outOfTurn?: ReadonlySet<string>
-  /** Ids that a person gave up. */
   readonly skipped?: ReadonlySet<string>
 }
 
@@ -76,7 +72,7 @@ export async function bodyFaults(db: Db, arrivals: readonly Arrival[]): Promise<
 }
 
 /**
- * Checks what must hold for a destination at any moment, whatever process was killed: the outbox has each change up to the cursor once, in
+ * Checks what must hold for a destination at any moment, after any kill: the outbox has each change up to the cursor once, in
  * order; delivered rows were taken; counters are right; every ready row has its lane.
  * @returns one line for each fault.
  */
@@ -91,7 +87,11 @@ export async function outboxFaults(db: Db, { destination, wants = () => true }: 
   const got = new Set(taken)
   const lost = rows.filter((row) => row.state === 'delivered' && !got.has(row.message_id))
   faults.push(...lost.map((row) => `${row.message_id} counts as delivered and was never taken`))
-  const lanes = await db.read.sql.selectFrom('sync_push_lanes').select(['account', 'lane']).where('destination', '=', destination).execute()
+  const lanes = await db.read.sql
+    .selectFrom('sync_push_streams')
+    .select(['account', 'lane'])
+    .where('destination', '=', destination)
+    .execute()
   const open = new Set(lanes.map(({ account, lane }) => `${account} ${lane}`))
   const stranded = rows.filter((row) => row.state === 'ready' && !open.has(`${row.account} ${row.lane}`))
   faults.push(...stranded.map((row) => `row ${row.outbox_id} is ready, and its lane is not open`))
@@ -99,14 +99,15 @@ export async function outboxFaults(db: Db, { destination, wants = () => true }: 
 }
 
 /**
- * Whether everything was sent: no row waits, none was given up, and no submission waits to be restated after a lost branch. One statement, so
- * that nothing comes between its looks.
+ * Whether everything was sent: no row waits or was dead-lettered, and no submission waits to be restated after a log divergence. One
+ * statement, so that nothing changes between its reads.
  */
 export async function isDone(db: Db, destination: string): Promise<boolean> {
-  const { rows } = await sql`
+  return (
+    (await db.read.one(sql`
     select 1 from sync_destinations d where d.destination = ${destination} and d.snapshot is null
       and d.cursor >= (select last_seq from mirror_info)
       and not exists (select 1 from sync_outbox o where o.destination = d.destination and o.state in ('ready', 'dead', 'unknown'))
-      and not exists (select 1 from sync_restatements r where r.destination = d.destination)`.execute(db.read.sql)
-  return rows.length > 0
+      and not exists (select 1 from sync_restatements r where r.destination = d.destination)`)) !== null
+  )
 }

@@ -1,4 +1,4 @@
-/** A certificate of 127.0.0.1 that nobody vouches for, and its key, for servers in tests. Of no use anywhere else. */
+/** A self-signed certificate of 127.0.0.1 and its key, for servers in tests only. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgmq+qUJRgxH7nAYhm

@@ -1,4 +1,4 @@
-/** An authority of tests, and what it vouches for: a server at 127.0.0.1 and two clients. Of no use anywhere else. */
+/** A certificate authority for tests, a server at 127.0.0.1 and two clients. */
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBezCCASGgAwIBAgIUfDs5oloXWAOhS9lXHYYg0dJoPIQwCgYIKoZIzj0EAwIw
 EjEQMA4GA1UEAwwHVGVzdCBDQTAgFw0yNjExMjcxOTExMjZaGA8yMTI2MTEwMzE5

@@ -1,4 +1,4 @@
-/** What destinations of tests have in common: everything goes out, to loopback, from now on. */
+/** Common settings of destinations in tests: everything is sent, to loopback, from now on. */
 export const commonSettings = {
   entities: null,
   operations: null,

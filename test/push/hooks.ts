@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'svix'
 import { holdToSchema } from '../tools/pushed-schema.ts'
+import { closed, listening, whole } from '../tools/servers.ts'
 
 /**
  * How a hook treats a delivery. `take`: stores it and answers 204. `reset`: breaks the connection before. `lose` and `hang`: store it, then
@@ -11,9 +11,7 @@ import { holdToSchema } from '../tools/pushed-schema.ts'
  */
 export type Mishap = 'take' | 'reset' | 'lose' | 'hang' | { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
 
-/** One delivery to one of the hooks. */
 export interface Arrival {
-  /** Which hook: the last step of its path. */
   readonly hook: string
   readonly id: string
   readonly body: string
@@ -26,45 +24,32 @@ export class Hooks {
   readonly arrivals: Arrival[] = []
   /** Deliveries whose signature was wrong. */
   forged = 0
-  /** @param nth how many came to the hook before it. */
+  /** @param nth earlier deliveries to the hook. */
   mishap: (hook: string, nth: number) => Mishap = () => 'take'
   readonly #server: Server
   readonly #webhook: Webhook
 
   private constructor(secret: string) {
     this.#webhook = new Webhook(secret)
-    this.#server = createServer((request, response) => this.#hear(request, response))
+    this.#server = createServer(whole((request, response, body) => this.#answer(request, response, body)))
   }
 
   static async start(secret: string): Promise<Hooks> {
     const hooks = new Hooks(secret)
-    hooks.#server.listen(0, '127.0.0.1')
-    await once(hooks.#server, 'listening')
+    await listening(hooks.#server)
     return hooks
   }
 
-  /** Where a hook is. */
   urlOf(hook: string): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${hook}`
   }
 
-  /** The ids of what a hook took, in order. */
   takenBy(hook: string): string[] {
     return this.arrivals.filter((arrival) => arrival.taken && arrival.hook === hook).map(({ id }) => id)
   }
 
-  async close(): Promise<void> {
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await once(this.#server, 'close')
-  }
-
-  #hear(request: IncomingMessage, response: ServerResponse): void {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    // A process that is killed leaves some in the middle.
-    request.on('error', () => undefined)
-    request.on('end', () => this.#answer(request, response, Buffer.concat(chunks).toString()))
+  close(): Promise<void> {
+    return closed(this.#server)
   }
 
   #answer({ url = '', headers }: IncomingMessage, response: ServerResponse, body: string): void {
@@ -87,7 +72,7 @@ export class Hooks {
   }
 }
 
-/** What is behind a login, unsigned: a token, and a taker of whatever is sent. */
+/** Behind a login, unsigned: a token, and a receiver of everything. */
 function plain(url: string, response: ServerResponse): ServerResponse {
   if (!url.endsWith('/token')) return response.writeHead(204).end()
   const tokens = { access_token: randomUUID(), refresh_token: randomUUID(), expires_in: 3_600 }

@@ -4,15 +4,12 @@ export const delivered: Outcome = { type: 'delivered', status: 200, remoteId: nu
 export const lost = { type: 'unknown', error: 'no answer (ECONNRESET)' } satisfies Outcome
 
 export interface TestKind extends DeliveryKind {
-  /** The seqs of each call of `send`, in order. */
   readonly calls: number[][]
-  /** The seqs that were looked up. */
   readonly looked: number[]
 }
 
 export interface TestKindOptions {
   readonly batch?: DeliveryKind['batch']
-  /** Decides the outcome of an item; the signal aborts when the attempt is aborted. */
   readonly send?: (item: PushItem, signal: AbortSignal) => Outcome | Promise<Outcome>
   readonly lookUp?: (item: PushItem) => Outcome | null
   readonly lookupAfterMs?: number

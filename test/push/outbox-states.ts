@@ -2,12 +2,10 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { listOutbox, type OutboxEntry } from '../../src/store/outbox/queries.ts'
 import { until } from '../tools/until.ts'
 
-/** What there is for a destination, the oldest first. */
 export async function outboxFor(db: Db, destination: string): Promise<OutboxEntry[]> {
   return (await listOutbox(db.read, { destination }, 100)).reverse()
 }
 
-/** Waits until the rows for a destination, the oldest first, are in these states. */
 export async function outboxBecomes(db: Db, destination: string, states: readonly string[]): Promise<OutboxEntry[]> {
   let rows: OutboxEntry[] = []
   await until('the outbox is so', async () => {

@@ -6,27 +6,27 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { ensureDestinations } from '../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../src/store/outbox/push-map.ts'
 import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
-import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes, settleLanes } from '../../src/store/outbox/work.ts'
+import { type ClaimedStream, claimStreams, type RowResult, releaseStreams, settleStreams } from '../../src/store/outbox/work.ts'
 import { openAgain, sqliteDatabase, testDatabases } from '../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
 import { delivered, testKind } from './kind.ts'
-import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, outboxOf, type TestDestination } from './outbox.ts'
+import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, outboxOf, result, type TestDestination } from './outbox.ts'
 import { PushRig, webhookTo } from './rig.ts'
 
 const all = destinationOf('all')
 const some = destinationOf('some', { entities: ['market_events'] })
 const DESTINATIONS = [all, some]
 const LEASE_MS = 60_000
-/** Each with a handle of its own on Postgres; on SQLite one process serves, and they are senders of it. */
+/** Separate handles on Postgres; on SQLite, senders of one process. */
 const PROCESSES = 3
 
 type Step = { readonly process: number } & Deed
 type Deed =
   | { readonly do: 'apply'; readonly submission: number; readonly n: number; readonly message: boolean }
   | { readonly do: 'fan-out' }
-  | { readonly do: 'claim'; readonly destination: number; readonly lanes: number; readonly rowsPerLane: number }
+  | { readonly do: 'claim'; readonly destination: number; readonly lanes: number; readonly rowsPerStream: number }
   | { readonly do: 'settle'; readonly claim: number; readonly sent: number; readonly last: 'delivered' | 'ready' }
   | { readonly do: 'release'; readonly claim: number }
   | { readonly do: 'lose' }
@@ -40,7 +40,7 @@ const deedArbitrary: fc.Arbitrary<Deed> = fc.oneof(
       do: fc.constant('claim' as const),
       destination: fc.nat(1),
       lanes: fc.integer({ min: 1, max: 3 }),
-      rowsPerLane: fc.integer({ min: 1, max: 4 }),
+      rowsPerStream: fc.integer({ min: 1, max: 4 }),
     }),
   },
   {
@@ -58,13 +58,12 @@ const deedArbitrary: fc.Arbitrary<Deed> = fc.oneof(
 
 const stepArbitrary: fc.Arbitrary<Step> = fc.tuple(fc.nat(PROCESSES - 1), deedArbitrary).map(([process, deed]) => ({ process, ...deed }))
 
-/** Two destinations and those who send to them; what each of them got, in the order in which it did. */
 class World {
   readonly got: { destination: string; lane: string; seq: number; messageId: string }[] = []
   readonly #db: Db
   readonly #dbs: readonly Db[]
   readonly #clock: ManualClock
-  readonly #claims: ClaimedLane[] = []
+  readonly #claims: ClaimedStream[] = []
 
   constructor(dbs: readonly [Db, ...Db[]], clock: ManualClock) {
     this.#db = dbs[0]
@@ -76,13 +75,12 @@ class World {
     const db = this.#dbs[step.process] ?? this.#db
     if (step.do === 'apply') await this.#apply(db, step.submission, step.n, step.message)
     if (step.do === 'fan-out') await fanOutOf(db, DESTINATIONS).step()
-    if (step.do === 'claim') await this.#claim(db, DESTINATIONS[step.destination] ?? all, step.lanes, step.rowsPerLane)
+    if (step.do === 'claim') await this.#claim(db, DESTINATIONS[step.destination] ?? all, step.lanes, step.rowsPerStream)
     if (step.do === 'settle') await this.#settle(db, step.claim, step.sent, step.last)
     if (step.do === 'release') await this.#release(db, step.claim)
     if (step.do === 'lose') await this.#loseAll()
   }
 
-  /** Sends what is left, with nobody else about. */
   async finish(): Promise<void> {
     await fanAll(this.#db, DESTINATIONS)
     await this.#loseAll()
@@ -101,49 +99,36 @@ class World {
     await applyAll(db, [message ? messageFact(ACCOUNT, id, wireMessage(n)) : eventFact(ACCOUNT, id, wireEvent(n))])
   }
 
-  async #claim(db: Db, destination: TestDestination, lanes: number, rowsPerLane: number): Promise<void> {
-    this.#claims.push(...(await claimLanes(db, destination.name, { lanes, rowsPerLane, leaseMs: LEASE_MS, uncertain: false })))
+  async #claim(db: Db, destination: TestDestination, lanes: number, rowsPerStream: number): Promise<void> {
+    this.#claims.push(...(await claimStreams(db, destination.name, { lanes, rowsPerStream, leaseMs: LEASE_MS, uncertain: false })))
   }
 
-  /** Sends the first `sent` rows of a claim, then says so: who has lost the lease has sent them all the same. */
+  /** Sends the first `sent` rows of a claim, then reports it: a sender that lost the lease has sent them anyway. */
   async #settle(db: Db, claim: number, sent: number, last: 'delivered' | 'ready'): Promise<void> {
     const [lane] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
     if (!lane) return
     const tried = lane.rows.slice(0, Math.max(1, sent))
-    const rows = tried.map((row, index) => {
-      const state = index === tried.length - 1 ? last : 'delivered'
-      if (state === 'delivered') this.got.push({ destination: lane.destination, lane: lane.lane, seq: row.seq, messageId: row.messageId })
-      return {
-        outboxId: row.outboxId,
-        state,
-        attempts: row.attempts + 1,
-        uncertain: false,
-        status: 200,
-        detail: null,
-        progress: null,
-        error: null,
-        remoteId: null,
-      }
-    })
-    const result: LaneResult = { lane, rows, next: { type: 'due', inMs: 0 } }
-    await settleLanes(db, [result])
+    const taken = last === 'delivered' ? tried : tried.slice(0, -1)
+    for (const { seq, messageId } of taken) this.got.push({ destination: lane.destination, lane: lane.lane, seq, messageId })
+    const { rows } = result({ ...lane, rows: tried }, 'delivered')
+    await settleStreams(db, [{ lane, rows: rows.with(-1, { ...rows.at(-1), state: last } as RowResult), next: { type: 'due', inMs: 0 } }])
   }
 
   async #release(db: Db, claim: number): Promise<void> {
     const [lane] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
-    if (lane) await releaseLanes(db, [lane], { clearUncertain: false })
+    if (lane) await releaseStreams(db, [lane], { clearUncertain: false })
   }
 
-  /** All leases end; who had them does not know. */
   async #loseAll(): Promise<void> {
     this.#clock.advance(LEASE_MS + 1)
     // Postgres has a clock of its own.
     const due_at = '2000-01-01T00:00:00.000000Z'
-    if (this.#db.kind === 'postgres') await this.#db.write('test', (tx) => tx.sql.updateTable('sync_push_lanes').set({ due_at }).execute())
+    if (this.#db.kind === 'postgres')
+      await this.#db.write('test', (tx) => tx.sql.updateTable('sync_push_streams').set({ due_at }).execute())
   }
 }
 
-/** The first time of each message, per lane, is in the order of the log; nothing but matching changes came, and all of them. */
+/** The first arrivals of each message are in the order of the log, per stream; all matching changes came, and no others. */
 async function expectAllSent(db: Db, world: World): Promise<void> {
   const changes = await changesOf(db)
   for (const destination of DESTINATIONS) {
@@ -237,7 +222,7 @@ describe('invariant 13: on SQLite', () => {
   })
 })
 
-/** The same database; whatever awaits only SQLite is over before the event loop turns. */
+/** The same database; work that awaits only SQLite ends before the event loop turns. */
 function watched(db: Db, heard: (transaction: string, turned: boolean) => void): Db {
   return {
     ...meddled(db, (_, go) => go()),

@@ -1,21 +1,25 @@
-import { sql } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import { onTestFinished } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts'
+import type { TimeText } from '../../src/model/time.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
 import type { FanOutDestination } from '../../src/push/queue/queued-rows.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { CountedDestination } from '../../src/store/outbox/destinations.ts'
 import { firstRows, type OutboxRow } from '../../src/store/outbox/rows.ts'
-import type { ClaimedLane, LaneResult, RowResult } from '../../src/store/outbox/work.ts'
+import { type ClaimedStream, type LaneResult, type RowResult, settleStreams } from '../../src/store/outbox/work.ts'
 import type { OutboxState } from '../../src/store/schema/push.ts'
-import { type OpenedDatabase, openAgain, silentLog, type TestOptions } from '../tools/databases.ts'
+import type { Tables } from '../../src/store/schema/tables.ts'
+import { type OpenedDatabase, openAgain, runSql, silentLog, type TestOptions } from '../tools/databases.ts'
 import { countedDestination } from '../tools/destinations.ts'
+import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
 
 export const ACCOUNT = 'acme'
 
 export type TestDestination = FanOutDestination & { readonly start: 'now' | 'snapshot' | number }
 
-/** A destination that gets everything from the first change on, but for what `over` says. */
+/** A destination that gets everything from the first change on, except for `over`. */
 export function destinationOf(name: string, over: Partial<TestDestination> = {}): TestDestination {
   return {
     name,
@@ -31,7 +35,7 @@ export function destinationOf(name: string, over: Partial<TestDestination> = {})
   }
 }
 
-/** Handles on one new database; on SQLite, where one process writes, all of them are the same. */
+/** Handles on one new database; on SQLite, where one process writes, all are the same. */
 export async function openedDbs(open: (options?: TestOptions) => Promise<OpenedDatabase>, count = 1, clock?: Clock): Promise<Db[]> {
   const options = clock ? { clock } : {}
   const first = await open(options)
@@ -50,11 +54,18 @@ export async function openedDb(open: (options?: TestOptions) => Promise<OpenedDa
   return db
 }
 
+export async function queueEvents(db: Db, count: number): Promise<void> {
+  await applyAll(
+    db,
+    Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1))),
+  )
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+}
+
 export function fanOutOf(db: Db, destinations: readonly TestDestination[]): FanOut {
   return new FanOut({ db, log: silentLog, destinations, isClockTrusted: async () => true })
 }
 
-/** Fans out until there is nothing left to do. */
 export async function fanAll(db: Db, destinations: readonly TestDestination[]): Promise<void> {
   const fanOut = fanOutOf(db, destinations)
   await fanOut.prepare()
@@ -83,10 +94,9 @@ export interface StoredRow {
   readonly progress: string | null
 }
 
-/** The whole outbox, or a destination's, in order. */
 export async function outboxOf(db: Db, destination?: string): Promise<StoredRow[]> {
   const of = destination === undefined ? sql`` : sql`where destination = ${destination}`
-  return (await sql<StoredRow>`select * from sync_outbox ${of} order by outbox_id`.execute(db.read.sql)).rows
+  return await db.read.all(sql<StoredRow>`select * from sync_outbox ${of} order by outbox_id`)
 }
 
 export interface StoredLane {
@@ -98,12 +108,10 @@ export interface StoredLane {
 }
 
 export async function lanesIn(db: Db): Promise<StoredLane[]> {
-  const { rows } = await sql<StoredLane>`
-    select destination, lane, lease_token, blocked, held_by from sync_push_lanes order by destination, lane`.execute(db.read.sql)
-  return rows
+  return await db.read.all(sql<StoredLane>`
+    select destination, lane, lease_token, blocked, held_by from sync_push_streams order by destination, lane`)
 }
 
-/** What is in the outbox of a destination, with its content, in the order of each lane. */
 export async function contentOf(db: Db, destination: string): Promise<OutboxRow[]> {
   const lanes = (await lanesIn(db)).filter((lane) => lane.destination === destination)
   const { byLane } = await firstRows(
@@ -120,7 +128,6 @@ export async function stateOf(db: Db, destination: string): Promise<CountedDesti
   return row
 }
 
-/** The counts of a destination as its state gives them, and as its rows do. */
 export async function counters(db: Db, destination: string): Promise<{ kept: number[]; counted: number[] }> {
   const { queued, dead, unknown } = await stateOf(db, destination)
   const rows = await outboxOf(db, destination)
@@ -128,8 +135,56 @@ export async function counters(db: Db, destination: string): Promise<{ kept: num
   return { kept: [queued, dead, unknown], counted: [count('ready'), count('dead'), count('unknown')] }
 }
 
-/** Says of rows of a claim, all of them when none is named, that they came to `state`. */
-export function result(lane: ClaimedLane, state: RowResult['state'], over: Partial<RowResult> = {}, next?: LaneResult['next']): LaneResult {
+export function outboxRow(own: Partial<OutboxRow> = {}): OutboxRow {
+  return {
+    outboxId: 1,
+    messageId: 'm',
+    account: 'default',
+    submissionId: 's',
+    entity: 'quotes',
+    entityId: '["s","q"]',
+    operation: 'insert',
+    cause: 'webhook',
+    seq: 7,
+    snapshot: false,
+    changedAt: '2026-11-21T12:00:00.000000Z' as TimeText,
+    before: null,
+    after: {},
+    afterText: null,
+    attempts: 0,
+    progress: null,
+    status: null,
+    uncertain: false,
+    triedAt: null,
+    resent: null,
+    remoteId: null,
+    mapping: null,
+    leftFilter: false,
+    submission: null,
+    direction: null,
+    ...own,
+  }
+}
+
+export function storedRow(seq: number, lane: string, over: object = {}): Insertable<Tables['sync_outbox']> {
+  const about = {
+    destination: 'ams',
+    account: ACCOUNT,
+    lane,
+    entity: 'market_events',
+    entity_id: '["e"]',
+    operation: 'insert',
+    cause: 'poll',
+  }
+  return { ...about, seq, message_id: `m${seq}`, state: 'ready', attempts: 0, uncertain: 0, ...over } as Insertable<Tables['sync_outbox']>
+}
+
+export function result(
+  lane: ClaimedStream,
+  state: RowResult['state'],
+  over: Partial<RowResult> = {},
+  next?: LaneResult['next'],
+): LaneResult {
   const rows = lane.rows.map((row) => ({
     outboxId: row.outboxId,
     state,
@@ -145,7 +200,15 @@ export function result(lane: ClaimedLane, state: RowResult['state'], over: Parti
   return { lane, rows, next: next ?? { type: 'due', inMs: 0 } }
 }
 
-/** Writes a row of `push_map` as somebody does who has nothing but SQL. @param fields as JSON text. */
+export function settleEach(
+  db: Db,
+  lanes: readonly ClaimedStream[],
+  resultOf: (lane: ClaimedStream, n: number) => LaneResult,
+): Promise<LaneResult[]> {
+  return settleStreams(db, lanes.map(resultOf))
+}
+
+/** Writes a row of `push_map` with SQL only. @param fields as JSON text. */
 export async function mapByHand(
   db: Db,
   submissionId: string,
@@ -156,5 +219,5 @@ export async function mapByHand(
   const [column, value] = fields === null ? ['', ''] : [', fields', `, '${fields}'`]
   const text = `insert into push_map (destination, account, submission_id, client${column})
     values ('${destination}', '${ACCOUNT}', '${submissionId}', '${client}'${value})`
-  await db.write('test', (tx) => sql.raw(text).execute(tx.sql))
+  await runSql(db, sql.raw(text))
 }

@@ -3,16 +3,14 @@ import type { GroupServices } from '../../src/app/service-groups.ts'
 import type { Service } from '../../src/base/service.ts'
 import type { Sender } from '../../src/push/send/sender.ts'
 
-/** The clocks agree. */
 const clocks = { judge: async () => ({ apart: [], isTrusted: true, isConfirmed: true, doubt: null }) }
 
-/** The whole push stage, as `serve` puts it together. */
 export interface Pushing {
   readonly services: readonly Service[]
   close(): Promise<void>
 }
 
-/** Makes what pushes to every destination of the settings; nothing runs yet. */
+/** Makes what pushes to every configured destination; nothing runs yet. */
 export function createPushing(common: Omit<PushingParts, 'senders' | 'clocks'>): Pushing {
   const parts = { ...common, senders: new Set<Sender>(), clocks }
   const made: GroupServices[] = [makeFanOut(parts), ...common.config.destinations.map((destination) => makeSender(parts, destination))]

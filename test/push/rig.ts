@@ -1,26 +1,27 @@
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog, type Log } from '../../src/base/log.ts'
-import type { CounterName, Labels, Observer } from '../../src/base/observer.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { type Service, supervise } from '../../src/base/service.ts'
 import type { DestinationConfig, WebhookDestination } from '../../src/config/config.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { DeliveryKind } from '../../src/push/contract/delivery.ts'
 import { createKind } from '../../src/push/kinds/create.ts'
-import { createFanOuts } from '../../src/push/queue/create.ts'
+import { createFanOuts } from '../../src/push/queue/filtered-fan-out.ts'
 import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { type CountedDestination, ensureDestinations } from '../../src/store/outbox/destinations.ts'
+import { Counts } from '../tools/counts.ts'
 import { openAgain, type TestDatabase } from '../tools/databases.ts'
 import { countedDestination } from '../tools/destinations.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 import { commonSettings } from './common-settings.ts'
 
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-/** A destination on loopback that gets everything, and tries again at once. */
+/** A destination on loopback that gets everything, with immediate retries. */
 export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): WebhookDestination {
   return {
     ...commonSettings,
@@ -29,7 +30,7 @@ export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): 
     url,
     secrets: [new Secret(SECRET)],
     accounts: ['default'],
-    // A busy machine may stand still for seconds.
+    // A busy machine may pause for seconds.
     timeoutMs: 30_000,
     scheduleMs: [20, 20, 20, 20, 20, 20, 20, 20, 20, 20],
     concurrency: 8,
@@ -39,28 +40,11 @@ export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): 
   }
 }
 
-/** Keeps what is counted. */
-class Counts implements Observer {
-  readonly #counts = new Map<string, number>()
-
-  count(name: CounterName, labels: Labels = {}, by = 1): void {
-    const key = `${name} ${Object.values(labels).join(' ')}`
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + by)
-  }
-
-  time(): void {}
-  set(): void {}
-
-  of(key: string): number {
-    return this.#counts.get(key) ?? 0
-  }
-}
-
 export interface Running {
   stop(): Promise<void>
 }
 
-/** The push stage with a database under it; changes come through apply, as they do in the product. */
+/** The push stage with a database; changes come through apply, as in the product. */
 export class PushRig {
   readonly db: Db
   readonly counts = new Counts()
@@ -89,12 +73,16 @@ export class PushRig {
     await applyAll(this.db, facts)
   }
 
-  /** Makes the destinations known, so that they get all changes from here on. */
   async begin(...destinations: DestinationConfig[]): Promise<void> {
     await ensureDestinations(this.db, destinations)
   }
 
-  /** Runs fan-out and senders, as one process does, until it is stopped. @param kindOf in the place of the real kind. */
+  async push(destination: DestinationConfig, options: PushOptions = {}): Promise<Running> {
+    await this.begin(destination)
+    return this.start([destination], options)
+  }
+
+  /** Runs fan-out and senders, as one process does, until it is stopped. @param kindOf replaces the real kind. */
   start(destinations: readonly DestinationConfig[], options: PushOptions = {}): Running {
     const { db = this.db, graceMs = 4_000, kindOf } = options
     const common = { db, clock: systemClock, log: this.log, observer: this.counts }
@@ -116,10 +104,8 @@ export class PushRig {
     return running
   }
 
-  /** One more handle on the database, as another process has; it is closed with the test. */
   async secondProcess(): Promise<Db> {
-    const db = await this.#again()
-    onTestFinished(() => db.close())
+    const db = await closedAtEnd(this.#again())
     return db
   }
 
@@ -139,7 +125,6 @@ export class PushRig {
     return row
   }
 
-  /** Whether nothing waits for the destination any more. */
   async isEmpty(name = 'ams'): Promise<boolean> {
     const { cursor, queued } = await this.destination(name)
     const { last_seq } = await this.db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()

@@ -1,20 +1,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { runCommand, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { openAgain } from '../tools/databases.ts'
+import { newFolder } from '../tools/new-folder.ts'
 import { nobody } from '../tools/nobody.ts'
 import { installedReaders, nodeReader, type ReaderProgram } from '../tools/readers.ts'
 
 /** Who may read, and no more; where this process may not become him, the user of this process. */
 const user = nobody()
 
-/** Says what it counts in one transaction, at once and whenever it is asked. */
+/** Prints its counts in one transaction, first immediately and then on request. */
 const LONG_READER = `
 const reader = new (require('node:sqlite').DatabaseSync)(process.argv[1], { readOnly: true })
 reader.exec('begin')
@@ -28,8 +28,7 @@ describe('a mirror on SQLite, read by a user of the group of its folder', () => 
   let serve: ServeProcess
 
   beforeEach(async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-read-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const folder = newFolder()
     chmodSync(folder, 0o755)
     readers = [nodeReader(folder, user), ...installedReaders(user)]
     const data = join(folder, 'data')
@@ -51,12 +50,12 @@ describe('a mirror on SQLite, read by a user of the group of its folder', () => 
     WEBHOOK_SECRETS: `whsec_${Buffer.alloc(24, 1).toString('base64')}`,
   })
 
-  /** Writes as a command does beside a running `serve`, or without one. */
+  /** Writes as a command does, with or without a running `serve`. */
   async function track(id: string): Promise<void> {
     const db = await openAgain({ kind: 'sqlite', path })
     await db.write('test', (tx) =>
-      sql`insert into submissions (account, submission_id, tracked_at, tracked_via)
-        values ('a', ${id}, '2026-11-21T10:00:00.000000Z', 'command')`.execute(tx.sql),
+      tx.run(sql`insert into submissions (account, submission_id, tracked_at, tracked_via)
+        values ('a', ${id}, '2026-11-21T10:00:00.000000Z', 'command')`),
     )
     await db.close()
   }

@@ -8,8 +8,8 @@ import { queriesOf, shown } from '../tools/document-queries.ts'
 import { installedReaders, isReading, printedBy, readEverything, sqlite333 } from '../tools/readers.ts'
 
 const readers = [await sqlite333(), ...installedReaders()]
-const document = readFileSync(new URL('../../migrations/queries.md', import.meta.url), 'utf8')
-const queries = queriesOf(document).map(({ statementFor, answer }) => ({ statement: statementFor('sqlite'), answer }))
+const read = (path: string) => readFileSync(new URL(`../../migrations/${path}`, import.meta.url), 'utf8')
+const queries = queriesOf(read('queries.md')).map(({ statementFor, answer }) => ({ statement: statementFor('sqlite'), answer }))
 
 describe('a mirror on SQLite, read by strangers', () => {
   let opened: OpenedDatabase
@@ -19,7 +19,7 @@ describe('a mirror on SQLite, read by strangers', () => {
     opened = await openDemoScene(sqliteDatabase)
     if (opened.config.kind === 'sqlite') path = opened.config.path
     await opened.db.write('test', async (tx) => {
-      for (const { statement } of queries) if (!isReading(statement)) await sql.raw(statement).execute(tx.sql)
+      for (const { statement } of queries) if (!isReading(statement)) await tx.run(sql.raw(statement))
     })
     await opened.db.close()
   })
@@ -43,9 +43,10 @@ describe('a mirror on SQLite, read by strangers', () => {
     for (const [n, { statement, answer }] of asked.entries()) expect(shown(answers[n] ?? []), statement).toBe(answer)
   })
 
-  it.each(installedReaders())('prints by $name what queries.md shows of it', ({ name }) => {
+  it.each(installedReaders())('prints by $name what connect.md shows', ({ name }) => {
     const language = name === 'sqlite3' ? 'sh\nsqlite3 ' : 'python\n'
-    const [, code = '', answer = ''] = new RegExp(`\`\`\`(?:${language})([^\`]*)\`\`\`\\s*\`\`\`text\\n([^\`]*)\`\`\``).exec(document) ?? []
+    const [, code = '', answer = ''] =
+      new RegExp(`\`\`\`(?:${language})([^\`]*)\`\`\`\\s*\`\`\`text\\n([^\`]*)\`\`\``).exec(read('connect.md')) ?? []
     expect(printedBy(name, name === 'sqlite3' ? `sqlite3 ${code}` : code, path)).toBe(answer.trimEnd())
   })
 })

@@ -2,9 +2,8 @@ import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { readBody } from '../../src/receive/body.ts'
+import { MemoryBudget, readBody } from '../../src/receive/body.ts'
 import { Deadline } from '../../src/receive/deadline.ts'
-import { MemoryBudget } from '../../src/receive/memory-budget.ts'
 
 describe('readBody', () => {
   const TIME_MS = 8_000
@@ -37,7 +36,7 @@ describe('readBody', () => {
     })
     for (const chunk of sent) stream.write(chunk)
     await arrived
-    // What is still held is seen in the body: a chunk that was copied can change no more.
+    // The body shows what is still held: a copied chunk can't change any more.
     for (const chunk of sent) chunk.fill('b')
     stream.end()
     const text = String(await body)

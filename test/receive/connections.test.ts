@@ -14,6 +14,7 @@ import {
   post,
   type RawConnection,
   sign,
+  signed,
   startTestReceiver,
   type TestReceiver,
 } from './support.ts'
@@ -47,7 +48,7 @@ describe('connections of strangers', () => {
     return opened
   }
   const good = async () => (await deliver(`${receiver.origin}/webhooks`, secret, BODY)).status
-  const refused = (reason: string) => receiver.counts.of('connections_refused_total', { reason })
+  const refused = (reason: string) => receiver.counts.of('connections_rejected_total', { reason })
 
   it('many slow headers from one address take no more than its places, and the oldest of them make room', async () => {
     await start()
@@ -77,7 +78,7 @@ describe('connections of strangers', () => {
     const [one, other] = await open(2, '127.0.0.1')
     one?.write(head('/webhooks', { 'content-length': '0' }).repeat(1_000))
     await one?.closed()
-    other?.write(`${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length) })}${BODY}`)
+    other?.write(signed(secret, BODY))
     expect(await other?.hears('\r\n\r\n')).toMatch(/^HTTP\/1\.1 204/)
     expect(await good()).toBe(204)
   })
@@ -113,8 +114,7 @@ describe('connections of strangers', () => {
     await start()
     const connections = await open(100, '127.0.0.1')
     for (let round = 0; round < 3; round++) {
-      for (const { write } of connections)
-        write(`${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length) })}${BODY}`)
+      for (const { write } of connections) write(signed(secret, BODY))
       await until('all are stored', async () => (await inboxOf(opened.db)).length === 100 * (round + 1))
     }
     expect(connections.filter(({ socket }) => socket.destroyed)).toEqual([])
@@ -128,9 +128,7 @@ describe('connections of strangers', () => {
     await until('the rest is answered', () => refused('too_many') === 44)
     expect(connections.filter(({ socket }) => socket.destroyed)).toEqual([])
     const [other] = await open(1, '127.0.0.7')
-    other?.write(
-      `${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length), 'x-forwarded-for': '192.0.2.2' })}${BODY}`,
-    )
+    other?.write(signed(secret, BODY, '/webhooks', { 'x-forwarded-for': '192.0.2.2' }))
     expect(await other?.hears('\r\n\r\n')).toMatch(/^HTTP\/1\.1 204/)
   })
 
@@ -168,7 +166,7 @@ describe('connections of strangers', () => {
     onTestFinished(() => void unsubscribe('net.server.socket', accept))
     receiver = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], appender })
     const [connection, cut] = await open(2)
-    connection?.socket.end(`${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length) })}${BODY}`)
+    connection?.socket.end(signed(secret, BODY))
     const batch = await appender.next()
     await until('its end is read', () => accepted[0]?.readableEnded)
     batch.end([null])
@@ -195,9 +193,7 @@ describe('connections of strangers', () => {
   it('a request by HTTP/1.0, and one that is not ours, are answered as before', async () => {
     await start()
     const [old] = await open(1)
-    old?.write(
-      `${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length) }).replace('HTTP/1.1', 'HTTP/1.0')}${BODY}`,
-    )
+    old?.write(signed(secret, BODY).replace('HTTP/1.1', 'HTTP/1.0'))
     expect(await old?.closed()).toMatch(/^HTTP\/1\.1 204/)
     expect((await post(`${receiver.origin}/elsewhere`, BODY, {})).status).toBe(404)
   })

@@ -4,6 +4,7 @@ import { migrate } from '../../src/store/migrate/migrate.ts'
 import { startChild } from '../tools/child.ts'
 import { newPostgres, newSqlite, openAgain } from '../tools/databases.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 import { type Answered, account, deliver, inboxOf, newSecret, startTestReceiver } from './support.ts'
 
@@ -24,15 +25,14 @@ async function persist(send: () => Promise<Answered>): Promise<void> {
 /** A receiver on a new database; both end with the test. */
 async function receiving(place: { config: DatabaseConfig; remove(): Promise<void> }) {
   onTestFinished(() => place.remove())
-  const db = await openAgain(place.config)
-  onTestFinished(() => db.close())
+  const db = await closedAtEnd(openAgain(place.config))
   await migrate(db)
   const receiver = await startTestReceiver({ db, accounts })
   onTestFinished(() => receiver.running.stop(1_000))
   return { db, ...receiver }
 }
 
-/** One that ends with the test, and with it all that is on it. */
+/** It ends with the test, with everything on it. */
 async function onServer(options?: { fsync: boolean }) {
   const server = await startPostgres(options)
   const { config } = newPostgres(server.url)
@@ -90,7 +90,7 @@ describe('the database away', () => {
     expect(answers).toEqual(answers.map(() => expect.objectContaining(cannotStore)))
     await other.kill()
     await persist(() => deliver(`${origin}/webhooks`, secret, BODY, { id: 'msg_1' }))
-    // Those that were told 503 while their transaction waited for the lock may be there as well.
+    // Deliveries that were answered 503 while their transaction waited for the lock may be stored as well.
     expect((await inboxOf(db)).map((row) => row.delivery_id)).toContain('msg_1')
   })
 
@@ -127,8 +127,7 @@ describe('the database away', () => {
     await persist(() => deliver(url, secret, body, { id: 'msg_last' }))
     acknowledged.push('msg_last')
     await child.kill()
-    const db = await openAgain(place.config)
-    onTestFinished(() => db.close())
+    const db = await closedAtEnd(openAgain(place.config))
     expect((await inboxOf(db)).map((row) => row.delivery_id)).toEqual(acknowledged)
   })
 })

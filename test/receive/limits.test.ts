@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { BadSignatures } from '../../src/receive/bad-signatures.ts'
+import { MemoryBudget } from '../../src/receive/body.ts'
 import { Deadline } from '../../src/receive/deadline.ts'
-import { MemoryBudget } from '../../src/receive/memory-budget.ts'
 
 describe('BadSignatures', () => {
   it('limits an address after 20 in a minute, until fewer than 20 lie within the last minute', () => {
@@ -45,7 +45,7 @@ describe('BadSignatures', () => {
     expect(bad.isLimited('192.0.2.1', 0)).toBe(true)
     bad.note('198.51.100.1', 0)
     expect(bad.isLimited('192.0.2.1', 0)).toBe(false)
-    // One that has just sent another is not the oldest.
+    // An address that has just sent another is not the oldest.
     for (let n = 0; n < 20; n++) bad.note('10.0.0.0', 0)
     bad.note('198.51.100.2', 0)
     expect(bad.isLimited('10.0.0.0', 0)).toBe(true)

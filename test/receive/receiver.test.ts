@@ -8,18 +8,18 @@ import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { RejectedStore } from '../../src/store/inbox/rejected.ts'
 import { secretTag } from '../../src/upstream/webhook/signature.ts'
 import { CountingClock } from '../tools/counting-clock.ts'
+import { Counts } from '../tools/counts.ts'
 import { sqliteDatabase } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
-import { account, Counts, inboxOf, newSecret, recordingLog, sign } from './support.ts'
+import { account, inboxOf, newSecret, recordingLog, sign } from './support.ts'
 
 const secret = newSecret()
 const second = newSecret()
 const wrong = newSecret()
-/** Bodies that cost something to verify. */
 const costly = Buffer.alloc(33 << 10, ' ')
 const cheap = Buffer.from('{}')
 
-/** A receiver without a server, and a sender. @param beforeWrite is done before each transaction of what is refused. */
+/** A receiver without a server, and a sender. @param beforeWrite runs before each transaction of rejections. */
 async function bench(clock: ManualClock, beforeWrite: () => unknown = () => {}) {
   const opened = await sqliteDatabase.open()
   if (!opened) throw new Error('there is no SQLite')
@@ -52,7 +52,7 @@ it('invariant 11: a good delivery whose deadline passes while it waits behind su
   const clock = new ManualClock()
   const { receiver, send, sendMany, inbox } = await bench(clock)
   for (let n = 0; n < 20; n++) expect(await send(wrong, cheap)).toBe(401)
-  // They go through one at a time, one in a turn of the event loop.
+  // They pass one at a time, one in a turn of the event loop.
   const before = sendMany(wrong, costly, 20)
   const good = send(secret, costly)
   for (let turns = 0; turns < 5; turns++) await turn()

@@ -2,12 +2,13 @@ import { expect, it, onTestFinished } from 'vitest'
 import { BadSignatures } from '../../src/receive/bad-signatures.ts'
 import { Rejections } from '../../src/receive/rejections.ts'
 import { RejectedStore } from '../../src/store/inbox/rejected.ts'
+import { Counts } from '../tools/counts.ts'
 import { sqliteDatabase } from '../tools/databases.ts'
-import { account, Counts, newSecret, openRaw, recordingLog, sign, startTestReceiver } from './support.ts'
+import { closedAtEnd } from '../tools/servers.ts'
+import { account, newSecret, openRaw, recordingLog, sign, startTestReceiver } from './support.ts'
 
 it('of many that are refused at once only those that are kept are logged, and no more of each than tells them apart', async () => {
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
+  const opened = await closedAtEnd(sqliteDatabase.open())
   const { log, lines } = recordingLog()
   const [store, observer] = [new RejectedStore(opened.db, log), new Counts()]
   const rejections = new Rejections({ store, badSignatures: new BadSignatures(), log, observer })
@@ -22,8 +23,7 @@ it('of many that are refused at once only those that are kept are logged, and no
 })
 
 it('stores a genuine delivery whose secret is not configured yet, after a stranger sent 65 large ones with bad signatures', async () => {
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
+  const opened = await closedAtEnd(sqliteDatabase.open())
   const { running, port, rejected } = await startTestReceiver({
     db: opened.db,
     accounts: [account('acme', [newSecret()], true)],

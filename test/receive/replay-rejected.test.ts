@@ -71,7 +71,7 @@ describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
       ['acme', 'msg_1', 2, 'one'],
       ['acme', 'msg_2', 2, 'two'],
     ])
-    // Beside the body, what a delivery that is taken at once has too, and no more.
+    // Next to the body, exactly what a delivery that is accepted immediately has.
     const stored = { ...sign(right, 'two', { id: 'msg_2', atMs, names: 'webhook' }), 'content-type': 'application/json' }
     expect(JSON.parse(rows[1]?.headers ?? '')).toEqual(stored)
     const verifiers = new Map<string, DeliveryVerifier>()
@@ -79,7 +79,7 @@ describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
     expect(
       await replayRejected({ store: receiver.rejected, appender: new InboxAppender(opened.db), lastUses, verifiers, account: 'other' }),
     ).toEqual(none)
-    // What was taken is not taken again.
+    // Accepted deliveries are not accepted again.
     expect(await replay()).toMatchObject({ accepted: 1, refused: { unknown_account: 1 } })
     expect((await replay()).accepted).toBe(0)
     expect((await inboxOf(opened.db)).map((row) => row.delivery_id)).toEqual(['msg_1', 'msg_2', 'msg_9'])

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
-import { account, deliver, head, newSecret, openRaw, type RawConnection, sign, startTestReceiver, type TestReceiver } from './support.ts'
+import { account, deliver, newSecret, openRaw, type RawConnection, signed, startTestReceiver, type TestReceiver } from './support.ts'
 import { HeldAppender } from './support-appenders.ts'
 
 const BODY = '{"type":"submission.message"}'
@@ -14,7 +14,6 @@ describe('stopping the receiver', () => {
   let opened: OpenedDatabase
   let receiver: TestReceiver
 
-  /** The receiver's ends of the connections, in their order. */
   let accepted: Socket[] = []
   const accept = (message: unknown) => void accepted.push((message as { readonly socket: Socket }).socket)
   beforeEach(async () => {
@@ -29,12 +28,10 @@ describe('stopping the receiver', () => {
     await opened.close()
   })
 
-  const whole = () => `${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length) })}${BODY}`
-
   /** A connection that was used and is kept open. */
   async function used(): Promise<RawConnection> {
     const connection = await openRaw(receiver.port)
-    connection.write(whole())
+    connection.write(signed(secret, BODY))
     ;(await appender.next()).end([null])
     await connection.hears('\r\n\r\n')
     return connection
@@ -43,14 +40,14 @@ describe('stopping the receiver', () => {
   it('answers what is in hand, refuses what comes, and closes idle connections at once', async () => {
     const idle = await used()
     const busy = await openRaw(receiver.port)
-    busy.write(whole())
+    busy.write(signed(secret, BODY))
     const batch = await appender.next()
     const late = await openRaw(receiver.port)
-    late.write(whole().slice(0, 40))
+    late.write(signed(secret, BODY).slice(0, 40))
     await until('what came is read', () => accepted.at(-1)?.bytesRead === 40)
     const stopping = receiver.running.stop(60_000)
     await idle.closed()
-    late.write(whole().slice(40))
+    late.write(signed(secret, BODY).slice(40))
     const refused = await late.hears('\r\n\r\n')
     for (const told of [/^HTTP\/1\.1 503/, /^retry-after: 5/im, /^connection: close/im]) expect(refused).toMatch(told)
     batch.end([null])
@@ -67,7 +64,7 @@ describe('stopping the receiver', () => {
 
   it('cuts what is not done after its grace', async () => {
     const stuck = await openRaw(receiver.port)
-    stuck.write(whole())
+    stuck.write(signed(secret, BODY))
     const batch = await appender.next()
     await receiver.running.stop(0)
     expect(await stuck.closed()).toBe('')

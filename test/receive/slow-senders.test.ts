@@ -39,14 +39,14 @@ describe('senders that are slow or cut', () => {
   })
 
   it('connections that are kept for nothing never keep a sender out', async () => {
-    // By a clock that runs, a slow machine would send their heads too late.
+    // With a running clock, a slow machine would send their headers too late.
     const { port, origin, counts } = await start({ clock: new ManualClock(Date.now()) })
     const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', '127.0.0.6']
     const idle = await Promise.all(Array.from({ length: 1_200 }, (_, n) => openRaw(port, addresses[n % addresses.length])))
     for (const connection of idle) connection.write(head('/nothing', { 'content-length': '0' }))
     await Promise.all(idle.map((connection) => connection.hears('\r\n\r\n')))
     expect((await deliver(`${origin}/webhooks`, secret, BODY)).status).toBe(204)
-    expect(counts.of('connections_refused_total', { reason: 'full' })).toBeGreaterThanOrEqual(176)
+    expect(counts.of('connections_rejected_total', { reason: 'full' })).toBeGreaterThanOrEqual(176)
     for (const connection of idle) connection.socket.destroy()
   })
 
@@ -93,17 +93,17 @@ describe('senders that are slow or cut', () => {
     const { port, origin } = await start({ bodyLimitBytes: limit })
     const large = 'x'.repeat(8 << 20)
     const begun = Buffer.alloc(30 << 20, 'x')
-    // Two bodies that stop short of their end hold 60 of 64 MiB, until their time is over.
+    // Two incomplete bodies hold 60 of 64 MiB until their time is over.
     const hold = async () => {
       const holders = [await openRaw(port), await openRaw(port)]
       const bytes = Buffer.concat([Buffer.from(announced(Date.now(), limit)), begun])
-      // All but what the system keeps on its way has arrived when it is written.
+      // Everything but the system's buffers has arrived when it is written.
       await Promise.all(holders.map(({ socket }) => new Promise<void>((resolve) => socket.write(bytes, () => resolve()))))
       return holders
     }
     let holders = await hold()
     for (let tries = 1; ; tries++) {
-      // Until the last bytes have arrived there may be room; on a slow machine the holders' time may be over before that.
+      // Until the last bytes have arrived there may be room; on a slow machine the holders' time may end before that.
       const { status, retryAfter } = await deliver(`${origin}/webhooks`, secret, large)
       if (status !== 204) {
         expect([status, Number(retryAfter) > 0]).toEqual([503, true])
@@ -129,7 +129,7 @@ describe('senders that are slow or cut', () => {
     const batch = await appender.next()
     clock.advance(8_000)
     expect(await answering).toMatchObject({ status: 503, retryAfter: '5' })
-    // It was stored after all: the repeat finds it there.
+    // It was stored after all: the repeated delivery finds it.
     batch.end([null])
   })
 
@@ -151,7 +151,7 @@ describe('senders that are slow or cut', () => {
     connection.socket.destroy()
   })
 
-  /** Resolves when what was written before on other connections was read: the server reads connections in turn. */
+  /** Resolves when earlier writes on other connections were read: the server reads connections in turn. */
   async function arrived(port: number, clock: ManualClock): Promise<void> {
     for (let n = 0; n < 3; n++) {
       await deliver(`http://127.0.0.1:${port}/webhooks`, secret, BODY, { atMs: clock.now(), id: 'probe' })

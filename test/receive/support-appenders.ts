@@ -1,14 +1,13 @@
 import type { Appender } from '../../src/receive/group-commit.ts'
 import type { NewDelivery } from '../../src/store/inbox/append.ts'
 
-/** One transaction that the store was asked for, and that ends when the test says so. */
-export interface HeldBatch {
+interface HeldBatch {
   readonly deliveries: readonly NewDelivery[]
   end(outcomes: readonly (Error | null)[]): void
   fail(error: Error): void
 }
 
-/** A store that holds every transaction open until the test ends it: what no real store can be made to do. */
+/** A store that holds every transaction open until the test ends it, unlike any real store. */
 export class HeldAppender implements Appender {
   readonly #batches: HeldBatch[] = []
   #heard = () => {}
@@ -20,7 +19,6 @@ export class HeldAppender implements Appender {
     })
   }
 
-  /** The next transaction, once it has begun. */
   async next(): Promise<HeldBatch> {
     for (;;) {
       const batch = this.#batches.shift()

@@ -1,18 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
+import { sql } from 'kysely'
 import { Webhook } from 'svix'
 import { request } from 'undici'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createLog, type Log } from '../../src/base/log.ts'
-import type { Labels, Observer } from '../../src/base/observer.ts'
 import { Secret } from '../../src/base/secret.ts'
 import type { AccountConfig } from '../../src/config/config.ts'
 import type { Appender } from '../../src/receive/group-commit.ts'
 import { type RunningReceiver, startReceiver } from '../../src/receive/server.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
-import { keepRefusedConnections } from '../../src/store/inbox/refused-connections.ts'
+import { keepRejectedConnections } from '../../src/store/inbox/refused-connections.ts'
 import { RejectedStore } from '../../src/store/inbox/rejected.ts'
+import type { Columns } from '../../src/store/schema/tables.ts'
+import { Counts } from '../tools/counts.ts'
 
 export const BODY_LIMIT = 64 * 1024
 
@@ -20,7 +22,6 @@ export function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
 }
 
-/** An account that receives; the other settings are not looked at. */
 export function account(name: string, secrets: readonly string[], isDefault = false): AccountConfig {
   return {
     name,
@@ -34,13 +35,12 @@ export function account(name: string, secrets: readonly string[], isDefault = fa
   }
 }
 
-export interface SignOptions {
+interface SignOptions {
   readonly id?: string
   readonly atMs?: number
   readonly names?: 'svix' | 'webhook'
 }
 
-/** The headers of a signed delivery. */
 export function sign(secret: string, body: string | Buffer, options: SignOptions = {}): Record<string, string> {
   const { id = `msg_${randomUUID()}`, atMs = Date.now(), names = 'svix' } = options
   const at = new Date(Math.floor(atMs / 1000) * 1000)
@@ -51,43 +51,16 @@ export function sign(secret: string, body: string | Buffer, options: SignOptions
   }
 }
 
-/** Remembers everything that was observed. */
-export class Counts implements Observer {
-  readonly #values = new Map<string, number>()
-
-  count(name: string, labels: Labels = {}, by = 1): void {
-    const key = this.#key(name, labels)
-    this.#values.set(key, (this.#values.get(key) ?? 0) + by)
-  }
-
-  time(name: string, _seconds: number, labels: Labels = {}): void {
-    this.count(name, labels)
-  }
-
-  set(name: string, value: number, labels: Labels = {}): void {
-    this.#values.set(this.#key(name, labels), value)
-  }
-
-  of(name: string, labels: Labels = {}): number {
-    return this.#values.get(this.#key(name, labels)) ?? 0
-  }
-
-  #key(name: string, labels: Labels): string {
-    return `${name} ${JSON.stringify(Object.entries(labels).sort())}`
-  }
-}
-
 export interface TestReceiver {
   readonly running: RunningReceiver
   readonly origin: string
   readonly port: number
   readonly counts: Counts
   readonly rejected: RejectedStore
-  /** The lines of the log, parsed. */
   readonly lines: readonly Record<string, unknown>[]
 }
 
-export interface TestReceiverOptions {
+interface TestReceiverOptions {
   readonly db: Db
   readonly accounts: readonly AccountConfig[]
   readonly appender?: Appender
@@ -96,7 +69,6 @@ export interface TestReceiverOptions {
   readonly trustProxy?: boolean | string
 }
 
-/** A receiver on a free port of loopback. */
 export async function startTestReceiver(options: TestReceiverOptions): Promise<TestReceiver> {
   const counts = new Counts()
   const { log, lines } = recordingLog()
@@ -107,7 +79,7 @@ export async function startTestReceiver(options: TestReceiverOptions): Promise<T
     appender: options.appender ?? new InboxAppender(options.db),
     rejectedStore: rejected,
     lastUses: { note() {} },
-    keepRefused: (refused) => keepRefusedConnections(options.db, refused),
+    keepRefused: (refused) => keepRejectedConnections(options.db, refused),
     clock: options.clock ?? systemClock,
     log,
     observer: counts,
@@ -134,16 +106,14 @@ export async function post(url: string, body: string | Buffer, headers: Record<s
   return { status: answer.statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, text: await answer.body.text() }
 }
 
-/** Signs and posts. */
 export function deliver(url: string, secret: string, body: string | Buffer, options: SignOptions = {}): Promise<Answered> {
   return post(url, body, sign(secret, body, options))
 }
 
-/** A connection that a test writes bytes to by itself. */
 export interface RawConnection {
   readonly socket: Socket
   write(text: string | Buffer): void
-  /** Resolves with all that has come once it contains `text`, or when the connection has ended. */
+  /** Resolves with everything received once it contains `text`, or when the connection has ended. */
   hears(text: string): Promise<string>
   closed(): Promise<string>
 }
@@ -171,7 +141,7 @@ export async function openRaw(port: number, localAddress = '127.0.0.1'): Promise
     }
     return heard
   }
-  // Or closed: a server may turn a connection away at once.
+  // Or closed: a server may refuse a connection immediately.
   await new Promise<void>((resolve) => socket.once('connect', resolve).once('close', resolve))
   return {
     socket,
@@ -181,13 +151,26 @@ export async function openRaw(port: number, localAddress = '127.0.0.1'): Promise
   }
 }
 
-/** The head of a POST as text, to be written to a raw connection. */
 export function head(path: string, headers: Record<string, string>): string {
   const lines = Object.entries({ host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}`)
   return `POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`
 }
 
-export interface InboxRow {
+/** A whole delivery as text, with its body, for a raw connection. @param more headers. */
+export function signed(secret: string, body: string, path = '/webhooks', more: Record<string, string> = {}): string {
+  return `${head(path, { ...sign(secret, body), 'content-length': String(body.length), ...more })}${body}`
+}
+
+/** A receiver's answer to text on a separate connection, up to the end of the header. */
+export async function answerTo(port: number, ...texts: string[]): Promise<string> {
+  const connection = await openRaw(port)
+  for (const text of texts) connection.write(text)
+  const answer = await connection.hears('\r\n\r\n')
+  connection.socket.destroy()
+  return answer
+}
+
+interface InboxRow {
   readonly account: string
   readonly delivery_id: string
   readonly state: string
@@ -197,9 +180,6 @@ export interface InboxRow {
 }
 
 export function inboxOf(db: Db): Promise<InboxRow[]> {
-  return db.read.sql
-    .selectFrom('sync_inbox')
-    .select(['account', 'delivery_id', 'state', 'secret', 'headers', 'body'])
-    .orderBy('inbox_id')
-    .execute()
+  return db.read.all(sql<Columns<'sync_inbox', 'account' | 'delivery_id' | 'state' | 'secret' | 'headers' | 'body'>>`
+    select account, delivery_id, state, secret, headers, body from sync_inbox order by inbox_id`)
 }

@@ -14,13 +14,14 @@ import type { RunOptions } from '../../src/store/schema/reconcile.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { type OpenedDatabase, openAgain, silentLog, type TestDatabase } from '../tools/databases.ts'
 import { trackFact } from '../tools/facts.ts'
-import { applyAll } from '../tools/mirror.ts'
+import { applyEach } from '../tools/mirror.ts'
 import { defaultRecordFields } from '../tools/record-fields.ts'
 import { sandboxClient } from '../tools/sandbox-client.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 export const ACCOUNT = 'default'
 
-/** The emulated service, a mirror that knows its submissions and has nothing of them yet, and what reconciles them. */
+/** The emulator, a mirror that knows its submissions but has no rows, and a reconciler. */
 export class RunRig {
   readonly sandbox: Sandbox
   readonly db: Db
@@ -36,7 +37,6 @@ export class RunRig {
     this.ids = ids
   }
 
-  /** @param submissions each with an event and a message. */
   static async open(database: TestDatabase, submissions: number): Promise<RunRig> {
     const sandbox = await startSandbox({ submissions: 0, autoStart: false })
     const opened = await database.open()
@@ -47,10 +47,7 @@ export class RunRig {
       return id
     }).sort()
     await ensureAccounts(opened.db, [ACCOUNT])
-    await applyAll(
-      opened.db,
-      ids.map((id) => trackFact(ACCOUNT, id)),
-    )
+    await applyEach(opened.db, ids, (id) => trackFact(ACCOUNT, id))
     const client = sandboxClient(sandbox, ACCOUNT)
     onTestFinished(async () => {
       await client.close()
@@ -60,21 +57,18 @@ export class RunRig {
     return new RunRig(opened, sandbox, client, ids)
   }
 
-  /** One more handle on the database, as another process would have. */
   async another(clock: Clock = systemClock): Promise<Db> {
-    const db = await openAgain(this.opened.config, { clock })
-    onTestFinished(() => db.close())
+    const db = await closedAtEnd(openAgain(this.opened.config, { clock }))
     return db
   }
 
-  /** Begins a run. @throws Error when another is in progress. */
+  /** Begins a run. @throws Error if another is active. */
   async claim(options: RunOptions = {}, db = this.db): Promise<RunClaim> {
     const claim = await claimNewRun(db, { account: ACCOUNT, options, requestedBy: 'command' })
     if ('busy' in claim) throw new Error(`run ${claim.runId} is in progress until ${claim.leaseUntil}`)
     return claim
   }
 
-  /** Works on a run to its end. */
   work(claim: RunClaim, parts: Partial<RunContext> = {}, signal = new AbortController().signal): Promise<RunRow> {
     return workRun({ ...this.#common(this.db), database: null, budgetMs: 600_000, onAbort: 'stop', ...parts }, claim, signal)
   }
@@ -88,9 +82,8 @@ export class RunRig {
     return new Reconciler({ ...common, clients: new Map([[ACCOUNT, client]]), budgetMs: 600_000, schedule })
   }
 
-  /** The requests for state, the submissions in the order in which they were asked for. */
   asked(from = 0): string[] {
-    const requests = this.sandbox.requestsSeen.slice(from).filter((one) => one.operation === 'requirements')
+    const requests = this.sandbox.activity.requests.slice(from).filter((one) => one.operation === 'requirements')
     return requests.map((one) => /submissions\/([0-9a-f-]{36})/.exec(one.url)?.[1] ?? '')
   }
 

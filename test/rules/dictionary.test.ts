@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entities, entityNamed } from '../../src/model/entities.ts'
 import type { Query } from '../../src/store/engine/db.ts'
 import { internalTables, relations } from '../../src/store/schema/tables.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { DICTIONARY, dictionary } from '../tools/dictionary.ts'
+import { closedAtEnd } from '../tools/servers.ts'
 
 /**
  * The data dictionary promises to name every public column, with its type on both databases. Here it is held
@@ -53,7 +54,7 @@ async function columnsOf(query: Query): Promise<Column[]> {
           where m.type in ('table', 'view') and m.name not like 'sqlite_%' order by m.name, c.cid`
       : sql<Column>`select table_name as relation, column_name as name, data_type as type, is_nullable = 'YES' as "mayBeNull" from information_schema.columns
           where table_schema = current_schema() order by table_name, ordinal_position`
-  return (await found.execute(query.sql)).rows
+  return await query.all(found)
 }
 
 describe.each(testDatabases)('the data dictionary, against $name', ({ name, open }) => {
@@ -90,8 +91,7 @@ describe.each(testDatabases)('the data dictionary, against $name', ({ name, open
 
 describe.each(testDatabases)('a descriptor of a table beside the mirror, against $name', ({ name, open }) => {
   it('has the columns of the database, of the same types, and null where the database allows it', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     const columns = await columnsOf(db.read)
     const tables = [...relations, ...internalTables].filter(({ type, name }) => type === 'table' && entityNamed(name) === null)
     const lineOf = (table: string, column: string, type: string | undefined, mayBeNull: boolean) =>

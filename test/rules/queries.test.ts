@@ -9,14 +9,14 @@ import { applyAll } from '../tools/mirror.ts'
 
 /**
  * migrations/queries.md promises queries that run on both databases, and the answers that they give. `npx vitest run test/rules/queries -u`
- * writes the answers anew. That strangers read the same is tried in `test/readers`.
+ * rewrites the answers. `test/readers` reads with other programs.
  */
 
 const DOCUMENT = new URL('../../migrations/queries.md', import.meta.url)
 const text = await readFile(DOCUMENT, 'utf8')
 const queries = queriesOf(text)
 
-/** What the table of moments offers in place of a literal. */
+/** Expressions of the table of moments that may replace a literal. */
 const moments = [...(text.split('<!-- moments -->')[1] ?? '').matchAll(/^\| [^|]+ \| `([^`|]+)` \| `([^`|]+)` \|$/gm)].map(
   ([, sqlite = '', postgres = '']) => ({ sqlite, postgres }),
 )
@@ -36,7 +36,7 @@ describe.each(testDatabases)('the questions and their queries, on $name', (datab
   afterAll(() => opened.close())
 
   async function ask(statement: string): Promise<Answer[]> {
-    return (await opened.db.write('queries', (tx) => sql.raw<Answer>(statement).execute(tx.sql))).rows
+    return await opened.db.write('queries', (tx) => tx.all(sql.raw<Answer>(statement)))
   }
 
   it('give the answers that stand beside them, each of which tells something', async () => {
@@ -79,13 +79,13 @@ describe.each(testDatabases)('some of them, on a $name of their own,', ({ name, 
 
   it('give a list of the newest movement that begins with it, and not with the submissions in which nothing has moved', async () => {
     await opened.db.write('test', (tx) =>
-      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, last_activity_at) values
+      tx.run(sql`insert into submissions (account, submission_id, tracked_at, tracked_via, last_activity_at) values
         ('a', 'still', '2026-11-21T10:00:00.000000Z', 'command', null),
         ('a', 'older', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T11:00:00.000000Z'),
-        ('a', 'newer', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T12:00:00.000000Z')`.execute(tx.sql),
+        ('a', 'newer', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T12:00:00.000000Z')`),
     )
     const moved = queryWith('order by last_activity_at desc nulls last')
-    const { rows } = await sql.raw<{ last_activity_at: unknown }>(moved).execute(opened.db.read.sql)
+    const rows = await opened.db.read.all(sql.raw<{ last_activity_at: unknown }>(moved))
     expect(rows.map(({ last_activity_at }) => last_activity_at === null)).toEqual([false, false, true])
   })
 
@@ -93,7 +93,7 @@ describe.each(testDatabases)('some of them, on a $name of their own,', ({ name, 
     const forms = ['acord_125', 'acord_126']
     const odd = { forms, insured_name: 'A first one', marketing_hint: 'wait\u0000 \ud800 \\u0000 🚚' }
     await applyAll(opened.db, [stateFact('a', uuid(9, 1), wireRequirements(uuid(9, 1), null, odd), 1)])
-    const [row] = (await sql.raw<Answer>(queryWith('raw')).execute(opened.db.read.sql)).rows
+    const [row] = await opened.db.read.all(sql.raw<Answer>(queryWith('raw')))
     expect(typeof row?.['forms'] === 'string' ? JSON.parse(row['forms']) : row?.['forms']).toEqual(forms)
   })
 })

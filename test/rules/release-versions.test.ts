@@ -1,15 +1,14 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { newFolder } from '../tools/new-folder.ts'
 import { versionProblems } from '../tools/release-versions.ts'
 
 const project = join(import.meta.dirname, '../..')
 
 /** The files that name the version, one of them changed. */
 async function checkout(file: string, change: (text: string) => string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'versions-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   for (const each of ['package.json', 'package-lock.json', 'docker/Dockerfile', 'docker/compose.yaml', 'CHANGELOG.md'])
     await cp(join(project, each), join(folder, each))
   const path = join(folder, file)

@@ -15,10 +15,10 @@ test('a form-encoded client-credentials exchange gives a bearer token', async ()
   expect(sandbox.stats().tokensMinted).toBe(1)
 })
 
-test('a token answer may hold nothing but the token, or write expires_in as text', async () => {
-  const without = await sandboxFor({ expiresIn: 'absent' })
+test('a token answer may contain only the token, or expires_in as text', async () => {
+  const without = await sandboxFor({ unshown: { expires_in: 'absent' } })
   expect(await (await new Client(without).exchange()).json()).toEqual({ access_token: expect.any(String) })
-  const asText = await sandboxFor({ expiresIn: 'text' })
+  const asText = await sandboxFor({ unshown: { expires_in: 'text' } })
   expect(await (await new Client(asText).exchange()).json()).toHaveProperty('expires_in', '3600')
 })
 
@@ -39,7 +39,7 @@ test('an exchange without grant_type, or as JSON, is answered 422 with a list of
   }
 })
 
-test("a wrong secret is refused, and a scope above the key's ceiling or unknown; without a scope all of the key's are granted", async () => {
+test("a wrong secret, an unknown scope and one above the key's ceiling are refused; the default is all scopes of the key", async () => {
   const sandbox = await sandboxFor()
   const client = new Client(sandbox)
   const { clientId: client_id, clientSecret: client_secret } = sandbox.account('default').readOnly
@@ -53,7 +53,7 @@ test("a wrong secret is refused, and a scope above the key's ceiling or unknown;
   }
 })
 
-test('a token can die early by fault, whatever its answer says', async () => {
+test('a fault can expire a token early', async () => {
   const clock = new ManualClock()
   const sandbox = await sandboxFor({ clock, faults: [{ kind: 'token_dies_early', ms: 500, count: 1 }] })
   const client = await new Client(sandbox).login()
@@ -64,21 +64,21 @@ test('a token can die early by fault, whatever its answer says', async () => {
   expect((await client.get('/broker/me')).status).toBe(200)
 })
 
-test('a revoked credential gets no new token; its live token reads on, but its identity is refused', async () => {
+test('a revoked credential gets no new token; its token still reads, but its identity is refused', async () => {
   const sandbox = await sandboxFor()
   const submissionId = sandbox.addSubmission('default')
   const client = await new Client(sandbox).login()
-  const second = sandbox.addCredential('default')
-  sandbox.revokeCredential('default', sandbox.account('default').credentials[0]?.clientId ?? '')
+  const second = sandbox.access.createKey(sandbox.account('default'))
+  sandbox.access.revokeKey(sandbox.account('default'), sandbox.account('default').credentials[0]?.clientId ?? '')
   expect((await client.exchange()).status).toBe(401)
   expect((await client.page('events', submissionId)).status).toBe(200)
   expect((await client.get('/broker/me')).status).toBe(403)
   expect((await client.exchange({ client_id: second.clientId, client_secret: second.clientSecret })).status).toBe(200)
-  sandbox.expireTokens('default')
+  sandbox.tokens.expireAll('default')
   expect((await client.page('events', submissionId)).status).toBe(401)
 })
 
-test('the identity is that of a machine credential with its brokerage', async () => {
+test('the identity contains the machine credential and its brokerage', async () => {
   const sandbox = await sandboxFor({ accounts: [{ name: 'default', brokerage: { id: 'b-1', name: 'Summit' } }] })
   const client = await new Client(sandbox).login()
   const { clientId } = sandbox.account('default').credentials[0] ?? { clientId: '' }
@@ -91,21 +91,11 @@ test('the identity is that of a machine credential with its brokerage', async ()
     brokerage: { id: 'b-1', name: 'Summit' },
     active_states: null,
   })
-  sandbox.setBrokerage('default', { id: 'b-2', name: 'Other' })
+  sandbox.account('default').brokerage = { id: 'b-2', name: 'Other' }
   expect(await (await client.get('/broker/me')).json()).toMatchObject({ brokerage: { id: 'b-2' } })
 })
 
-test('the metadata lies below the base URL and needs no token', async () => {
-  const sandbox = await sandboxFor()
-  const answer = await fetch(`${sandbox.baseUrl}/oauth/.well-known/oauth-authorization-server`)
-  expect(await answer.json()).toMatchObject({
-    token_endpoint: `${sandbox.baseUrl}/oauth/token`,
-    scopes_supported: ['broker_mcp', 'broker_submit'],
-  })
-  expect((await fetch(`${sandbox.origin}/.well-known/oauth-authorization-server`)).status).toBe(404)
-})
-
-test('what is refused before any route is asked has a detail like every other error', async () => {
+test('refusals before routing have a detail too', async () => {
   const { baseUrl } = await sandboxFor()
   const misspelt = await fetch(`${baseUrl}/broker/submissions/%zz/events`)
   const untyped = await fetch(`${baseUrl}/broker/intake`, { method: 'POST', headers: { 'content-type': 'nonsense' }, body: 'x' })
@@ -113,7 +103,7 @@ test('what is refused before any route is asked has a detail like every other er
   for (const answer of [misspelt, untyped]) expect(await answer.json()).toEqual({ detail: expect.any(String) })
 })
 
-test('every write operation is refused without its scope, and remembered', async () => {
+test('every write is refused without its scope, and recorded', async () => {
   const sandbox = await sandboxFor({ submissions: 1 })
   const client = await new Client(sandbox).login({ scope: 'broker_mcp' })
   const [id] = sandbox.submissionIds('default')
@@ -127,7 +117,9 @@ test('every write operation is refused without its scope, and remembered', async
     expect(answer.status).toBe(403)
     expect(await answer.json()).toHaveProperty('detail')
   }
-  expect(sandbox.writesSeen.map(({ method, url }) => [method, url])).toEqual(writes.map(([method, path]) => [method, `/api/v1${path}`]))
+  expect(sandbox.activity.writes.map(({ method, url }) => [method, url])).toEqual(
+    writes.map(([method, path]) => [method, `/api/v1${path}`]),
+  )
   expect((await fetch(`${sandbox.baseUrl}/broker/submissions`, { method: 'POST' })).status).toBe(401)
-  expect(sandbox.writesSeen).toHaveLength(writes.length + 1)
+  expect(sandbox.activity.writes).toHaveLength(writes.length + 1)
 })

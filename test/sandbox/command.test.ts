@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { runSandbox, sandboxCommandSchema } from '../../src/sandbox/command.ts'
+import { me, postForm, replyOf } from './support.ts'
 
 interface Pair {
   client_id: string
@@ -14,7 +15,6 @@ interface Connection {
   accounts: (Pair & { name: string; brokerage: object; webhook_secret: string; producer_email: string; partner: Pair; read_only: Pair })[]
 }
 
-/** Runs the command until the test ends. @returns the lines that it printed once it listened. */
 async function printed(options: object): Promise<string[]> {
   const lines: string[] = []
   const stop = new AbortController()
@@ -34,7 +34,7 @@ async function printed(options: object): Promise<string[]> {
   return lines
 }
 
-test('--json prints one line with all that a program needs', async () => {
+test('--json prints one line with all connection data', async () => {
   const lines = await printed({ json: true, accounts: '2', paused: true })
   expect(lines).toHaveLength(1)
   const connection = JSON.parse(lines[0] ?? '') as Connection
@@ -52,17 +52,31 @@ test('--json prints one line with all that a program needs', async () => {
       [account.partner, 'broker_mcp broker_submit'],
     ] as const) {
       const { client_id, client_secret } = pair
-      const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
-      const token = (await (await fetch(`${connection.base_url}/oauth/token`, { method: 'POST', body })).json()) as { access_token: string }
-      const me = await fetch(`${connection.base_url}/broker/me`, { headers: { authorization: `Bearer ${token.access_token}` } })
-      expect(await me.json()).toMatchObject({ kind: 'api_client', client_id, scope, brokerage: account.brokerage })
+      const service = { baseUrl: connection.base_url }
+      const { body } = await postForm(service, '/oauth/token', { grant_type: 'client_credentials', client_id, client_secret })
+      expect((await me(service, body.access_token)).body).toMatchObject({
+        kind: 'api_client',
+        client_id,
+        scope,
+        brokerage: account.brokerage,
+      })
     }
-    const users = (await (await fetch(`${connection.admin_url}/users?account=${account.name}`)).json()) as { users: { email: string }[] }
-    expect(users.users.map(({ email }) => email)).toContain(account.producer_email)
+    const { body } = await replyOf(fetch(`${connection.admin_url}/users?account=${account.name}`))
+    expect(body.users).toContainEqual(expect.objectContaining({ email: account.producer_email }))
   }
 })
 
-test('--story none starts an empty world, and --clock step one in which no time passes by itself', async () => {
+test('without --json it prints the settings that connect a mirror', async () => {
+  const lines = await printed({ accounts: '2', target: 'http://127.0.0.1:9/hook', paused: true })
+  expect(lines.filter((line) => line.startsWith('WEBHOOK_SECRETS='))).toHaveLength(2)
+  const value = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? ''
+  expect(value('BROKER_API_BASE_URL')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/v1$/)
+  const key = { client_id: value('BROKER_API_CLIENT_ID'), client_secret: value('BROKER_API_CLIENT_SECRET') }
+  const form = { grant_type: 'client_credentials', ...key }
+  expect((await postForm({ baseUrl: value('BROKER_API_BASE_URL') }, '/oauth/token', form)).status).toBe(200)
+})
+
+test('--story none starts an empty world, and --clock step stops time', async () => {
   const [line] = await printed({ json: true, story: 'none', clock: 'step' })
   const { admin_url } = JSON.parse(line ?? '') as Connection
   const read = async (path: string, init?: RequestInit) => (await (await fetch(`${admin_url}${path}`, init)).json()) as object
@@ -80,4 +94,18 @@ test('the speed is that of the story, or of a fast clock', async () => {
   expect(await read({ speed: '100' })).toMatchObject({ clock: 'real' })
   expect(sandboxCommandSchema.safeParse({ clock: 'slow' }).success).toBe(false)
   expect(sandboxCommandSchema.safeParse({ story: 'some' }).success).toBe(false)
+})
+
+test('wrong options of the command are refused with a reason', () => {
+  const wrong = [
+    { port: '70000' },
+    { speed: '0' },
+    { faults: '[{"kind":"nothing"}]' },
+    { faults: 'some' },
+    { target: 'ftp://x' },
+    { unknown: true },
+  ]
+  for (const options of wrong) expect(sandboxCommandSchema.safeParse(options).success).toBe(false)
+  expect(sandboxCommandSchema.parse({ faults: '[{"kind":"lose","probability":0.5}]' }).faults).toEqual([{ kind: 'lose', probability: 0.5 }])
+  expect(sandboxCommandSchema.parse({ faults: 'all' }).faults).toBe('all')
 })

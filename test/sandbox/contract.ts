@@ -6,23 +6,22 @@ import type { SentAnswer } from '../../src/sandbox/service/options.ts'
 import { Described } from '../tools/described.ts'
 
 const described = new Described(openApiDocument())
-/** `operationId condition` of each error that the document lists. */
+/** `operationId condition` of each listed error. */
 export const listedErrors: ReadonlySet<string> = new Set(
   operations.flatMap((operation) => conditionsOf(operation).map((condition) => `${operation.operationId} ${condition}`)),
 )
 
-/** Checks answers against the OpenAPI document of the service. */
 export class Contract {
   readonly problems: string[] = []
-  /** `operationId status` of each success that was checked, `operationId condition` of each error. */
+  /** `operationId status` of each checked success, `operationId condition` of each error. */
   readonly seen = new Set<string>()
 
-  /** Notes what is wrong with an answer. Routes that the specification does not have, and faults, are no part of it. */
+  /** Records problems of an answer. Ignores routes outside the specification, and faults. */
   readonly observe = (answer: SentAnswer): void => {
     for (const problem of this.check(answer)) this.problems.push(`${answer.method} ${answer.path} ${answer.status}: ${problem}`)
   }
 
-  /** @returns what is wrong with an answer, in sentences. The status of an error may be varied, so its condition tells where it is described. */
+  /** @returns problems, in sentences. Errors are looked up by condition, since variants change statuses. */
   check(answer: SentAnswer): string[] {
     const { method, path, status, contentType, condition } = answer
     const operation = described.find(method, path)

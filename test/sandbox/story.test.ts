@@ -2,34 +2,31 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
-import { Client, Endpoint, sandboxFor } from './support.ts'
+import { Client, Endpoint, replyOf, sandboxFor } from './support.ts'
 
-/** Tells the whole story by hand. */
 function tell(sandbox: Sandbox): void {
-  while (sandbox.step()) {
-    // Each call is one step.
-  }
+  while (sandbox.story.step()) {}
 }
 
-const told = async (options: SandboxOptions): Promise<Sandbox> => {
+const playedWorld = async (options: SandboxOptions): Promise<Sandbox> => {
   const sandbox = await sandboxFor({ clock: new ManualClock(), submissions: 25, ...options })
   tell(sandbox)
   return sandbox
 }
 
 test('the same seed and start give the same world, another seed another one', async () => {
-  const [one, same, other] = await Promise.all([told({ seed: 'x' }), told({ seed: 'x' }), told({ seed: 'y' })])
+  const [one, same, other] = await Promise.all([playedWorld({ seed: 'x' }), playedWorld({ seed: 'x' }), playedWorld({ seed: 'y' })])
   expect(one.truth('default')).toEqual(same.truth('default'))
   expect(one.submissionIds('default')).not.toEqual(other.submissionIds('default'))
 })
 
-test('faults do not change what happens in the world', async () => {
-  const [fair, foul] = await Promise.all([told({ seed: 'x' }), told({ seed: 'x', faults: 'all' })])
+test('faults do not change the world', async () => {
+  const [fair, foul] = await Promise.all([playedWorld({ seed: 'x' }), playedWorld({ seed: 'x', faults: 'all' })])
   expect(foul.truth('default')).toEqual(fair.truth('default'))
 })
 
-test('a story holds every type of event, every category, questions, replies, chat, quotes and a bind', async () => {
-  const truth = (await told({})).truth('default')
+test('a story contains every type of event, every category, questions, replies, chat, quotes and a bind', async () => {
+  const truth = (await playedWorld({})).truth('default')
   const events = truth.flatMap((submission) => submission.events)
   const messages = truth.flatMap((submission) => submission.messages)
   const lanes = truth.flatMap((submission) => submission.requirements.rail?.lanes ?? [])
@@ -55,13 +52,13 @@ test('a story holds every type of event, every category, questions, replies, cha
   expect(lanes.some((lane) => lane.source_offers.length > 0)).toBe(true)
   expect(truth.some((submission) => (submission.requirements.rail?.quote_history.length ?? 0) > 0)).toBe(true)
   expect(events.some((event) => event.market.lane_id === null)).toBe(true)
-  // A rationale is recorded for terminal outcomes and nothing else.
+  // Only terminal outcomes have a rationale.
   const explained = new Set(events.filter((event) => event.detail !== null).map((event) => event.type))
   expect([...explained].sort()).toEqual(['blocked', 'declined', 'withdrawn'])
 })
 
-test('each submission is consistent: events name lanes of its rail, in feed order, under one id each', async () => {
-  for (const { events, messages, requirements } of (await told({})).truth('default')) {
+test('each submission is consistent: events have lanes of its rail, in feed order, with unique ids', async () => {
+  for (const { events, messages, requirements } of (await playedWorld({})).truth('default')) {
     const lanes = new Set(requirements.rail?.lanes.map((lane) => lane.submission_market_id))
     expect(requirements.markets.map((market) => market.lane_id)).toEqual([...lanes])
     for (const event of events) if (event.market.lane_id !== null) expect(lanes).toContain(event.market.lane_id)
@@ -73,14 +70,14 @@ test('each submission is consistent: events name lanes of its rail, in feed orde
   }
 })
 
-test('some of it is history from before the start, which is never delivered', async () => {
+test('history from before the start is never delivered', async () => {
   const endpoint = await Endpoint.open()
   const sandbox = await sandboxFor({ submissions: 25, accounts: [{ name: 'default', target: endpoint.url }] })
   const history = sandbox.truth('default').flatMap(({ events, messages }) => [...events, ...messages])
   expect(history.length).toBeGreaterThan(20)
   for (const item of history) expect(Date.parse(item.occurred_at)).toBeLessThan(Date.now() - 3_600_000)
   tell(sandbox)
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   const delivered = new Set(endpoint.contents.flatMap(({ ids }) => ids))
   for (const item of history) expect(delivered).not.toContain(item.id)
   expect(delivered.size).toBeGreaterThan(100)
@@ -91,7 +88,7 @@ test('some markets become visible behind the newest event, and all of them have 
   const newest = new Map<string, string>()
   const seen = new Set<string>()
   const late = new Map<string, string>()
-  for (let step = sandbox.step(); step; step = sandbox.step()) {
+  for (let step = sandbox.story.step(); step; step = sandbox.story.step()) {
     const { submissionId } = step
     for (const event of sandbox.truth('default', submissionId)[0]?.events ?? []) {
       if (seen.has(event.id)) continue
@@ -109,43 +106,40 @@ test('some markets become visible behind the newest event, and all of them have 
   expect([...late]).toEqual([])
 })
 
-test('it plays by itself at its speed, pauses and ends', async () => {
+test('it plays automatically at its speed, pauses and ends', async () => {
   const clock = new ManualClock()
   const sandbox = await sandboxFor({ clock, submissions: 3, speed: 10 })
   expect(sandbox.stats().story).toMatchObject({ running: false, played: 0, ended: false })
-  sandbox.startStory()
+  sandbox.story.start()
   await played(clock, 3_000)
   const { played: soFar, total } = sandbox.stats().story
   expect(soFar).toBeGreaterThan(0)
-  sandbox.pauseStory()
+  sandbox.story.pause()
   await played(clock, 60_000)
   expect(sandbox.stats().story).toMatchObject({ running: false, played: soFar })
-  sandbox.startStory()
+  sandbox.story.start()
   await played(clock, 31_000)
-  await sandbox.storyEnded
+  await sandbox.story.ended
   expect(sandbox.stats().story).toEqual({ running: false, played: total, total, ended: true })
 })
 
-test('the requirements view moves with the story', async () => {
+test('the requirements view changes with the story', async () => {
   const sandbox = await sandboxFor({ submissions: 1 })
   const [id] = sandbox.submissionIds('default')
   const client = await new Client(sandbox).login()
   const statuses = new Set<string>()
   const laneCounts = new Set<number>()
   do {
-    const view = (await (await client.get(`/broker/submissions/${id}/requirements`)).json()) as {
-      marketing_status: string
-      rail: { lanes: object[] } | null
-    }
+    const { body: view } = await replyOf(client.get(`/broker/submissions/${id}/requirements`))
     statuses.add(view.marketing_status)
     laneCounts.add(view.rail?.lanes.length ?? -1)
-  } while (sandbox.step())
+  } while (sandbox.story.step())
   expect([...statuses]).toEqual(['not_started', 'matching', 'matched'])
   expect(laneCounts.size).toBeGreaterThan(3)
 })
 
 test('a requirements view has every field of the service', async () => {
-  const sandbox = await told({ submissions: 3 })
+  const sandbox = await playedWorld({ submissions: 3 })
   const view = sandbox.truth('default')[0]?.requirements
   const keys = (value: object | undefined | null) => Object.keys(value ?? {}).sort()
   expect(keys(view)).toEqual(
@@ -159,7 +153,7 @@ test('a requirements view has every field of the service', async () => {
   )
 })
 
-test('by hand: facts, lanes, rail and items can be changed', async () => {
+test('facts, lanes, rail and items can be changed manually', async () => {
   const sandbox = await sandboxFor()
   const id = sandbox.addSubmission('default', { facts: { insured_name: 'Before' } })
   sandbox.setFacts('default', id, { insured_name: 'After', marketing_status: 'matched' })
@@ -168,7 +162,7 @@ test('by hand: facts, lanes, rail and items can be changed', async () => {
   const lane = sandbox.addLane('default', id).rail.submission_market_id
   sandbox.patchLane('default', id, lane, { rail: { status: 'quoted', chip: 'quoted' }, session: { has_quote: true } })
   expect(view()).toMatchObject({ rail: { lanes: [{ status: 'quoted' }] }, carrier_api_sessions: [{ has_quote: true }] })
-  sandbox.hideLane('default', id, lane)
+  sandbox.world.submission('default', id).hideLane(lane)
   expect(view()).toMatchObject({ rail: { lanes: [] }, markets: [] })
   const item = { history_key: 'k', market_name: 'm', program: 'p', outcome: 'expired', observed_at: '2026-01-01T00:00:00Z' } as const
   sandbox.setRail('default', id, { quote_history: [item] })
@@ -179,7 +173,7 @@ test('by hand: facts, lanes, rail and items can be changed', async () => {
   expect(view()).toMatchObject({ rail: null })
 
   const event = sandbox.addEvent('default', id, { type: 'declined', occurred_at: '2026-01-01T01:02:03.123456+02:00' })
-  expect(sandbox.amendEvent('default', id, event.id, { detail: 'now known' })).toMatchObject({
+  expect(sandbox.world.submission('default', id).events.amend(event.id, { detail: 'now known' })).toMatchObject({
     detail: 'now known',
     occurred_at: event.occurred_at,
   })
@@ -187,7 +181,7 @@ test('by hand: facts, lanes, rail and items can be changed', async () => {
   expect(() => sandbox.addEvent('default', crypto.randomUUID(), { type: 'declined' })).toThrow(RangeError)
 })
 
-/** Moves the clock in small steps, letting whoever wakes run in between. */
+/** Moves the clock in small steps, so that sleepers run in between. */
 async function played(clock: ManualClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 100) {
     clock.advance(100)

@@ -1,12 +1,13 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
+import { whole } from '../tools/servers.ts'
+import { listeningHere } from '../tools/test-server.ts'
 import { Contract } from './contract.ts'
 
-/** A sandbox without a story of its own, closed when the test ends. Its answers must hold what the interface promises. */
+/** A sandbox without a story, closed at the end of the test. Checks its answers against the document. */
 export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox> {
   const contract = new Contract()
   const defaults = { submissions: 0, autoStart: false, retryScheduleMs: [1, 1, 1, 1, 1], observeAnswer: contract.observe }
@@ -18,15 +19,45 @@ export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox>
   return sandbox
 }
 
-/** A page of a feed as it came. */
-export interface Page {
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
+  readonly body: any
+}
+
+export async function replyOf(asked: Response | Promise<Response>): Promise<Reply> {
+  const answer = await asked
+  return { status: answer.status, headers: answer.headers, body: JSON.parse((await answer.text()) || 'null') }
+}
+
+/** Calls the sandbox's own routes, by POST with a body. */
+export function ask({ origin }: Sandbox, path: string, body?: object, init: RequestInit = {}): Promise<Reply> {
+  const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  return replyOf(fetch(`${origin}/_sandbox${path}`, { ...post, ...init }))
+}
+
+/** Posts a form without a token, as for `/oauth`. */
+export function postForm({ baseUrl }: Pick<Sandbox, 'baseUrl'>, path: string, form: Record<string, string>): Promise<Reply> {
+  return replyOf(fetch(`${baseUrl}${path}`, { method: 'POST', body: new URLSearchParams(form) }))
+}
+
+export function register({ baseUrl }: Sandbox, body: object): Promise<Reply> {
+  const headers = { 'content-type': 'application/json' }
+  return replyOf(fetch(`${baseUrl}/oauth/register`, { method: 'POST', headers, body: JSON.stringify(body) }))
+}
+
+export function me({ baseUrl }: Pick<Sandbox, 'baseUrl'>, token: unknown): Promise<Reply> {
+  return replyOf(fetch(`${baseUrl}/broker/me`, { headers: { authorization: `Bearer ${token}` } }))
+}
+
+interface Page {
   readonly status: number
   readonly headers: Headers
   readonly ids: string[]
   readonly next: string | null
 }
 
-/** Reads the sandbox's API over HTTP as one account. */
 export class Client {
   readonly #sandbox: Sandbox
   readonly #account: string
@@ -37,7 +68,7 @@ export class Client {
     this.#account = account
   }
 
-  /** Exchanges the account's first credential. `form` replaces or adds fields. */
+  /** Exchanges the account's first credential. @param form replaces or adds fields. */
   async exchange(form: Record<string, string> = {}): Promise<Response> {
     const credential = this.#sandbox.account(this.#account).credentials[0]
     const fields = {
@@ -66,7 +97,7 @@ export class Client {
     return { status: answer.status, headers: answer.headers, ids: items.map((item) => item.id), next: body.next_cursor ?? null }
   }
 
-  /** Walks a feed to its end. @returns the ids in the order of the pages, and the last cursor that was given. */
+  /** Reads a feed to its end. @returns the ids in page order, and the last cursor. */
   async walk(
     feed: 'events' | 'thread',
     submissionId: string,
@@ -83,13 +114,12 @@ export class Client {
   }
 }
 
-/** One delivery as it arrived. */
 export interface Arrival {
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** A webhook endpoint on loopback that answers as `answerWith` says: a status, 'cut' to end the connection, 'never' to say nothing. */
+/** A webhook endpoint on loopback. `answerWith`: a status, 'cut' to end the connection, 'never' for no answer. */
 export class Endpoint {
   readonly arrivals: Arrival[] = []
   readonly url: string
@@ -99,27 +129,20 @@ export class Endpoint {
   }
 
   static async open(answerWith: (arrival: Arrival) => number | 'cut' | 'never' = () => 204): Promise<Endpoint> {
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        const arrival = { headers: request.headers, body: Buffer.concat(chunks).toString() }
+    const server = createServer(
+      whole((request, response, body) => {
+        const arrival = { headers: request.headers, body }
         endpoint.arrivals.push(arrival)
         const answer = answerWith(arrival)
         if (answer === 'cut') request.socket.destroy()
         else if (answer !== 'never') response.writeHead(answer).end()
-      })
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const endpoint = new Endpoint(`http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`)
-    onTestFinished(() => {
-      server.closeAllConnections()
-      server.close()
-    })
+      }),
+    )
+    const endpoint = new Endpoint(`http://127.0.0.1:${await listeningHere(server)}/hook`)
     return endpoint
   }
 
-  /** @returns what each arrival says its kind is, with the ids of its items. */
+  /** @returns the kind and item ids of each arrival. */
   get contents(): { type: string; submission_id?: string; ids: string[] }[] {
     return this.arrivals.map(({ body }) => {
       const parsed = JSON.parse(body) as { type: string; submission_id?: string; events?: { id: string }[]; message?: { id: string } }

@@ -7,20 +7,18 @@ const LATENCY_MS = 120
 const TIMEOUT_MS = 5_000
 const DELIVERED: Outcome = { type: 'delivered', status: 200, remoteId: null, detail: null }
 
-/** A message as a destination took it. */
-export interface Taken {
+export interface AcceptedMessage {
   readonly messageId: string
   readonly seq: number
   readonly lane: string
 }
 
-/** A destination that keeps what it was sent, in the order in which it took it. */
 export class Ams {
-  readonly taken: Taken[] = []
+  readonly taken: AcceptedMessage[] = []
   readonly #scheduler: Scheduler
   readonly #weather: Weather
   readonly #prng: Prng
-  /** Whether it can be asked what it has. Then nothing may reach it twice, and a request arrives at once or never. */
+  /** Whether it can be looked up. If so, nothing may arrive twice, and a request arrives immediately or never. */
   readonly #hasLookup: boolean
 
   constructor(scheduler: Scheduler, weather: Weather, prng: Prng, hasLookup: boolean) {
@@ -30,7 +28,6 @@ export class Ams {
     this.#hasLookup = hasLookup
   }
 
-  /** The kind that a process sends by. */
   kind(): DeliveryKind {
     return {
       batch: { type: 'one' },

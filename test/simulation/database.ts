@@ -1,17 +1,15 @@
 import type { KyselyPlugin } from 'kysely'
 import type { Row } from '../../src/model/entity.ts'
 import type { Db, Query, TableSpec, Tx, WriteOptions } from '../../src/store/engine/db.ts'
+import { Statements } from '../../src/store/engine/parts.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** How long a statement, or the way to one, takes at most. */
+/** Longest duration of a statement, including its way. */
 const STATEMENT_MS = 3
-/** The share of statements between which others run. To pause at each would take twice as long and find no more. */
+/** Share of statements with a pause before them. Pausing at each would take twice as long and find no more. */
 const PAUSE_SHARE = 0.5
 
-/**
- * A database in which every statement is an event: others run between two of them, and the process may crash there. A commit itself is
- * one step.
- */
+/** A database in which every statement is an event: others run in between, and the process may crash there. A commit is one step. */
 export function interleaved(db: Db, scheduler: Scheduler): Db {
   const pause = async (what: string) => {
     if (scheduler.prng.chance(PAUSE_SHARE)) await scheduler.pause(STATEMENT_MS, what)
@@ -64,13 +62,12 @@ function pausingTx(tx: Tx, pause: Pause): Tx {
   })
 }
 
-/** The object with some members changed; all others are its own. */
 function instead<T extends object>(object: T, changed: Partial<T>): T {
   return new Proxy(object, {
-    get(target, name) {
+    get(target, name, proxy) {
       if (name in changed) return changed[name as keyof T]
       const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
+      return typeof value === 'function' ? value.bind(name in Statements.prototype ? proxy : target) : value
     },
   })
 }

@@ -5,9 +5,9 @@ import Database from 'better-sqlite3'
 import type { Prng } from '../../src/sandbox/world/prng.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/*
- * Time, randomness and threads of this process, taken over for good. Libraries use them too, so a clock that is handed in is not enough
- * for a run that repeats exactly. Without a running simulation timers are the real ones; randomness is always seeded.
+/**
+ * Replaces time, randomness and threads of this process permanently, since libraries use them too and a run must repeat exactly. Without a
+ * running simulation timers are real; randomness is always seeded.
  */
 
 const require = createRequire(import.meta.url)
@@ -16,23 +16,19 @@ const timersPromises = require('node:timers/promises') as { setImmediate: () => 
 const files = require('node:fs/promises') as Record<'open' | 'readFile' | 'rename', unknown>
 const threads = require('node:worker_threads') as { Worker: unknown }
 const RealDate = Date
-/** The timers of Node. */
 export const real = { setTimeout, setImmediate, setInterval, clearTimeout, clearImmediate, clearInterval }
 
 let scheduler: Scheduler | null = null
 let random: Prng
 
-/** From now on time is the scheduler's; null: real time. */
 export function setScheduler(next: Scheduler | null): void {
   scheduler = next
 }
 
-/** From now on every random number of the product comes from here. */
 export function setRandom(prng: Prng): void {
   random = prng
 }
 
-/** A timer as Node's are used. */
 class Timer {
   readonly cancel: () => void
   constructor(cancel: () => void) {
@@ -54,7 +50,7 @@ class Timer {
 
 type Action = (...args: unknown[]) => void
 
-/** A thread that is not one: it answers at the next event that nothing needed to be done. */
+/** A fake thread that answers at the next event, without work. */
 class NoThread extends EventEmitter {
   postMessage(): void {
     const answer = () => this.emit('message', { pages: 0 })
@@ -78,7 +74,7 @@ class SimulatedDate extends RealDate {
   }
 }
 
-/** Takes over. Before anything of the product is loaded. */
+/** Call before loading the product. */
 export function takeOver(prng: Prng): void {
   random = prng
   const timeout = (what: string, fallback: unknown) =>
@@ -118,7 +114,7 @@ export function takeOver(prng: Prng): void {
   syncBuiltinESMExports()
 }
 
-/** Connections of the oracle, which belong to no process. */
+/** Connections of the oracle, without a process. */
 export const oracleConnections = new WeakSet<object>()
 
 /** A connection belongs to the process that prepares statements on it. */
@@ -130,7 +126,7 @@ function trackConnections(): void {
   } as typeof prepare
 }
 
-/** Small files, of which the product has one beside its database: each operation is an event, and nothing is done behind it. */
+/** Makes each operation on the product's small files an event. */
 function takeOverFiles(): void {
   const { open, readFile, rename } = files as Record<string, (...args: readonly unknown[]) => Promise<unknown>>
   const step = async <T>(what: string, work: () => T): Promise<T> => {

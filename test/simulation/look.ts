@@ -3,7 +3,6 @@ import { oracleConnections } from './globals.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Looks into a database from outside, at once: nothing of it is an event. */
 export class Look {
   readonly #database: Database.Database
   readonly #statements = new Map<string, Database.Statement>()
@@ -17,7 +16,6 @@ export class Look {
     return this.#statement(text).all(...parameters) as T[]
   }
 
-  /** @returns the number in the only column of the first row. */
   count(text: string, ...parameters: readonly unknown[]): number {
     const [row] = this.rows(text, ...parameters)
     return Number(Object.values(row ?? {})[0])

@@ -1,11 +1,8 @@
 /**
  * Runs the product on a simulated clock, network and schedule, one seed after another.
- *
- *   node test/simulation/main.ts [--seeds 1-300] [--variants NAME=VALUE,…] [--trace] [--plant NAME] [--hashes] [--first]
- *
- * Without `--variants` each seed has a random mix of them.
- * Prints a line for each seed that breaks an invariant, with the command that repeats it, then totals as one line of JSON. Ends with 1 when
- * one did.
+ * node test/simulation/main.ts [--seeds 1-300] [--variants NAME=VALUE,…] [--trace] [--plant NAME] [--hashes] [--first]
+ * Default of `--variants`: a random mix per seed. Prints a line for each seed that breaks an invariant, with the command that repeats it,
+ * then totals as a line of JSON. Exits with 1 if one did.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

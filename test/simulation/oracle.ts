@@ -5,24 +5,23 @@ import type { Ams } from './ams.ts'
 import type { Look } from './look.ts'
 import { ACCOUNT, type Service } from './service.ts'
 
-/** What the oracle compares. */
 export interface Evidence {
   readonly look: Look
   readonly world: World
   readonly service: Service
   readonly acknowledged: ReadonlySet<string>
-  /** The events and messages that a delivery tells in full, by its id. */
+  /** Complete events and messages in a delivery, by its id. */
   readonly items: ReadonlyMap<string, readonly string[]>
   readonly destinations: readonly { readonly name: string; readonly ams: Ams; readonly once: boolean }[]
 }
 
-/** @returns a line when a delivery that is answered 204 at this moment is not committed. */
+/** @returns a line if a delivery that gets 204 now is not committed. */
 export function brokenAnswer(look: Look, id: string): string[] {
   const isStored = look.count('select count(*) from sync_inbox where delivery_id = ?', id) > 0
   return isStored ? [] : [`invariant 1: ${id} is answered 204 before it is in the inbox`]
 }
 
-/** @returns one line for each broken invariant, of those that hold at any moment. */
+/** @returns a line for each broken invariant that must always hold. */
 export function brokenNow({ look, acknowledged, items, service }: Evidence): string[] {
   const states = new Map(
     look.rows<{ id: string; state: string }>('select delivery_id as id, state from sync_inbox').map(({ id, state }) => [id, state]),
@@ -47,7 +46,6 @@ export function brokenNow({ look, acknowledged, items, service }: Evidence): str
 
 const CURSORS = "select submission_id as id, read, cursor from sync_reads where read in ('events', 'thread') and cursor is not null"
 
-/** The same, of those that hold when everything has come to rest. */
 export function brokenAtRest(evidence: Evidence): string[] {
   const changes = changesOf(evidence.look)
   return [
@@ -87,7 +85,7 @@ function unsettled(look: Look): string[] {
   return rows.map(({ id, state, error }) => `invariant 11: delivery ${id} is ${state} (${error})`)
 }
 
-/** Invariants 3 and 9: numbers without a gap, and what each change says of before is what the changes before it left. */
+/** Invariants 3 and 9: numbers without gaps, and each change's previous values equal the changes before it. */
 function brokenChain(changes: readonly Change[]): string[] {
   const broken: string[] = []
   const known = new Map<string, Record<string, unknown>>()
@@ -109,7 +107,7 @@ function insertedTwice(changes: readonly Change[]): string[] {
   return inserts.filter((key, position) => inserts.indexOf(key) !== position).map((key) => `invariant 4: ${key} was inserted twice`)
 }
 
-/** Each view of a submission bears a version that only grows. */
+/** The version in each view of a submission only grows. */
 function olderOverNewer(changes: readonly Change[]): string[] {
   const newest = new Map<string, string>()
   const broken: string[] = []
@@ -123,7 +121,7 @@ function olderOverNewer(changes: readonly Change[]): string[] {
   return broken
 }
 
-/** Each change once in the outbox and at least once at the destination, in the order of its lane. */
+/** Each change is once in the outbox and at least once at the destination, in the order of its stream. */
 function brokenPushes({ name, ams, once }: Evidence['destinations'][number], changes: readonly Change[], look: Look): string[] {
   const broken: string[] = []
   const rows = look.rows<{ seq: number; message_id: string; state: string }>(
@@ -157,7 +155,7 @@ function brokenPushes({ name, ams, once }: Evidence['destinations'][number], cha
   return broken
 }
 
-/** Invariant 8: the cursor was handed out for this feed, and all pages but the last lie before it. */
+/** Invariant 8: the cursor belongs to this feed, and all earlier pages precede it. */
 function brokenCursors({ look, world, service }: Evidence): string[] {
   const broken: string[] = []
   const rows = look.rows<{ id: string; read: 'events' | 'thread'; cursor: string | null }>(

@@ -1,7 +1,6 @@
 /**
- * Plants each fault in turn and looks how many seeds it takes until one finds it.
- *
- *   node test/simulation/plants-run.ts [--most 300]
+ * Plants each fault and counts the seeds until one finds it.
+ * node test/simulation/plants-run.ts [--most 300]
  */
 import { execFile } from 'node:child_process'
 import { parseArgs, promisify } from 'node:util'

@@ -43,7 +43,7 @@ export const simulated = {
   'the cursor of a destination commits before its rows': {
     file: 'push/queue/fan-out.ts',
     edits: [
-      ['await queueRows(\n        tx,\n        rows,', 'later = rows\n      await queueRows(\n        tx,\n        [],'],
+      ['await queueRows(tx, rows, moves)', 'later = rows\n      await queueRows(tx, [], moves)'],
       [
         "return db.write('push-fan-out', step, { relaxedDurability: true })",
         "const more = await db.write('push-fan-out', step, { relaxedDurability: true })\n    await db.write('rows-later', (tx) => queueRows(tx, later, []))\n    return more",
@@ -56,7 +56,7 @@ export const simulated = {
     edits: [["step = plan.lane\n      if (step.type !== 'go_on') break", 'step = plan.lane']],
   },
   'the rows of a lane are sent in any order': {
-    file: 'store/outbox/first-ids.ts',
+    file: 'store/outbox/rows.ts',
     edits: [["i.state = 'ready' order by i.outbox_id limit", "i.state = 'ready' order by i.message_id limit"]],
   },
   'an attempt is not marked before it is made': {
@@ -99,20 +99,20 @@ export const simulated = {
   },
   'a lane that was not named yet asks for no replay': {
     file: 'apply/lanes.ts',
-    edits: [['if (before === null) session.requestReplay(fact)', 'void before']],
+    edits: [['if (before === null) session.requestFullRead(fact)', 'void before']],
   },
   'claims of a killed process are never released': {
     file: 'store/engine/leased.ts',
     edits: [
       [
-        'lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}`\n    const { rows }',
-        "lease_token = ${token}, ${this.#due} = '9999-01-01T00:00:00.000000Z' ${also(set)}`\n    const { rows }",
+        'lease_token = ${token}, ${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}`\n    return await',
+        "lease_token = ${token}, ${this.#due} = '9999-01-01T00:00:00.000000Z' ${also(set)}`\n    return await",
       ],
     ],
   },
   'a push settles without its lease': {
     file: 'store/outbox/work.ts',
-    edits: [['tokens.get(laneText(lane)) === lane.leaseToken\n    const ours', 'tokens.size >= 0\n    const ours']],
+    edits: [['held.includes(lane)', 'held.length >= 0']],
   },
   'a read settles without its lease': {
     file: 'store/engine/leased.ts',
@@ -120,7 +120,7 @@ export const simulated = {
   },
 } as const satisfies Plants<Plant>
 
-/** Plants a fault. Before the product is loaded. @throws Error when its place is not found in the source. */
+/** Plants a fault before the product is loaded. @throws Error if its place is not in the source. */
 export function plant(name: string): void {
   const known: Plants<Plant> = simulated
   const wanted = known[name]

@@ -7,7 +7,7 @@ import { Secret } from '../../src/base/secret.ts'
 import { type Service as Stage, supervise } from '../../src/base/service.ts'
 import type { AccountConfig, WebhookDestination } from '../../src/config/config.ts'
 import { optionalReads } from '../../src/model/reads.ts'
-import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
+import { SetBackWatch } from '../../src/ops/clocks/set-back-watch.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
@@ -39,7 +39,7 @@ const policy = {
   poll: { activeMs: 20 * SECOND, quietMs: 30 * SECOND, maxMs: 30 * SECOND, dormantMs: 60 * SECOND },
   replay: { activeMs: 75 * SECOND, quietMs: 75 * SECOND, dormantMs: 75 * SECOND },
 }
-/** Every loop looks again each second when no signal comes. Here that takes longer: most looks find nothing, and each takes real time. */
+/** Idle loops look less often here, since most looks find nothing and take real time. */
 const LOOK_MS = 1_000
 const SLOW_LOOK = 20
 const GRACE_MS = 8_000
@@ -55,7 +55,7 @@ const account: AccountConfig = {
   extraReads: [],
 }
 
-/** Gets everything from the first change on. @param idempotent false: nothing may reach it twice. */
+/** Gets everything from the first change. @param idempotent false: nothing may arrive twice. */
 export function destinationNamed(name: string, idempotent: boolean): WebhookDestination {
   return {
     name,
@@ -90,11 +90,10 @@ export interface ProductParts {
   readonly scheduler: Scheduler
   readonly log: Log
   readonly destinations: readonly { readonly settings: WebhookDestination; readonly ams: Ams }[]
-  /** A service of the product ended the process. */
   readonly onFatal: (error: unknown) => void
 }
 
-/** One process of the product: the real stages, put together as `serve` does, without sockets. */
+/** One process of the product: the real stages, assembled as by `serve`, without sockets. */
 export class Product {
   readonly owner: Owner
   readonly #p: ProductParts
@@ -112,12 +111,11 @@ export class Product {
     return this.#receiver !== null && this.owner.alive
   }
 
-  /** Begins at the next event; a crash may come before it is ready. */
   start(): void {
     this.#as('start', () => this.#start())
   }
 
-  /** Hands a delivery to the receiver. @returns false when nobody listens. */
+  /** Passes a delivery to the receiver. @returns false without a listener. */
   receive(delivery: SignedDelivery, answer: (status: number) => void): boolean {
     const receiver = this.#receiver
     if (receiver === null || !this.owner.alive) return false
@@ -138,23 +136,21 @@ export class Product {
     return true
   }
 
-  /** `track` of a submission, by a command. */
   track(submissionId: string): void {
     this.#as('track', async () => {
       const db = this.#db as Db
-      const fact = { kind: 'wake', account: ACCOUNT, submissionId, cause: 'command', reads: [] } as const
+      const fact = { kind: 'request', account: ACCOUNT, submissionId, cause: 'command', reads: [] } as const
       await inApplyTransaction(db, silentObserver, 'track', (transaction) => transaction.apply([fact]))
     })
   }
 
-  /** Requests a reconcile run, by a command. */
   reconcile(options: { readonly dry_run?: boolean }, onStored: (runId: string) => void = () => {}): void {
     this.#as('reconcile', async () => {
       onStored(await requestRun(this.#db as Db, { account: ACCOUNT, options, requestedBy: 'command' }))
     })
   }
 
-  /** SIGTERM. @param onEnd called when the process has ended by itself. */
+  /** SIGTERM. @param onEnd called when the process has ended. */
   stop(onEnd: () => void): void {
     this.#as('stop', async () => {
       this.#stopping.abort(new Error('the process is stopping'))
@@ -166,7 +162,7 @@ export class Product {
     })
   }
 
-  /** SIGKILL: nothing of it goes on, and what it had not committed is rolled back. */
+  /** SIGKILL: nothing continues, and uncommitted work is rolled back. */
   kill(): void {
     this.#p.scheduler.kill(this.owner)
   }
@@ -194,7 +190,7 @@ export class Product {
     const lastUses = new LastUses(db, log)
     const common = { db, clock, log, observer }
     const client = createUpstreamClient({ ...UPSTREAM, clock, observer, log })
-    const stages: Stage[] = [lastUses, ...workingStages(common, client), healer(common, destinations), ...pushStages(common, destinations)]
+    const stages: Stage[] = [lastUses, ...workingStages(common, client), new SetBackWatch(common), ...pushStages(common, destinations)]
     this.#ended = Promise.all(stages.map((stage) => supervise(stage, clock, log, this.#stopping.signal))).catch((error: unknown) => {
       if (this.owner.alive) this.#p.onFatal(error)
     })
@@ -231,7 +227,7 @@ interface Common {
 
 function workingStages(common: Common, client: UpstreamClient): Stage[] {
   const clients = new Map([[ACCOUNT, client]])
-  // Rows of a run are read on the database itself, not in a thread.
+  // Runs read the database directly, not in a thread.
   const reconciling = {
     ...common,
     database: null,
@@ -241,18 +237,13 @@ function workingStages(common: Common, client: UpstreamClient): Stage[] {
     destinations: [],
     recordFields: defaultRecordFields,
   }
-  // Not started: nothing is switched off in the simulation.
+  // Not started: nothing is switched off here.
   const switches = new ReadSwitches({ ...common, account: ACCOUNT, wanted: optionalReads })
   return [
     new Worker({ ...common, restMs: () => 0 }),
     new AccountPoller({ ...common, account: ACCOUNT, client, policy, concurrency: 4, switches }),
     new Reconciler({ ...reconciling, schedule: null }),
   ]
-}
-
-function healer(common: Common, destinations: ProductParts['destinations']): Stage {
-  const config = { accounts: [account], destinations: destinations.map(({ settings }) => settings), ...policy }
-  return new DueTimeHealer({ ...common, config })
 }
 
 function pushStages(common: Common, destinations: ProductParts['destinations']): Stage[] {
@@ -264,7 +255,7 @@ function pushStages(common: Common, destinations: ProductParts['destinations']):
   return [new FanOut({ db, log, destinations: settings, isClockTrusted: async () => true }), new OutboxSignal(db, senders), ...senders]
 }
 
-/** The system's clock, which is the simulation's, but for the looks of idle loops. */
+/** The simulation's clock, except for looks of idle loops. */
 function slowClock(): Clock {
   return {
     ...systemClock,

@@ -9,29 +9,29 @@ import { logFaults } from '../e2e/agreement.ts'
 import type { Look } from './look.ts'
 import { ACCOUNT } from './service.ts'
 
-/** Feeds must be replayed, and then walked once more, for a replay does not move the cursor; without a cursor every walk is a replay. */
+/** Feeds need a full re-read and then another read, since a full re-read keeps the cursor. Without a cursor every read is full. */
 const READS = `
-  select submission_id || ' ' || read as name, case when read in ('events', 'thread') then last_replay_at else last_read_at end as at
+  select submission_id || ' ' || read as name, case when read in ('events', 'thread') then last_full_read_at else last_read_at end as at
   from sync_reads`
-/** Bind requests and what hangs from them are not simulated. */
+/** Bind requests and their records are not simulated. */
 const EVERY_READ = `${READS}
   where read in ('events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions')`
 const WALKED = `${READS}
-  where last_read_at >= ? and (read not in ('events', 'thread') or (last_replay_at >= ? and (cursor is null or last_read_at > last_replay_at)))`
+  where last_read_at >= ? and (read not in ('events', 'thread') or (last_full_read_at >= ? and (cursor is null or last_read_at > last_full_read_at)))`
 
 interface Read extends Readonly<Record<string, unknown>> {
   readonly name: string
-  /** When it was replayed last, or read where there is no replay. */
+  /** The last full re-read, or the last read where there is none. */
   readonly at: string | null
 }
 
-/** What must still happen after the last fault. */
+/** Remaining work after the last fault. */
 export class Waits {
   readonly #look: Look
   readonly #sender: { readonly pending: number }
   readonly #since: string
   readonly #walked = new Set<string>()
-  /** A clock that ran ahead left times that look like later ones, so only a time that changed counts. */
+  /** A clock that was ahead left future times, so only changed times count. */
   readonly #before: ReadonlyMap<string, string | null>
 
   constructor(look: Look, sender: { readonly pending: number }, sinceMs: number) {
@@ -41,7 +41,7 @@ export class Waits {
     this.#before = new Map(look.rows<Read>(READS).map(({ name, at }) => [name, at]))
   }
 
-  /** @returns what is left, and how much of it; nothing when all is at rest. */
+  /** @returns the kinds and amounts of remaining work; empty at rest. */
   left(): string[] {
     const look = this.#look
     const reads = look.rows<Read>(EVERY_READ).map(({ name }) => name)
@@ -63,7 +63,7 @@ export function isRunEnded(look: Look, runId: string | null): boolean {
   return look.count("select count(*) from reconcile_runs where run_id = ? and state not in ('requested', 'running')", runId) > 0
 }
 
-/** @returns one line for the run and one for each finding, when a dry run found anything. */
+/** @returns a line for the run and each finding, if a dry run found anything. */
 export function brokenProof(look: Look, runId: string | null): string[] {
   const [run] = look.rows('select state, exit_code, moved, note from reconcile_runs where run_id = ?', runId)
   if (run?.['state'] === 'done' && run['exit_code'] === 0 && run['moved'] === 0) return []
@@ -71,18 +71,18 @@ export function brokenProof(look: Look, runId: string | null): string[] {
   return [`the dry run does not prove the mirror: ${JSON.stringify(run)}`, ...findings.map((finding) => JSON.stringify(finding))]
 }
 
-/** A workspace without the structured workflow says nothing of the applications that there were. */
+/** A workspace without the structured workflow shows nothing about earlier applications. */
 const OF_WORKFLOW = new Set(['applications', 'application_answers'])
 
-/** What comes of bind requests is not simulated: the service has none. */
+/** Records of bind requests, which the simulated service lacks. */
 const NOT_SIMULATED = new Set(['bind_requests', 'bind_assumptions', 'bind_contingencies', 'policies', 'insureds'])
 
-/** Compares the mirror with the world, and with what its change log tells. In real time: nobody else uses the database. */
+/** Compares the mirror with the world and with its change log, in real time, without other users of the database. */
 export async function brokenMirror(path: string, look: Look, world: World, unshown: Unshown, log: Log): Promise<string[]> {
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log })
   try {
     const known = look.rows<{ id: string }>('select submission_id as id from submissions')
-    // Nor is what documents policies name.
+    // Nor are documents of policies.
     const submissions = known.map(({ id }) => ({
       ...submissionTruth(world.submission(ACCOUNT, id), 0, unshown),
       bind_requests: [],

@@ -1,11 +1,10 @@
 import type { Prng } from '../../src/sandbox/world/prng.ts'
 import { real } from './globals.ts'
 
-/** Who waits for an event. What belongs to a dead one never happens: that is how a process crashes. */
+/** Owner of pending events. Events of a dead owner never happen: a crash. */
 export interface Owner {
   readonly name: string
   alive: boolean
-  /** What ends with it: its connections to the database. */
   readonly resources: Set<{ readonly open: boolean; close(): void }>
 }
 
@@ -16,29 +15,26 @@ interface Event {
   readonly action: () => void
 }
 
-/** The world outside the product: it never dies. */
+/** The world outside the product, which never dies. */
 export const world: Owner = { name: 'world', alive: true, resources: new Set() }
 
-/** Wall clock at the start. */
 export const START_MS = Date.UTC(2026, 0, 5, 12)
-/** More events than any seed needs, the slowest of which wait a day: the product spins. */
+/** Above any seed's number of events: the product spins. */
 const MAX_EVENTS = 2_000_000
 
 /**
- * Virtual time. Everything that waits, for time, the network or the database, is an event here. Time jumps to the next event; between two
- * events every microtask runs. Of events due at the same moment the seed picks one.
+ * Virtual time. Everything that waits for time, the network or the database is an event. Time jumps to the next event; all microtasks run
+ * in between. The seed picks among events of the same time.
  */
 export class Scheduler {
   readonly prng: Prng
-  /** The owner of what runs now. */
   current: Owner = world
-  /** How far the product's wall clock is ahead of the true time. */
+  /** The product's wall clock minus the true time. */
   clockOffsetMs = 0
-  /** Kinds of steps in the database that there have been. */
+  /** Kinds of database steps so far. */
   readonly steps = new Set<string>()
-  /** Called in the place of the next step of a kind. */
+  /** Called instead of the next step of a kind. */
   breakpoint: { readonly step: string; readonly hit: () => void } | null = null
-  /** Called at once after each commit. */
   onCommit: (name: string) => void = () => {}
   #now = 0
   #events: Event[] = []
@@ -51,17 +47,14 @@ export class Scheduler {
     this.#trace = trace
   }
 
-  /** Milliseconds since the simulation began. */
   get now(): number {
     return this.#now
   }
 
-  /** The true time, ms since the epoch. */
   get trueMs(): number {
     return START_MS + this.#now
   }
 
-  /** The product's wall clock, ms since the epoch. */
   get wallMs(): number {
     return Math.floor(START_MS + this.#now + this.clockOffsetMs)
   }
@@ -70,12 +63,12 @@ export class Scheduler {
     return this.#ran
   }
 
-  /** Two runs that did the same have the same hash. */
+  /** Equal for equal runs. */
   get hash(): string {
     return this.#hash.toString(16).padStart(8, '0')
   }
 
-  /** Calls `action` after `ms`, unless its owner is dead by then. @returns a function that cancels it. */
+  /** Calls `action` after `ms` unless its owner is dead. @returns a function that cancels it. */
   after(ms: number, what: string, action: () => void, owner: Owner = this.current): () => void {
     if (!owner.alive) return () => {}
     const event = { at: this.#now + Math.max(0, ms), what, owner, action }
@@ -86,7 +79,6 @@ export class Scheduler {
     }
   }
 
-  /** A pause of up to `maxMs`, as long as the seed says. */
   pause(maxMs: number, what: string): Promise<void> {
     this.steps.add(what)
     return new Promise((resolve) => {
@@ -94,7 +86,6 @@ export class Scheduler {
     })
   }
 
-  /** Ends a process: nothing of it goes on, and the system closes what it had open. */
   kill(owner: Owner): void {
     owner.alive = false
     this.#events = this.#events.filter((event) => event.owner !== owner)
@@ -102,14 +93,13 @@ export class Scheduler {
     owner.resources.clear()
   }
 
-  /** Notes something in the trace. */
   note(what: string): void {
     const line = `${this.#now.toFixed(3)} ${what}`
     for (let at = 0; at < line.length; at++) this.#hash = Math.imul(this.#hash ^ line.charCodeAt(at), 0x01000193) >>> 0
     this.#trace?.(line)
   }
 
-  /** Runs events until `isDone`, or until `untilMs`. @throws Error when nothing is left to happen, or the product spins. */
+  /** Runs events until `isDone`, or until `untilMs`. @throws Error if no event is left, or the product spins. */
   async run(isDone: () => boolean, untilMs: number): Promise<boolean> {
     await turn()
     while (!isDone()) {
@@ -141,7 +131,6 @@ export class Scheduler {
   }
 }
 
-/** Lets every microtask and every `process.nextTick` run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     real.setImmediate(resolve)

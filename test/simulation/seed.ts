@@ -17,36 +17,30 @@ import { Story } from './story.ts'
 import { type FaultName, Weather } from './weather.ts'
 
 const MINUTE = 60_000
-/** Longer than every wait after the last fault. */
-/** A read that the service refused three times comes again after a day. */
+/** Longer than every wait after the last fault. A read refused three times is retried after a day. */
 const REST_MS = 30 * 60 * MINUTE
 const LOOK_EVERY_MS = 5_000
-/** The most frequent commits, which change nothing that the oracle looks at after each other commit. */
+/** The most frequent commits, irrelevant for the oracle. */
 const QUIET_COMMITS = /^(read-claim|outbox|push)/
 const CRASH_WITHIN_MS = 15_000
 
 export interface SeedResult {
   readonly seed: number
-  /** One line for each broken invariant. */
   readonly broken: readonly string[]
   readonly hash: string
   readonly events: number
   readonly struck: Partial<Record<FaultName | 'crash' | 'stop' | 'clockStep', number>>
-  /** The last lines of the log. */
   readonly log: readonly string[]
 }
 
 export interface SeedOptions {
-  /** A migrated database to begin with. */
   readonly template: string
-  /** A folder of its own. */
   readonly folder: string
   readonly trace: ((line: string) => void) | null
-  /** Variants of the service; null: the mix of the seed. */
+  /** Variants of the service; null: the seed's mix. */
   readonly variants: UnshownInput | null
 }
 
-/** Runs one seed. Never throws: what went wrong is in the result. */
 export async function runSeed(seed: number, options: SeedOptions): Promise<SeedResult> {
   mkdirSync(options.folder, { recursive: true })
   const path = join(options.folder, 'mirror.db')
@@ -115,7 +109,7 @@ class Simulation {
     this.#service = new Service({ world: this.#world, scheduler, weather, prng: fork('service'), unshown: this.#unshown })
     this.#service.listen()
     this.#story = new Story(this.#world, scheduler, fork('story'))
-    // One of the two kinds: pushes are half of the work.
+    // Only one of the two kinds, since pushes are half of the work.
     const mayRepeat = fork('destination').chance(0.5)
     this.#destinations = [{ settings: destinationNamed('ams', mayRepeat), ams: new Ams(scheduler, weather, fork('ams'), !mayRepeat) }]
     this.#log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => this.#logged(line) } })
@@ -186,7 +180,6 @@ class Simulation {
     if (plan.chance(0.2)) at(() => this.#hide(plan))
   }
 
-  /** Faults of all kinds end, and the clock is put right. */
   #calm(): void {
     this.#stormEnded = true
     this.#weather.clear()
@@ -196,7 +189,6 @@ class Simulation {
     this.#scheduler.note('calm')
   }
 
-  /** The process crashes at the next step of a kind, be it a rare one, or when none came. */
   #planCrash(plan: Prng): void {
     const scheduler = this.#scheduler
     const crash = () => {
@@ -253,7 +245,6 @@ class Simulation {
     this.#scheduler.note(`the clock steps by ${Math.round(stepMs)} ms`)
   }
 
-  /** A submission is not found for longer than one wait. */
   #hide(plan: Prng): void {
     const id = plan.pick(this.#story.submissionIds)
     this.#service.hidden.add(id)
@@ -271,7 +262,6 @@ class Simulation {
     }
   }
 
-  /** Time goes on until everything was read and replayed since the last fault, and nothing waits. */
   async #rest(): Promise<void> {
     const scheduler = this.#scheduler
     const waits = new Waits(this.#look, this.#sender, scheduler.wallMs)
@@ -282,7 +272,6 @@ class Simulation {
     this.broken.push(`no rest within ${REST_MS / MINUTE} minutes: ${waits.left().join(', ')}`)
   }
 
-  /** A dry run of reconcile must find that everything agrees. */
   async #prove(): Promise<void> {
     const scheduler = this.#scheduler
     let runId: string | null = null

@@ -13,21 +13,19 @@ const LATE_MS = 60_000
 const RETRY_MS = 5_000
 const ATTEMPTS = 12
 
-/** A signed request on its way to the receiver. */
 export interface SignedDelivery {
   readonly id: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
 
-/** Hands a request to the product. `answer` is called with the status when the product answers; never when nobody does. */
+/** Passes a request to the product. `answer` gets the status; never called without an answer. */
 export type Receive = (delivery: SignedDelivery, answer: (status: number) => void) => void
 
-/** The service's sender of webhooks: at least once, mostly. */
+/** The service's webhook sender: usually at least once. */
 export class WebhookSender {
-  /** Ids that the product has answered with 204, whether the answer arrived or not. */
+  /** Ids answered with 204 by the product, received or not. */
   readonly acknowledged = new Set<string>()
-  /** The events and messages that a delivery with this id tells in full. */
   readonly items = new Map<string, readonly string[]>()
   pending = 0
   readonly #scheduler: Scheduler
@@ -53,7 +51,6 @@ export class WebhookSender {
     this.#unshown = parts.unshown
   }
 
-  /** Sends what became visible. */
   announce(news: News): void {
     const layout = this.#prng.pick(eventsPayloads)
     const payloads =
@@ -78,7 +75,7 @@ export class WebhookSender {
     return `msg_${this.#prng.uuid().replaceAll('-', '')}`
   }
 
-  /** A body that was cut, or that is of a kind which nobody knows. */
+  /** A cut body, or one of an unknown kind. */
   #mangled(body: string): string {
     return this.#prng.chance(0.5)
       ? body.slice(0, this.#prng.int(1, body.length - 1))

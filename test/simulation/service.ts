@@ -14,7 +14,7 @@ import type { Weather } from './weather.ts'
 export const ACCOUNT = 'default'
 export const BASE_URL = 'http://service.invalid/api/v1'
 const BASE_PATH = '/api/v1'
-/** Items on a page: few, so that every feed has several pages. */
+/** Few items per page, so that every feed has several pages. */
 const PAGE_ITEMS = '4'
 const TOKEN_LIFETIME_MS = 600_000
 const LATENCY_MS = 80
@@ -43,9 +43,9 @@ interface Cut {
   readonly cut: boolean
 }
 
-/** The service's API without sockets: it answers what undici is asked to send, late, wrongly or not at all. */
+/** The service's API without sockets: it answers undici's requests, late, wrongly or never. */
 export class Service {
-  /** Every cursor that was handed out, by feed and submission, with the items of its page. */
+  /** Every issued cursor, by feed and submission, with its page's items. */
   readonly cursors = new Map<string, Map<string, readonly string[]>>()
   readonly #world: World
   readonly #scheduler: Scheduler
@@ -54,7 +54,6 @@ export class Service {
   readonly #unshown: Unshown
   readonly #faults: FaultInjector
   readonly #tokens = new Map<string, number>()
-  /** Submissions that are not found for a while. */
   readonly hidden = new Set<string>()
   #minted = 0
 
@@ -68,13 +67,11 @@ export class Service {
     this.#faults.set(parts.weather.pageFaults())
   }
 
-  /** Faults stop. */
   clear(): void {
     this.#faults.set([])
     this.hidden.clear()
   }
 
-  /** Answers every request that undici sends from now on. */
   listen(): void {
     Agent.prototype.dispatch = (options, handler) => {
       new Exchange(options, handler, this.#scheduler, this.#weather, this.#prng, () => this.#answer(options)).start()
@@ -119,7 +116,7 @@ export class Service {
       const [operation, view] = state
       return { status: 200, body: answerOf(operation, view(submission, this.#scheduler.trueMs), this.#unshown) }
     }
-    // Bind requests and what hangs from them are not simulated.
+    // Bind requests and their records are not simulated.
     if (read !== 'events' && read !== 'thread') return { status: 404, body: { detail: 'Not found' } }
     const feed = read === 'events' ? submission.events : submission.thread
     const request = { account: ACCOUNT, submissionId, since: searchParams.get('since') ?? undefined, limit: PAGE_ITEMS }
@@ -130,7 +127,7 @@ export class Service {
     return answer
   }
 
-  /** Pages from different places may end in one cursor: what all of them hold was on the page that led to it. */
+  /** Several pages may end in one cursor; the items common to all precede it. */
   #handOut(submissionId: string, read: string, cursor: string, items: readonly string[]): void {
     const key = `${submissionId} ${read}`
     const known = this.cursors.get(key) ?? new Map()
@@ -149,7 +146,6 @@ const IDENTITY = {
   brokerage: { id: '00000000-0000-4000-8000-000000000001', name: 'Simulated Brokerage' },
 }
 
-/** One request on its way and back. */
 class Exchange implements Dispatcher.DispatchController {
   aborted = false
   paused = false
@@ -201,7 +197,7 @@ class Exchange implements Dispatcher.DispatchController {
     }
     const there = this.#prng.next() * LATENCY_MS
     const back = this.#prng.next() * (this.#weather.strikes('answerSlow') ? SLOW_MS : LATENCY_MS)
-    // The service answers even when the client dies meanwhile.
+    // The service answers even if the client dies.
     const arrive = () => {
       const answer = this.#compute()
       if (this.#weather.strikes('answerLost')) return

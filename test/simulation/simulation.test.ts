@@ -4,7 +4,6 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
-/** In a night: `SIMULATION_SEEDS=1-10000`. */
 const SEEDS = process.env['SIMULATION_SEEDS'] ?? '1-30'
 const PATIENCE_MS = process.env['SIMULATION_SEEDS'] === undefined ? 600_000 : 12 * 3_600_000
 
@@ -13,7 +12,7 @@ interface Ran {
   readonly out: string
 }
 
-/** The simulation takes over the time and the randomness of its process, so it has one to itself. */
+/** The simulation replaces the time and randomness of its process, so it has its own. */
 async function simulate(...args: readonly string[]): Promise<Ran> {
   try {
     const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args], { maxBuffer: 1 << 28 })
@@ -26,7 +25,7 @@ async function simulate(...args: readonly string[]): Promise<Ran> {
 
 describe('the simulation', () => {
   it(`breaks no invariant in the seeds ${SEEDS}`, { timeout: PATIENCE_MS }, async () => {
-    // In two processes, one for each core.
+    // Two processes, one per core.
     const [from = 1, to = from] = SEEDS.split('-').map(Number)
     const middle = Math.floor((from + to) / 2)
     const ran = await Promise.all([`${from}-${middle}`, `${middle + 1}-${to}`].map((seeds) => simulate('--seeds', seeds)))

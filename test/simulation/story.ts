@@ -4,11 +4,11 @@ import type { Action, World } from '../../src/sandbox/world/world.ts'
 import { world as outside, type Scheduler, START_MS } from './scheduler.ts'
 import { ACCOUNT } from './service.ts'
 
-/** Markets of a submission; the generator plans more, which would only take time. */
+/** Markets of a submission; the generator's number would only take time. */
 const MARKETS = 2
 const MESSAGE_SHARE = 0.6
 
-/** Plays the stories of some submissions into the world, within `lengthMs`. */
+/** Plays stories of submissions into the world, within `lengthMs`. */
 export class Story {
   readonly submissionIds: string[] = []
   readonly #world: World
@@ -37,7 +37,7 @@ export class Story {
       for (const action of actions) if (action.do === 'lane' && lanes.size < MARKETS) lanes.add(action.lane.rail.submission_market_id)
     const messages = new Set<string>()
     const scale = (lengthMs - firstMs) / PLAN_LENGTH_MS
-    // Strictly one after another: of events at the same moment any may come first.
+    // Strictly one after another, since events of the same time have no order.
     let afterMs = firstMs
     for (const { atMs, actions } of steps) {
       const kept = actions.filter((action) => this.#keeps(action, lanes, messages))
@@ -47,7 +47,6 @@ export class Story {
     if (lanes.size > 0 && prng.chance(0.3)) this.#vanish(prng, submissionId, prng.pick([...lanes]), firstMs, lengthMs)
   }
 
-  /** A lane leaves the view for a while. */
   #vanish(prng: Prng, submissionId: string, laneId: string, firstMs: number, lengthMs: number): void {
     const from = firstMs + (lengthMs - firstMs) * (0.5 + prng.next() * 0.3)
     this.#at(from, () => {
@@ -61,7 +60,7 @@ export class Story {
     this.#scheduler.after(ms, 'story', action, outside)
   }
 
-  /** Each step is a version, which the view shows: an older view that overwrites a newer one can be seen in the change log. */
+  /** Each step changes a version in the view, so that the change log reveals an older view overwriting a newer one. */
   #play(submissionId: string, actions: readonly Action[]): void {
     const version = (this.#versions.get(submissionId) ?? 0) + 1
     this.#versions.set(submissionId, version)

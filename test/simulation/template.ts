@@ -4,7 +4,6 @@ import { createLog } from '../../src/base/log.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { openDb } from '../../src/store/open/open.ts'
 
-/** Makes a database with all its tables, to be copied for each seed. @returns its path. */
 export async function makeTemplate(folder: string): Promise<string> {
   const path = join(folder, 'template.db')
   const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })

@@ -1,9 +1,8 @@
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import type { Prng } from '../../src/sandbox/world/prng.ts'
 
-/** How likely each fault is at most, at each occasion. */
+/** Highest probability of each fault, per occasion. */
 const MOST = {
-  // Requests to the service.
   requestLost: 0.06,
   requestRefused: 0.06,
   answerLost: 0.05,
@@ -16,19 +15,16 @@ const MOST = {
   notFound: 0.03,
   tokenDiesEarly: 0.2,
   tokenRefused: 0.02,
-  // Pages of a feed.
   invalidCursor: 0.06,
   stuckCursor: 0.05,
   emptyPage: 0.2,
   shortPage: 0.4,
-  // Deliveries.
   deliveryLost: 0.25,
   deliveryTwice: 0.2,
   deliveryTwin: 0.15,
   deliveryLate: 0.3,
   deliveryMangled: 0.05,
   acknowledgementLost: 0.15,
-  // Destinations.
   pushRefused: 0.15,
   pushThrottled: 0.05,
   pushLost: 0.1,
@@ -37,10 +33,9 @@ const MOST = {
 
 export type FaultName = keyof typeof MOST
 
-/** Half of the faults are left out of a seed, so that each meets the others in every combination. */
+/** Each seed omits half of the faults, so that they meet in every combination. */
 const SHARE = 0.5
 
-/** Which faults a seed has, and how often each strikes. */
 export class Weather {
   readonly struck: Partial<Record<FaultName, number>> = {}
   readonly #prng: Prng
@@ -53,7 +48,6 @@ export class Weather {
     this.#strength = Object.fromEntries(names.map((name) => [name, strengthOf(name)])) as Record<FaultName, number>
   }
 
-  /** Whether the fault strikes now. */
   strikes(name: FaultName): boolean {
     const strength = this.#strength[name]
     if (strength === 0 || !this.#prng.chance(strength)) return false
@@ -61,12 +55,10 @@ export class Weather {
     return true
   }
 
-  /** No fault strikes from now on. */
   clear(): void {
     this.#strength = Object.fromEntries(Object.keys(MOST).map((name) => [name, 0])) as Record<FaultName, number>
   }
 
-  /** The faults of a feed's pages, as the emulator takes them. */
   pageFaults(): FaultInput[] {
     const { invalidCursor, stuckCursor, emptyPage, shortPage } = this.#strength
     const faults: FaultInput[] = [

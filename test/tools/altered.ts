@@ -1,24 +1,19 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { closed, listening } from './servers.ts'
 
-/** An answer on its way back. */
 export interface PassingAnswer {
   readonly method: string
-  /** Path and query below the origin. */
   readonly path: string
   status: number
   headers: Record<string, string>
   body: Buffer
 }
 
-/** A service as another would have it: each answer of the one behind it may be changed on the way. */
 export interface Altered {
   readonly origin: string
   close(): Promise<void>
 }
 
-/** @param alter changes an answer; nothing when it leaves it as it is. */
 export async function altered(target: string, alter: (answer: PassingAnswer) => void): Promise<Altered> {
   const server = createServer((request, response) => {
     void pass(target, request, alter).then(
@@ -26,16 +21,7 @@ export async function altered(target: string, alter: (answer: PassingAnswer) => 
       () => response.destroy(),
     )
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
+  return { origin: `http://127.0.0.1:${await listening(server)}`, close: () => closed(server) }
 }
 
 async function pass(target: string, request: IncomingMessage, alter: (answer: PassingAnswer) => void): Promise<PassingAnswer> {
@@ -59,7 +45,6 @@ async function pass(target: string, request: IncomingMessage, alter: (answer: Pa
   return passing
 }
 
-/** Changes the body of an answer of JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: what a test changes has no type
 export function alterJson(answer: PassingAnswer, change: (body: any) => void): void {
   const body: unknown = JSON.parse(answer.body.toString())

@@ -1,6 +1,5 @@
-/** A finding that is known and does not concern the product. */
+/** A known finding that does not affect the product. */
 export interface Accepted {
-  /** The advisory's address, or the end of it: `GHSA-…`. */
   readonly advisory: string
   readonly reason: string
 }
@@ -13,20 +12,18 @@ interface Advisory {
   readonly range: string
 }
 
-/** The part of npm's report that is read. `via` also bears names of packages: they have their own entry. */
 interface Report {
   readonly vulnerabilities?: Readonly<Record<string, { readonly via: readonly (Advisory | string)[] }>>
   readonly message?: string
-  /** The registry's status, when it refused the question. */
   readonly statusCode?: number
 }
 
 const GRAVE = ['high', 'critical']
 
-/** What a registry answers that has no audits, such as a mirror inside a company. */
+/** Answers of registries without audits, such as a mirror inside a company. */
 const NO_AUDITS = [404, 405, 501]
 
-/** Judges what `npm audit --json` printed. Fails without a report, unless the registry said that it has no audits. */
+/** Judges the output of `npm audit --json`. Fails without a report, unless the registry has no audits. */
 export function judge(output: string, accepted: readonly Accepted[]): { lines: string[]; isFailed: boolean } {
   const report = parse(output)
   if (report?.vulnerabilities === undefined) {

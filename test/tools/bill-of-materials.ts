@@ -1,9 +1,8 @@
 /**
- * Writes what the product is made of into a folder: `sbom.cdx.json`, a software bill of materials in CycloneDX, and
- * `THIRD-PARTY-LICENSES.txt`, the licence of every package that the product brings along. The same lock file gives the same bytes.
- * Run it in the project's root, after `npm ci`. Named the package.json of a part of the product, it lists what that part needs:
- *
- *   node test/tools/bill-of-materials.ts FOLDER [PACKAGE.JSON]
+ * Writes the product's components into a folder: `sbom.cdx.json` (CycloneDX) and `THIRD-PARTY-LICENSES.txt`, the license of every shipped
+ * package. The same lock file gives the same bytes. Run it in the project's root after `npm ci`. With the package.json of a part, it lists
+ * what that part needs:
+ * node test/tools/bill-of-materials.ts FOLDER [PACKAGE.JSON]
  */
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -12,7 +11,6 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** What is needed of a CycloneDX document here; the rest passes through. */
 interface Bom {
   serialNumber?: string
   metadata: { timestamp?: string; component: { 'bom-ref': string; name: string; version: string; purl: string; description?: string } }
@@ -20,7 +18,6 @@ interface Bom {
   dependencies: { ref: string; dependsOn: string[] }[]
 }
 
-/** The package.json of a part of the product. */
 interface Manifest {
   readonly name: string
   readonly version: string
@@ -28,13 +25,10 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
 }
 
-/** A package that the product brings along. */
 interface Shipped {
   readonly name: string
   readonly version: string
-  /** As SPDX names it. */
   readonly license: string
-  /** Where it is installed. */
   readonly path: string
 }
 
@@ -51,11 +45,10 @@ async function main([folder, part]: string[]): Promise<void> {
   await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), (await Promise.all(shipped.map(licenceText))).join('\n'))
 }
 
-/** The packages of the lock file that are not for development alone. */
 async function readShipped(): Promise<Shipped[]> {
   type Locked = { version: string; license?: string; dev?: boolean; link?: boolean }
   const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as { packages: Record<string, Locked> }
-  // A link stands for another entry, which says what it is for.
+  // A link refers to another entry, which has the flags.
   const entries = Object.entries(packages).filter(([path, { dev, link }]) => path !== '' && dev !== true && link !== true)
   return await Promise.all(
     entries.map(async ([path, { version, license }]) => {
@@ -65,7 +58,7 @@ async function readShipped(): Promise<Shipped[]> {
   )
 }
 
-/** The licence of a package in the older form, which the lock file leaves out. */
+/** The license of a package in the older form, which the lock file omits. */
 async function olderLicense(path: string): Promise<string> {
   const { licenses = [] } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8')) as { licenses?: { type: string }[] }
   if (licenses.length === 0) throw new Error(`${path} names no licence`)
@@ -73,9 +66,9 @@ async function olderLicense(path: string): Promise<string> {
 }
 
 async function billOfMaterials(shipped: readonly Shipped[]): Promise<Bom> {
-  // Told to omit what is for development, npm also leaves out what a package for development needs as well.
+  // npm's option for omitting development packages also omits packages shared with them.
   const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application']
-  // npm is a script on Windows, which only a shell runs.
+  // On Windows, npm is a script and needs a shell.
   const { stdout } = await run('npm', args, { maxBuffer: 64 << 20, shell: process.platform === 'win32' })
   const { serialNumber: _, ...bom } = JSON.parse(stdout) as Bom
   const { timestamp: __, ...metadata } = bom.metadata
@@ -90,11 +83,11 @@ async function billOfMaterials(shipped: readonly Shipped[]): Promise<Bom> {
   const dependencies = bom.dependencies
     .filter(({ ref }) => kept.has(ref) || !bom.components.some((component) => component['bom-ref'] === ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => kept.has(other)) }))
-  // npm takes the folder's name.
+  // npm uses the folder's name.
   return { ...bom, metadata: { ...metadata, component: { ...metadata.component, name } }, components, dependencies }
 }
 
-/** @returns what a part of the product needs, and what that needs in turn. */
+/** @returns what a part of the product needs, recursively. */
 function partOf(bom: Bom, { name, version, description, dependencies }: Manifest): Bom {
   const ref = `${name}@${version}`
   const direct = bom.components.filter((component) => Object.hasOwn(dependencies, component.name)).map((component) => component['bom-ref'])
@@ -110,7 +103,6 @@ function partOf(bom: Bom, { name, version, description, dependencies }: Manifest
 }
 
 async function licenceText({ name, version, license, path }: Shipped): Promise<string> {
-  // A package for another platform is not installed.
   const files = await readdir(path, { withFileTypes: true }).catch(() => [])
   const names = files.filter((file) => file.isFile() && LICENCE_FILE.test(file.name)).map((file) => file.name)
   const texts = await Promise.all(names.sort().map((file) => readFile(join(path, file), 'utf8')))

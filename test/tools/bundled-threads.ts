@@ -6,8 +6,8 @@ import type workerThreads from 'node:worker_threads'
 import type { WorkerOptions } from 'node:worker_threads'
 import { programPath } from './program.ts'
 
-// The threads and processes that the sources start run from the bundle that the tests make of the program: from its many sources one of
-// them takes a quarter of a second of processor to start, and a test starts several.
+// Threads and processes of the sources run from the tests' bundle: each would take a quarter of a second of processor time to load the
+// sources.
 const require = createRequire(import.meta.url)
 const threads = require('node:worker_threads') as { Worker: typeof workerThreads.Worker & { isBundled?: true } }
 if (!threads.Worker.isBundled) {

@@ -5,23 +5,18 @@ import { createInterface } from 'node:readline'
 
 const TESTS = join(import.meta.dirname, '..')
 
-/** A process of our own that a test talks with, a line at a time. */
 export interface Child {
   readonly process: ChildProcess
-  /** Resolves with the next line that starts with `prefix`, without it. @throws Error with all that it said when it ends before. */
+  /** Resolves with the rest of the next line that starts with `prefix`. @throws Error with all output if the process ends before. */
   says(prefix: string): Promise<string>
-  /** Sends it a line. */
   tell(line: string): void
-  /** Kills it as the system would, and waits until it is gone. */
   kill(): Promise<void>
-  /** Waits until it ends by itself. @returns its exit code. */
   ended(): Promise<number | null>
 }
 
 /**
- * Starts a file with the node that runs the tests.
- * @param file relative to `test/`, or absolute.
- * @param shell what a shell does first, such as setting a limit.
+ * Starts a file with the Node of the tests. @param file relative to `test/`, or absolute. @param shell shell commands to run first, such as
+ * a limit.
  */
 export function startChild(file: string, args: readonly string[], shell?: string): Child {
   const path = resolve(TESTS, file)
@@ -43,7 +38,7 @@ export function startChild(file: string, args: readonly string[], shell?: string
     over = true
     heard()
   })
-  // A line that comes too late for it: that it is gone is told to whoever waits for it.
+  // Waiters are informed of its end anyway.
   child.stdin.on('error', () => {})
   return {
     process: child,

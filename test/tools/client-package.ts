@@ -1,13 +1,11 @@
 /**
- * Makes a package of the client alone of a folder into which `tsc -p src/client` has compiled it: adds package.json, README and licence.
- * Run it in the project's root:
- *
- *   node test/tools/client-package.ts FOLDER
+ * Creates a package of the client from a folder compiled with `tsc -p src/client`: adds package.json, README and license. Run it in the
+ * project's root:
+ * node test/tools/client-package.ts FOLDER
  */
 import { copyFile, glob, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Parts of the program's package.json that hold for the client's as well. */
 interface Program {
   readonly version: string
   readonly license: string
@@ -44,7 +42,7 @@ function manifest({ version, license, publishConfig }: Program, dependencies: Re
   }
 }
 
-/** @returns the packages that the compiled files import, from the program's versions on: a reader of the client shares its own. */
+/** @returns packages imported by the compiled files, at least in the program's versions, to share a reader's own. */
 async function dependenciesOf(folder: string, { dependencies }: Program): Promise<Record<string, string>> {
   const names = new Set<string>()
   for await (const file of glob('**/*.js', { cwd: folder })) {
@@ -60,7 +58,6 @@ function versionOf(name: string, versions: Readonly<Record<string, string>>): st
   return `^${version}`
 }
 
-/** The README without what concerns this project alone. */
 function readmeOf(text: string): string {
   const [readme = ''] = text.replaceAll("'submission-mirror/client'", `'${NAME}'`).split('\n## In this project\n')
   const link = /\]\((?!https:|#)[^)]*\)/.exec(readme)

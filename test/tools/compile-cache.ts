@@ -6,23 +6,23 @@ const CACHE = 'NODE_COMPILE_CACHE'
 const RUN = 'SUBMISSION_MIRROR_TEST_RUN'
 
 /**
- * Has every process that the tests start keep what it compiled, for the next one: the product is started hundreds of times, and loading
- * it is most of what a start takes. For the process that runs the tests, before it makes its workers.
+ * Shares compiled code among all processes of the tests, since loading it is most of a start. Call it in the main process, before its
+ * workers start.
  */
 export function shareCompiled(): void {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-compiled-'))
   process.env[RUN] = folder
   process.env[CACHE] = join(folder, 'cache')
-  // Not before: each worker writes what it compiled when it is told to stop.
+  // Only then, since each worker writes its cache when it stops.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 }
 
-/** A folder that all workers of one run share, and that ends with it; undefined outside of a run. */
+/** A folder shared by all workers of a run; undefined outside of a run. */
 export function sharedFolder(): string | undefined {
   return process.env[RUN]
 }
 
-/** What a child process with an environment of its own is given, beside the path. */
+/** Environment of a child process, in addition to the path. */
 export function compiledEnv(): Readonly<Record<string, string>> {
   const folder = process.env[CACHE]
   return folder === undefined ? {} : { [CACHE]: folder }

@@ -9,14 +9,13 @@ import { loadConfig } from '../../src/config/config.ts'
 import { startOpsHttp } from '../../src/ops/http/server.ts'
 import { openDb } from '../../src/store/open/open.ts'
 
-/*
- * Writes the types of the console's calls, made of the description that the program gives of its own routes. They are in no commit:
- * `npm run build` and `npm run typecheck` begin with it, and Vite alone needs no types.
+/**
+ * Writes the types of the console's calls, from the program's description of its routes. `npm run build` and `npm run typecheck` start with
+ * it; Vite alone needs no types. The types are not committed.
  */
 
 const CONSOLE_API = new URL('../../src/console/api/schema.d.ts', import.meta.url)
 
-/** An account that leads nowhere. */
 const ACCOUNT = {
   BROKER_API_BASE_URL: 'http://127.0.0.1:9/api/v1',
   BROKER_API_CLIENT_ID: 'bac_1',
@@ -26,7 +25,7 @@ const ACCOUNT = {
 const TOKEN = 'console-0123456789-abcdef'
 
 async function consoleApi(): Promise<string> {
-  // openapi-typescript prints by the classic API of TypeScript, which TypeScript 7 does not have.
+  // openapi-typescript needs the classic API of TypeScript, which TypeScript 7 lacks.
   const hooks = registerHooks({
     resolve: (specifier, context, next) => next(specifier === 'typescript' ? 'typescript-classic' : specifier, context),
   })
@@ -36,7 +35,7 @@ async function consoleApi(): Promise<string> {
   return astToString(nodes)
 }
 
-/** Every refusal is a `Problem`, whatever the route: repeated at each of them they would be most of the file. */
+/** Every refusal is a `Problem`; repeated for each route they would be most of the file. */
 function withoutRefusals(document: object): object {
   const isOperation = (value: object): value is { responses: Record<string, unknown> } => 'responses' in value && 'tags' in value
   return JSON.parse(JSON.stringify(document), (_key, value: unknown) => {
@@ -45,7 +44,6 @@ function withoutRefusals(document: object): object {
   }) as object
 }
 
-/** @returns the OpenAPI document, as the program answers it. */
 async function describedRoutes(): Promise<object> {
   const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-api-'))
   const log = createLog({ level: 'silent', pretty: false, secrets: [] })
@@ -78,5 +76,5 @@ async function describedRoutes(): Promise<object> {
 }
 
 const text = await consoleApi()
-// What is as it was keeps its time, by which the tests of the console tell whether to build it again.
+// Keeps the time of an unchanged file, which the console's tests use to decide about a build.
 if (text !== (await readFile(CONSOLE_API, 'utf8').catch(() => null))) await writeFile(CONSOLE_API, text)

@@ -1,6 +1,5 @@
 import { ManualClock } from '../../src/base/clock.ts'
 
-/** A clock that counts its sleepers and timers. */
 export class CountingClock extends ManualClock {
   sleeping = 0
 

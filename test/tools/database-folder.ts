@@ -7,9 +7,8 @@ const MEMORY = '/dev/shm'
 const ENOUGH_BYTES = 1 << 30
 
 /**
- * Has the SQLite databases of the run lie in memory, where the system offers that and has room. Each commit waits for the disk, which
- * all tests share, and no test could tell: a process that is killed takes nothing back from the system. For the process that runs the
- * tests, before it makes its workers.
+ * Puts SQLite databases of the run in memory if possible, since commits would wait for the shared disk, and a killed process loses nothing
+ * there. Call it in the main process, before its workers start.
  */
 export function shareDatabaseFolder(): void {
   const folder = mkdtempSync(join(hasRoom() ? MEMORY : tmpdir(), 'submission-mirror-databases-'))
@@ -17,7 +16,7 @@ export function shareDatabaseFolder(): void {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 }
 
-/** Where a test makes folders for its databases. Outside of a run that is on the disk. */
+/** Folder for databases of tests; on disk outside of a run. */
 export function databaseFolder(): string {
   return process.env[FOLDER] ?? tmpdir()
 }

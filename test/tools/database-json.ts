@@ -1,11 +1,10 @@
 import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 
-/** @returns the settings of a database as an argument for a child process. */
+/** @returns database settings as an argument of a child process. */
 export function databaseText(config: DatabaseConfig): string {
   return JSON.stringify(config.kind === 'sqlite' ? config : { kind: 'postgres', url: config.url.reveal(), schema: config.schema })
 }
 
-/** The reverse of `databaseText`. */
 export function databaseFrom(text: string): DatabaseConfig {
   const given = JSON.parse(text) as { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string; schema: string }
   if (given.kind === 'sqlite') return given

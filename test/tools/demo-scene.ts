@@ -4,27 +4,24 @@ import type { Fact } from '../../src/model/facts.ts'
 import type { IdRead } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { buildParts } from '../../src/sandbox/service/build.ts'
-import { insuredIdOf } from '../../src/sandbox/service/insured-ids.ts'
 import { insuredOf } from '../../src/sandbox/service/insureds.ts'
 import { submissionTruth } from '../../src/sandbox/service/truth.ts'
 import type { Submission } from '../../src/sandbox/world/submission.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { OpenedDatabase, TestDatabase } from './databases.ts'
-import { byFirstWalk, byReplay, byWebhook, detailFact, eventFact, idFact, messageFact, stateFact, trackFact } from './facts.ts'
+import { byFirstFeedRead, byFullRead, byWebhook, detailFact, eventFact, idFact, messageFact, stateFact, trackFact } from './facts.ts'
 import { applyAll } from './mirror.ts'
 
-/*
- * The mirror that the answers in migrations/queries.md are told of: that of the demo, which has the sandbox's world and story, at a fixed time
- * and without faults. What a demo never ends with, such as a change that the AMS refused, is added.
+/**
+ * The mirror for the answers in migrations/queries.md: the demo's world and story at a fixed time, without faults, plus problems that a
+ * demo never ends with, such as a rejected change.
  */
 
 const ACCOUNT = 'default'
-/** The story begins. What happened before, happened within four days. */
+/** Start of the story. History covers four days before. */
 const START_MS = Date.UTC(2026, 0, 20, 12)
-/** As in the demo: five minutes of story in 25 s. */
 const SPEED = 12
 
-/** A database with that mirror. */
 export async function openDemoScene(database: TestDatabase): Promise<OpenedDatabase> {
   const clock = new ManualClock(START_MS)
   const opened = await database.open({ clock })
@@ -34,7 +31,6 @@ export async function openDemoScene(database: TestDatabase): Promise<OpenedDatab
   return opened
 }
 
-/** Plays the story, and after each step mirrors what the service shows of its submission. @returns the submissions of the world. */
 async function tellStory(db: Db, clock: ManualClock): Promise<Submission[]> {
   const { story, world } = buildParts({ clock, startMs: START_MS, speed: SPEED })
   const watcher = new Watcher(db, clock)
@@ -47,11 +43,9 @@ async function tellStory(db: Db, clock: ManualClock): Promise<Submission[]> {
   return [...world.submissions(ACCOUNT).values()]
 }
 
-/** Reads submissions of the world, and applies what is new of them. */
 class Watcher {
   readonly #db: Db
   readonly #clock: ManualClock
-  /** Items of the feeds as they were shown, by id. */
   readonly #shown = new Map<string, string>()
   #readNo = 0
 
@@ -60,10 +54,10 @@ class Watcher {
     this.#clock = clock
   }
 
-  /** What happened before the endpoint was made: somebody tracks the submission by hand. */
+  /** History from before the webhook endpoint, as after tracking. */
   async readHistory(submission: Submission): Promise<void> {
     if (submission.events.visible().length + submission.thread.visible().length === 0) return
-    await applyAll(this.#db, [trackFact(ACCOUNT, submission.id), ...this.#news(submission, byFirstWalk), this.#state(submission)])
+    await applyAll(this.#db, [trackFact(ACCOUNT, submission.id), ...this.#news(submission, byFirstFeedRead), this.#state(submission)])
   }
 
   async read(submission: Submission): Promise<void> {
@@ -76,10 +70,10 @@ class Watcher {
     return stateFact(ACCOUNT, submission.id, submissionTruth(submission, nowMs).requirements, this.#readNo, nowMs)
   }
 
-  /** What is shown for the first time, or another way than before. No webhook tells of what becomes visible at an earlier time. */
+  /** New and changed records. Records with an earlier time have no webhook. */
   #news(submission: Submission, origin: typeof byWebhook): Fact[] {
     const now = timeFromMs(this.#clock.now())
-    const originOf = ({ occurred_at }: { occurred_at: string }) => (origin === byWebhook && occurred_at < now ? byReplay : origin)
+    const originOf = ({ occurred_at }: { occurred_at: string }) => (origin === byWebhook && occurred_at < now ? byFullRead : origin)
     const isNews = (item: { id: string }) => {
       const before = this.#shown.get(item.id)
       this.#shown.set(item.id, JSON.stringify(item))
@@ -98,10 +92,9 @@ class Watcher {
   }
 }
 
-/** What the reads beside the feeds and the requirements view show at the end. */
 function detailsOf(submission: Submission): Fact[] {
   const { outstanding, workspace, sessions, bind_requests, policies } = submissionTruth(submission, START_MS)
-  const insuredId = insuredIdOf(submission)
+  const insuredId = submission.insuredId
   const byId = (read: IdRead, id: unknown, wire: unknown) => idFact(ACCOUNT, submission.id, read, String(id), wire, 1)
   return [
     detailFact(ACCOUNT, submission.id, 'outstanding', outstanding, 1),
@@ -113,10 +106,10 @@ function detailsOf(submission: Submission): Fact[] {
   ]
 }
 
-/** All that is added to what the story makes; the end of the story is at about 12:00:20. */
+/** Problems after the end of the story, about 12:00:20. */
 async function addTrouble(db: Db): Promise<void> {
   await db.write('scene', async (tx) => {
-    for (const statement of [...NUMBERINGS, ...READS, ...DOCUMENTS, ...pushes()]) await sql.raw(statement).execute(tx.sql)
+    for (const statement of [...NUMBERINGS, ...READS, ...DOCUMENTS, ...pushes()]) await tx.run(sql.raw(statement))
   })
 }
 
@@ -127,30 +120,30 @@ const NUMBERINGS = [
     ('your log_epoch', 1, 0, '2026-01-20T08:00:00.000000Z', '', 'first', ''), ('the next', 2, 940, '2026-01-20T11:00:00.000000Z', '', 'server', '')`,
 ]
 
-/** One submission was not read since the morning, and had no rail since; two were never proved. */
+/** One submission was not read since the morning, without a rail; two were never reconciled. */
 const READS = [
   `update submissions set ${['state', 'rail', 'quote_history', 'assessment']
     .map((part) => `${part}_read_at = '2026-01-20T12:01:00.000000Z'`)
     .join(', ')}`,
   `update submissions set rail_read_at = '2026-01-20T08:15:00.000000Z' where insured_name = 'Kowalczyk Freight Group LLC'`,
-  `update sync_reads set last_read_at = '2026-01-20T12:01:00.000000Z', last_replay_at = '2026-01-20T12:00:30.000000Z'`,
+  `update sync_reads set last_read_at = '2026-01-20T12:01:00.000000Z', last_full_read_at = '2026-01-20T12:00:30.000000Z' where id = ''`,
   `update sync_reads set last_read_at = '2026-01-20T08:15:00.000000Z' where submission_id = ${submissionOf('Kowalczyk Freight Group LLC')}`,
-  `insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)
+  `insert into sync_reconciled (account, submission_id, run_id, visited_at, reconciled_at)
     select account, submission_id, 'run-1', '2026-01-20T12:02:00.000000Z', '2026-01-20T12:02:00.000000Z' from submissions
     where insured_name not like 'Kowalczyk%'`,
 ]
 
-/** As in the demo, whose settings do not name the host of one carrier's original; one answer was bad, and one document has its turn still. */
+/** As in the demo, whose settings omit a carrier's host; one answer was bad, and one document is still waiting. */
 const DOCUMENTS = [
-  `update documents set error = 'DOCUMENT_HOSTS does not name documents.invalid; add it there to have the document fetched',
+  `update documents set error = 'DOCUMENT_HOSTS does not list documents.invalid; add it to fetch the document',
     tried_at = '2026-01-20T12:00:40.000000Z' where document_url like 'https:%'`,
-  `update documents set error = 'document: the service answered 502; it is fetched again by itself', tried_at = '2026-01-20T12:00:50.000000Z'
+  `update documents set error = 'document: the service answered 502; it is fetched again automatically', tried_at = '2026-01-20T12:00:50.000000Z'
     where name = 'kestrel-quote-2.pdf' and submission_id = ${submissionOf('Castañeda Transport Group LLC')}`,
   `update documents set stored_at = '2026-01-20T12:00:40.000000Z', stored_path = document_key, stored_bytes = 900, sha256 = document_key
     where error is null and not (name = 'quickwell-quote-1.pdf' and submission_id = ${submissionOf('Castañeda Transport Group LLC')})`,
 ]
 
-/** The AMS has every quote but those of two submissions: it refused one of the first, and the second has no client there. */
+/** The AMS has every quote except those of two submissions: one was rejected, one has no client. */
 function pushes(): string[] {
   const refused = submissionOf('Bluestem Transport LLC')
   const unmapped = submissionOf('Fairmont Networks Group LLC')
@@ -163,7 +156,7 @@ function pushes(): string[] {
       from changes where entity = 'quotes' order by seq`,
     `update sync_outbox set state = 'dead', attempts = 1, status = 422, error = 'HTTP 422: the client does not exist'
       where seq = (select min(seq) from sync_outbox where submission_id = ${refused})`,
-    `insert into sync_push_lanes (destination, account, lane, due_at, blocked) values
+    `insert into sync_push_streams (destination, account, lane, due_at, blocked) values
       ('ams', 'default', ${refused}, '2026-01-20T12:00:20.000000Z', 'held'),
       ('ams', 'default', ${unmapped}, '2026-01-20T12:00:20.000000Z', 'unmapped')`,
   ]

@@ -2,9 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 
 type Node = Readonly<Record<string, unknown>>
 
-/** An operation as an OpenAPI document describes it. */
 export interface DescribedOperation {
-  /** In small letters, as in the document. */
   readonly method: string
   readonly path: string
   readonly operationId: string
@@ -19,7 +17,6 @@ export interface GivenAnswer {
   readonly body: Buffer
 }
 
-/** Formats of the values that this program makes up. */
 const formats = {
   uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   date: /^\d{4}-\d{2}-\d{2}$/,
@@ -29,7 +26,7 @@ const formats = {
   email: true,
 } as const
 
-/** An OpenAPI document by which answers are judged. */
+/** An OpenAPI document for checking answers. */
 export class Described {
   readonly document: Node
   readonly operations: readonly DescribedOperation[]
@@ -43,15 +40,13 @@ export class Described {
     )
   }
 
-  /** @param path without the query. */
   find(method: string, path: string): DescribedOperation | undefined {
     return this.operations.find((one) => one.method === method.toLowerCase() && patternOf(one.path).test(path))
   }
 
-  /** @param status by which the answer is looked up. @returns what is wrong with an answer, in sentences. */
   problems(operation: DescribedOperation, { status: given, contentType, body }: GivenAnswer, status = given): string[] {
     const { method, path, responses } = operation
-    // An error must be listed by its own status.
+    // Errors must be listed with their own status.
     const key = [String(status), ...(status < 400 ? [`${String(status)[0]}XX`] : [])].find((each) => responses[each])
     if (key === undefined) return ['the document has no such status']
     const content = responses[key]?.content ?? {}

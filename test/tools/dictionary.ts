@@ -3,16 +3,16 @@ import { fileURLToPath } from 'node:url'
 import type { Column, Relation } from '../../src/store/schema/table.ts'
 import { internalTables, relations } from '../../src/store/schema/tables.ts'
 
-/*
- * The data dictionary: its introduction is written by hand, what stands below the mark is made here of the descriptions that the program
- * itself goes by. `node test/tools/dictionary.ts` writes it; a test tells when that was forgotten.
+/**
+ * The data dictionary: a written introduction, and below the mark the program's own descriptions. `node test/tools/dictionary.ts` writes
+ * it; a test detects an outdated one.
  */
 
 export const DICTIONARY = new URL('../../migrations/README.md', import.meta.url)
 
 const MARK = '<!-- Below this line `node test/tools/dictionary.ts` writes: change src/model/entities and src/store/schema instead. -->'
 
-/** @returns the whole document. @param current it as it stands, whose introduction is kept. @throws Error when it has no mark. */
+/** @returns the whole document. @param current the present one, whose introduction is kept. @throws Error without a mark. */
 export function dictionary(current: string): string {
   const [introduction, ...rest] = current.split(MARK)
   if (introduction === undefined || rest.length === 0) throw new Error('the data dictionary has lost the mark behind its introduction')
@@ -43,8 +43,7 @@ function rowOf(column: string, { kind, cents, meaning, source, class: protection
 
 function internalSection(): string {
   const rows = internalTables.map(({ name, holds }) => `| \`${name}\` | ${holds} |`)
-  const about =
-    'For whoever looks into a problem; a release may change them without notice. All of them may hold personal data or free text.'
+  const about = 'For troubleshooting only: a release may change them without notice. All of them may contain personal data or free text.'
   return ['## Internal tables', about, ['| table | holds |', '|---|---|', ...rows].join('\n')].join('\n\n')
 }
 

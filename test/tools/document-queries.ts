@@ -1,16 +1,11 @@
-/** The queries that stand in a document, and their answers as a terminal shows them. */
+/** Queries in a document, and their answers on a terminal. */
 
-/** A query of a document: a block of SQL, and what stands below it. */
 export interface DocumentQuery {
-  /** The heading that it stands under. */
   readonly question: string
-  /** The statement that is meant for a database. */
   statementFor(name: 'sqlite' | 'postgres'): string
-  /** The block of text right below it; null when there is none. */
   readonly answer: string | null
 }
 
-/** A row as any driver gives it. */
 export type Answer = Readonly<Record<string, unknown>>
 
 const QUERY = /```sql\n([^`]*)```(?:(\s*```text\n)([^`]*)```)?/g
@@ -19,7 +14,7 @@ export function queriesOf(document: string): DocumentQuery[] {
   return [...document.matchAll(QUERY)].map((match) => queryOf(document, match))
 }
 
-/** The document with these answers in place of its own; a query without an answer keeps none. */
+/** Replaces the document's answers. Queries without an answer keep none. */
 export async function withAnswers(document: string, answerTo: (query: DocumentQuery) => Promise<readonly Answer[]>): Promise<string> {
   let answered = ''
   let from = 0
@@ -33,7 +28,6 @@ export async function withAnswers(document: string, answerTo: (query: DocumentQu
   return answered + document.slice(from)
 }
 
-/** Rows as a terminal shows them: the columns aligned, null as nothing, and what databases show in ways of their own as SQLite does. */
 export function shown(rows: readonly Answer[]): string {
   const columns = Object.keys(rows[0] ?? {})
   const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]
@@ -65,6 +59,6 @@ function cell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'boolean') return value ? '1' : '0'
   if (typeof value === 'object') return JSON.stringify(value)
-  // Postgres gives numbers with decimals as text.
+  // Postgres returns decimals as text.
   return typeof value === 'string' && /^-?\d+\.\d+$/.test(value) ? String(Number(value)) : String(value)
 }

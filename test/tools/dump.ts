@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from '../../src/store/engine/db.ts'
 
-/** @returns everything that every table of the database holds, as text. */
 export async function dumpOf(db: Db): Promise<string> {
   const parts: string[] = []
-  for (const { name } of (await tables(db)).rows) {
-    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(db.read.sql)
+  for (const { name } of await tables(db)) {
+    const rows = await db.read.all(sql<Record<string, unknown>>`select * from ${sql.table(name)}`)
     for (const row of rows) parts.push(`${name} ${Object.values(row).map(textOf).join(' ')}`)
   }
   return parts.join('\n')
@@ -18,7 +17,7 @@ function tables(db: Db) {
       : sql<{
           name: string
         }>`select table_name as name from information_schema.tables where table_schema = current_schema() and table_type = 'BASE TABLE'`
-  return text.execute(db.read.sql)
+  return db.read.all(text)
 }
 
 function textOf(value: unknown): string {

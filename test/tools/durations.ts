@@ -1,8 +1,6 @@
 /**
- * A reporter that prints the slowest files of a run, their hooks included. With RECORD_DURATIONS set it also keeps how long each took, for
- * the order in which they are begun:
- *
- *   RECORD_DURATIONS=1 npm test -- --reporter=default --reporter=./test/tools/durations.ts
+ * A reporter of the slowest files, including hooks. With RECORD_DURATIONS it also stores the durations, for the order of execution:
+ * RECORD_DURATIONS=1 npm test -- --reporter=default --reporter=./test/tools/durations.ts
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -10,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 import type { Reporter, TestModule } from 'vitest/node'
 
 const SLOWEST = 30
-/** What takes less ends soon wherever it stands. */
-const LEAST_SECONDS = 1
+/** Order doesn't matter below this. */
+const LEAST_SECONDS = 5
 const file = fileURLToPath(new URL('durations.json', import.meta.url))
 
-/** Seconds of each file that takes more than one, by its path from the project's root. */
+/** Seconds of each file from five seconds on, by its path in the project. */
 export type Durations = Readonly<Record<string, number>>
 
 export function readDurations(): Durations {
@@ -24,7 +22,7 @@ export function readDurations(): Durations {
 export default class DurationsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const taken = modules.map((module) => {
-      // Loading is not counted: the first file of a process loads what all others use.
+      // Excludes loading, since a process's first file loads what others use.
       return [relative(module.project.config.root, module.moduleId), module.diagnostic().duration / 1000] as const
     })
     taken.sort(([, a], [, b]) => b - a)
@@ -33,7 +31,6 @@ export default class DurationsReporter implements Reporter {
   }
 }
 
-/** Files that did not run keep what is known of them. */
 function record(taken: readonly (readonly [path: string, seconds: number])[]): void {
   const all = { ...readDurations(), ...Object.fromEntries(taken) }
   const long = Object.entries(all).filter(([, seconds]) => seconds >= LEAST_SECONDS)

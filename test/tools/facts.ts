@@ -11,19 +11,16 @@ import { readSessions } from '../../src/upstream/wire/sessions.ts'
 import { readWorkspace } from '../../src/upstream/wire/workspace.ts'
 import { defaultRecordFields } from './record-fields.ts'
 
-/** A uuid that ends in `n`, of a family of its own. */
 export function uuid(family: number, n: number): string {
   return `${family.toString(16).padStart(8, '0')}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
 }
 
 export const START_MS = Date.UTC(2026, 0, 5, 12)
 
-/** Moments a minute apart, as the wire writes them. */
 export function at(minute: number): string {
   return new Date(START_MS + minute * 60_000).toISOString()
 }
 
-/** A market event as the service shows it. */
 export function wireEvent(n: number, over: Record<string, Json> = {}, market: Record<string, Json> = {}): Record<string, Json> {
   return {
     id: uuid(1, n),
@@ -37,7 +34,6 @@ export function wireEvent(n: number, over: Record<string, Json> = {}, market: Re
   }
 }
 
-/** A thread message as the service shows it. */
 export function wireMessage(n: number, over: Record<string, Json> = {}): Record<string, Json> {
   return {
     id: uuid(2, n),
@@ -55,7 +51,6 @@ export function wireMessage(n: number, over: Record<string, Json> = {}): Record<
   }
 }
 
-/** A lane of a rail as the service shows it. */
 export function wireLane(n: number, over: Record<string, Json> = {}): Record<string, Json> {
   return {
     submission_market_id: uuid(3, n),
@@ -80,7 +75,6 @@ export function wireLane(n: number, over: Record<string, Json> = {}): Record<str
   }
 }
 
-/** A requirements view as the service shows it. */
 export function wireRequirements(
   submissionId: string,
   lanes: Json[] | null,
@@ -106,7 +100,7 @@ export function wireRequirements(
   }
 }
 
-/** What a requirements view shows beside the rail, with something in every list. */
+/** The rest of a requirements view, with an item in every list. */
 export function wireReadiness(submissionId: string): Record<string, Json> {
   const item = { severity: 'hard', resolution: 'broker', repr: 'structured', form_key: null, due_stage: 'quote', blocks_submission: null }
   return {
@@ -160,7 +154,6 @@ export function wireReadiness(submissionId: string): Record<string, Json> {
   }
 }
 
-/** What the reads beside the requirements view show, with something in every list. */
 export function wireDetails(submissionId: string) {
   const source = {
     source_id: 's',
@@ -239,7 +232,6 @@ export function wireDetails(submissionId: string) {
   }
 }
 
-/** What the reads by id show, with something in every list. The ids are those of the keys. */
 export function wireById(submissionId: string) {
   const [bind_request, policy, insured] = [uuid(14, 1), uuid(15, 1), uuid(16, 1)]
   return {
@@ -283,14 +275,12 @@ export function wireById(submissionId: string) {
   }
 }
 
-/** The answer of a read by id. */
 export function idFact(account: string, submissionId: string, read: IdRead, ownId: string, wire: unknown, readNo: number): StateFact {
   const view = readById(read, ownId, wire, { recordFields: defaultRecordFields, protection: dropping })
   if (view === null) throw new Error(`not an answer of ${read}: ${JSON.stringify(wire)}`)
   return { kind: 'state', read, ownId, account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(START_MS) }
 }
 
-/** The answers of all reads by id. */
 export function idFacts(account: string, submissionId: string, readNo = 1): StateFact[] {
   const wire = wireById(submissionId)
   return idReads.map((read) => idFact(account, submissionId, read, wire.ids[read], wire[read], readNo))
@@ -302,22 +292,25 @@ const detailReaders: Readonly<Record<DetailRead, (raw: unknown) => View | null>>
   sessions: readSessions,
 }
 
-/** The answer of a read beside the requirements view. */
 export function detailFact(account: string, submissionId: string, read: DetailRead, wire: unknown, readNo: number): StateFact {
   const view = detailReaders[read](wire)
   if (view === null) throw new Error(`not an answer of ${read}: ${JSON.stringify(wire)}`)
   return { kind: 'state', read, account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(START_MS) }
 }
 
-export const byWebhook: Origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false }
-export const byPoll: Origin = { via: 'poll', cause: 'poll', fromReplay: false, firstWalk: false }
-export const byReplay: Origin = { via: 'poll', cause: 'poll', fromReplay: true, firstWalk: false }
-export const byFirstWalk: Origin = { via: 'poll', cause: 'poll', fromReplay: true, firstWalk: true }
+export const byWebhook: Origin = { via: 'webhook', cause: 'webhook', isFullRead: false, firstFeedRead: false }
+export const byPoll: Origin = { via: 'poll', cause: 'poll', isFullRead: false, firstFeedRead: false }
+export const byFullRead: Origin = { via: 'poll', cause: 'poll', isFullRead: true, firstFeedRead: false }
+export const byFirstFeedRead: Origin = { via: 'poll', cause: 'poll', isFullRead: true, firstFeedRead: true }
 
 export function eventFact(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): EventFact {
   const event = readEvent(wire)
   if (event === null) throw new Error(`not an event: ${JSON.stringify(wire)}`)
   return { kind: 'event', account, submissionId, event, ...origin }
+}
+
+export function eventFacts(account: string, submissionId: string, count: number, from = 0): EventFact[] {
+  return Array.from({ length: count }, (_, n) => eventFact(account, submissionId, wireEvent(from + n)))
 }
 
 export function messageFact(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): MessageFact {
@@ -333,5 +326,5 @@ export function stateFact(account: string, submissionId: string, wire: unknown, 
 }
 
 export function trackFact(account: string, submissionId: string): Fact {
-  return { kind: 'wake', account, submissionId, cause: 'command', reads: [] }
+  return { kind: 'request', account, submissionId, cause: 'command', reads: [] }
 }

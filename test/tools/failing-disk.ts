@@ -1,5 +1,5 @@
-// Runs `serve` on SQLite while the disk is full, read-only, or fails to sync, under deliveries, and prints what came of it. For a machine with a
-// C compiler (`cc`), on Linux: node test/tools/failing-disk.ts. Ends with 1 when something was lost or differs.
+// Runs `serve` on SQLite with a full, read-only or failing disk, under deliveries, and prints the results. Needs Linux and a C compiler
+// (`cc`): node test/tools/failing-disk.ts. Exits with 1 if something was lost or differs.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ writeFileSync(fault, '')
 const sandbox = await startSandbox({ submissions: 3, autoStart: false })
 const env = { DATABASE_URL: `sqlite:${path}`, ...accountEnv(sandbox), FAILING_DISK: fault }
 const running = await startServe(env, `export LD_PRELOAD=${library}`)
-sandbox.setTarget('default', `${running.receiver}/webhooks`)
+sandbox.account('default').target = `${running.receiver}/webhooks`
 for (const id of sandbox.submissionIds('default')) sandbox.addMessage('default', id, { body_text: 'on a failing disk' })
 const answers: Answered[] = []
 try {
@@ -67,7 +67,7 @@ async function check(): Promise<void> {
   faults.push(
     ...answers.filter(({ id, status }) => status === 204 && !kept.has(id)).map(({ id }) => `${id} was acknowledged and is not stored`),
   )
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   faults.push(...(await untilAgreed(db, sandbox)), ...(await logFaults(db)))
   await db.close()
 }

@@ -11,7 +11,7 @@ declare module 'vitest' {
   }
 }
 
-/** One Postgres server for the whole run, and the programs that tests start. When it cannot start, the run fails: no store test is ever skipped. */
+/** Starts one Postgres server for the run, and builds the programs. The run fails without it: no store test is skipped. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shareCompiled()
   shareDatabaseFolder()

@@ -5,8 +5,7 @@ import { until } from './until.ts'
 
 /**
  * Runs `first`, whose first transaction called `name` stays open until `second` waits for one of its locks or has ended. Postgres only.
- * @param first uses the given database for its transactions.
- * @param second uses another handle on the database.
+ * @param first uses the given database for its transactions. @param second uses another handle.
  */
 export async function overlap<A, B>(db: Db, name: string, first: (held: Db) => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
   const started = Promise.withResolvers<B>()
@@ -28,7 +27,7 @@ export async function overlap<A, B>(db: Db, name: string, first: (held: Db) => P
       const result = await work(tx)
       void startSecond()
       const blocked = sql`select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
-      await until('the second waits for the first, or has ended', async () => isOver || (await blocked.execute(tx.sql)).rows.length > 0)
+      await until('the second waits for the first, or has ended', async () => isOver || (await tx.one(blocked)) !== null)
       return result
     }
     return db.write(named, open, { ...options, singleStatement: false })

@@ -2,10 +2,6 @@ import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { readDurations } from './durations.ts'
 
-/**
- * Begins with the tests that take the longest: begun last, one of them would run alone at the end. One project after the other, for each has
- * processes of its own, which are slow to start.
- */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const durations = readDurations()

@@ -1,14 +1,14 @@
 import type { CompiledQuery } from 'kysely'
 import type { Db, Query } from '../../src/store/engine/db.ts'
 import { createKysely } from '../../src/store/engine/kysely.ts'
-import { dbWith, Parts } from '../../src/store/engine/parts.ts'
+import { dbWith } from '../../src/store/engine/parts.ts'
 
-/** @param around what is done in the place of each transaction, by name; `go` runs it. @returns the same database. */
+/** @param around replaces each transaction, by name; `go` runs it. @returns the same database. */
 export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) => Promise<T>): Db {
   return dbWith(db, { write: (name, work, options) => around(name, () => db.write(name, work, options)) })
 }
 
-/** @param before what is done before each transaction, which is told by its name; what it throws fails that. @returns the same database. */
+/** @param before runs before each transaction, with its name; an error fails the transaction. @returns the same database. */
 export function interrupted(db: Db, before: (name: string) => unknown): Db {
   return meddled(db, async (name, go) => {
     await before(name)
@@ -16,18 +16,17 @@ export function interrupted(db: Db, before: (name: string) => unknown): Db {
   })
 }
 
-/** @param before what is done before each query outside of a transaction. @returns the same database. */
+/** @param before runs before each query outside of a transaction. @returns the same database. */
 export function readsInterrupted(db: Db, before: (query: CompiledQuery) => unknown): Db {
   const sql = createKysely(db.kind, async (query) => {
     await before(query)
     return await db.read.sql.executeQuery(query)
   })
-  const read: Query = {
-    ...new Parts(db),
+  const read: Query = Object.assign(Object.create(db.read), {
     sql,
-    selectMany: (...given) => db.read.selectMany(...given),
-    selectWhere: (...given) => db.read.selectWhere(...given),
-    selectOfSubmissions: (...given) => db.read.selectOfSubmissions(...given),
-  }
+    selectMany: (...given: Parameters<Query['selectMany']>) => db.read.selectMany(...given),
+    selectWhere: (...given: Parameters<Query['selectWhere']>) => db.read.selectWhere(...given),
+    selectOfSubmissions: (...given: Parameters<Query['selectOfSubmissions']>) => db.read.selectOfSubmissions(...given),
+  })
   return dbWith(db, { read })
 }

@@ -18,15 +18,14 @@ let postgresTemplate: Promise<void> | undefined
 const servers = new Map<string, Promise<pg.Client>>()
 
 /**
- * Makes a database with all its tables at `path`, where none is: a copy of one that is migrated once a run, for migrating takes longer
- * than many a test. Its log epoch is that of every copy, until it is given its own.
+ * Creates a migrated database at `path`, as a copy, since migrating takes longer than many tests. Copies share a log epoch until they get
+ * their own.
  */
 export async function copyMigrated(path: string): Promise<void> {
   sqliteTemplate ??= await makeSqlite()
   copyFileSync(sqliteTemplate, path)
 }
 
-/** The same in a database of its own on the server at `url`, until `giveBack`. @returns how to open it. */
 export async function createMigrated(url: string): Promise<Extract<DatabaseConfig, { kind: 'postgres' }>> {
   postgresTemplate ??= makePostgres(url)
   await postgresTemplate
@@ -38,13 +37,13 @@ export async function createMigrated(url: string): Promise<Extract<DatabaseConfi
   return configOf(url, name)
 }
 
-/** Copying files is much faster than copying pages through the log. Before Postgres 15 there is no other way, and no word for it. */
+/** Copying files is much faster than copying pages through the log; before Postgres 15 it is the only way. */
 async function copyStrategy(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ isKnown: boolean }>(`select current_setting('server_version_num')::int >= 150000 as "isKnown"`)
   return rows[0]?.isKnown ? ' strategy file_copy' : ''
 }
 
-/** Ends the use of a database: somebody else gets it, emptied, or it is removed. */
+/** Ends the use of a database, which is emptied for reuse, or removed. */
 export async function giveBack(config: Extract<DatabaseConfig, { kind: 'postgres' }>, url: string): Promise<void> {
   const own = config.url.reveal()
   const name = new URL(own).pathname.slice(1)
@@ -53,7 +52,7 @@ export async function giveBack(config: Extract<DatabaseConfig, { kind: 'postgres
   await (isWashed ? keepWashed(client, name) : client.query(`drop database if exists ${name} with (force)`))
 }
 
-/** Of several workers that make it at once each makes its own, and all use the last. */
+/** Concurrent workers create one each, and all use the last. */
 async function makeSqlite(): Promise<string> {
   const folder = sharedFolder()
   if (folder === undefined) throw new Error('databases are copied only within a run of the tests')
@@ -67,7 +66,6 @@ async function makeSqlite(): Promise<string> {
   return template
 }
 
-/** Of several workers the first makes it, and the others wait. */
 async function makePostgres(url: string): Promise<void> {
   await onServer(url, async (client) => {
     await client.query('select pg_advisory_lock(hashtext($1))', [TEMPLATE])
@@ -79,7 +77,7 @@ async function makePostgres(url: string): Promise<void> {
     const config = configOf(url, unfinished)
     await migrateNew(config)
     await onServer(config.url.reveal(), (fresh) => describeFresh(client, fresh, SCHEMA))
-    // Only what nobody is connected to can be copied.
+    // Only a database without connections can be copied.
     await client.query(`alter database ${unfinished} allow_connections false`)
     await client.query(`alter database ${unfinished} rename to ${TEMPLATE}`)
   })
@@ -99,7 +97,6 @@ function configOf(url: string, database: string): Extract<DatabaseConfig, { kind
   return { kind: 'postgres', url: secret, schema: SCHEMA, listenUrl: secret }
 }
 
-/** The connection of this process to a server, which stays open for the next database. */
 function serverAt(url: string): Promise<pg.Client> {
   const known = servers.get(url) ?? connect(url)
   servers.set(url, known)
@@ -108,7 +105,7 @@ function serverAt(url: string): Promise<pg.Client> {
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
-  // The server ends with the run, be it before this process.
+  // The server may end before this process.
   client.on('error', () => servers.delete(url))
   await client.connect()
   return client

@@ -6,26 +6,25 @@ import type { Entity, Row } from '../../src/model/entity.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 
-/** Applies facts in one transaction of their own. */
 export function applyAll(db: Db, facts: readonly Fact[]): Promise<Applied> {
   return inApplyTransaction(db, silentObserver, 'test-apply', (transaction) => transaction.apply(facts))
 }
 
-/** Columns that may differ between two mirrors of the same truth (invariant 2). */
+export function applyEach<T>(db: Db, items: readonly T[], factOf: (item: T, n: number) => Fact): Promise<Applied> {
+  return applyAll(db, items.map(factOf))
+}
+
+/** Columns that may differ between mirrors of the same truth (invariant 2). */
 const READ_TIMES = ['state_read_at', 'rail_read_at', 'quote_history_read_at', 'assessment_read_at']
 const PASSING = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via', 'gone_at', ...READ_TIMES])
 
-/** All rows of a table, in the order of its key. */
 export async function rowsOf(db: Db, entity: Entity): Promise<Row[]> {
   const rows = await db.read.selectWhere(entity, {})
   const key = (row: Row) => JSON.stringify(entity.key.map((column) => row[column]))
   return rows.sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/**
- * The whole mirror as it now is, without what may differ. What is gone is left out: which of the passing states of a submission
- * were seen depends on when it was read.
- */
+/** The whole mirror without columns that may differ and gone rows, since seeing passing states depends on the time of reads. */
 export async function mirrorOf(db: Db): Promise<Record<string, Row[]>> {
   const tables: Record<string, Row[]> = {}
   for (const entity of entities) {
@@ -47,16 +46,14 @@ export interface ChangeRow {
   readonly after: Row | null
 }
 
-/** The change log, in order, from `after` on. */
 export async function changesOf(db: Db, after = 0): Promise<ChangeRow[]> {
-  const { rows } =
-    await sql<ChangeRow>`select seq, account, submission_id, entity, entity_id, operation, cause, before, after from changes where seq > ${after} order by seq`.execute(
-      db.read.sql,
-    )
+  const rows = await db.read.all(
+    sql<ChangeRow>`select seq, account, submission_id, entity, entity_id, operation, cause, before, after from changes where seq > ${after} order by seq`,
+  )
   return rows.map((row) => ({ ...row, before: parsed(row.before), after: parsed(row.after) }))
 }
 
-/** Plays the change log from the beginning: what a reader that only follows it knows. */
+/** Replays the change log: the knowledge of a reader. */
 export function replayChanges(changes: readonly ChangeRow[]): Map<string, Row> {
   const rows = new Map<string, Row>()
   for (const change of changes) {

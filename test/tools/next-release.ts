@@ -5,7 +5,7 @@ import { STEPS } from '../../src/store/migrate/migrate.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** What the next release does to the tables, as a release that only expands them: a busy table, an index on it, and a table of its own. */
+/** Schema changes of the next release, which only expand: a busy table, an index on it, and a new table. */
 const MIGRATION = `import type { Migration } from '../src/store/schema/migration.ts'
 
 export const rehearsed: Migration = {
@@ -20,15 +20,13 @@ export const rehearsed: Migration = {
 }
 `
 
-/** A release that follows this one, with one more step of the schema. */
+/** A following release with another schema step. */
 export interface NextRelease {
   readonly version: string
-  /** The file that starts it. */
   readonly main: string
   remove(): void
 }
 
-/** Makes it of this one's sources. */
 export function makeNextRelease(): NextRelease {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-next-'))
   for (const name of ['src', 'migrations', 'package.json']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
@@ -45,7 +43,7 @@ export function makeNextRelease(): NextRelease {
   return { version, main: join(folder, 'src/main.ts'), remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** @returns what the pattern's group held. @throws Error when the file does not have it. */
+/** @returns the pattern's group. @throws Error if the file lacks it. */
 function change(file: string, pattern: RegExp, to: (group: string) => string): string {
   const text = readFileSync(file, 'utf8')
   const group = pattern.exec(text)?.[1]

@@ -1,2 +1,2 @@
-/** Whether this is `npm run test:nightly`, which repeats at length what the proofs show in a few cases. */
+/** Whether this is `npm run test:nightly`, which repeats the proofs extensively. */
 export const isNightly = process.env['NIGHTLY'] === '1'

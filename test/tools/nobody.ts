@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-/** As whom a child process runs; of nothing it is the user of this process. */
 export type User = { readonly uid: number; readonly gid: number } | Record<string, never>
 
-/** The user who owns nothing, as far as this process may become it: only root may. */
+/** A user who owns nothing, if this process is root. */
 export function nobody(): User {
   if (process.getuid?.() !== 0) return {}
   const line = readFileSync('/etc/passwd', 'utf8')

@@ -1,6 +1,6 @@
-// Runs `serve` behind a real PgBouncer in transaction mode, under deliveries, while it is paused, killed and loses its server connections, and
-// prints what came of it. For a machine that has PgBouncer (Debian: `apt-get install pgbouncer`): node test/tools/pgbouncer.ts
-// Ends with 1 when something was lost, differs, or leaked into sessions that others share.
+// Runs `serve` behind a real PgBouncer in transaction mode, under deliveries, while it is paused, killed and loses connections, and prints
+// the results. Needs PgBouncer (Debian: `apt-get install pgbouncer`): node test/tools/pgbouncer.ts Exits with 1 if something was lost,
+// differs, or leaked into shared sessions.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -58,7 +58,7 @@ function configure(): void {
     auth_file: join(folder, 'users.txt'),
     admin_users: user,
     pool_mode: 'transaction',
-    // Fewer than the product's own connections, so that every session is shared.
+    // Fewer than the product's connections, so that sessions are shared.
     default_pool_size: 6,
     max_client_conn: 200,
   }
@@ -67,7 +67,6 @@ function configure(): void {
     join(folder, 'pgbouncer.ini'),
     ['[databases]', `* = host=127.0.0.1 port=${direct.port}`, '[pgbouncer]', ...lines, ''].join('\n'),
   )
-  // PgBouncer refuses to run as root.
   chmodSync(folder, 0o755)
 }
 
@@ -91,14 +90,13 @@ async function admin(command: string): Promise<void> {
   await client.end()
 }
 
-/** @param isNamed whether the settings name a way past the pooler. */
 async function tryIt(isNamed: boolean): Promise<void> {
   const schema = isNamed ? 'named' : 'unnamed'
   const sandbox = await startSandbox({ submissions: 3, autoStart: false })
   const listen: Record<string, string> = isNamed ? { DATABASE_LISTEN_URL: direct.href } : {}
   const env = { DATABASE_URL: pooled.href, DATABASE_SCHEMA: schema, ...listen, ...accountEnv(sandbox), LOG_LEVEL: 'warn' }
   const running = await startServe({ ...env, LOG_LEVEL: 'info' })
-  sandbox.setTarget('default', `${running.receiver}/webhooks`)
+  sandbox.account('default').target = `${running.receiver}/webhooks`
   const answers: Answered[] = []
   const send = async (count: number) => {
     for (let n = 0; n < count; n++) {
@@ -109,12 +107,12 @@ async function tryIt(isNamed: boolean): Promise<void> {
   const senders = (count: number) => Promise.all(Array.from({ length: SENDERS }, () => send(count)))
   const refused = () => answers.filter(({ status }) => status === 503).length
   for (const id of sandbox.submissionIds('default')) sandbox.addMessage('default', id, { body_text: 'through the pooler' })
-  const told: Record<string, number> = {}
+  const counts: Record<string, number> = {}
   const phase = async (name: string, act: () => Promise<unknown>, count = EACH) => {
     const before = { all: answers.length, refused: refused() }
     await Promise.all([act(), senders(count)])
-    told[`${name}: acknowledged`] = answers.length - before.all - (refused() - before.refused)
-    told[`${name}: 503`] = refused() - before.refused
+    counts[`${name}: acknowledged`] = answers.length - before.all - (refused() - before.refused)
+    counts[`${name}: 503`] = refused() - before.refused
   }
   await phase('calm', async () => undefined)
   await phase('server connections closed', () => admin('reconnect'))
@@ -135,7 +133,7 @@ async function tryIt(isNamed: boolean): Promise<void> {
   )
     faults.push(`${schema}: it does not store again`)
   await phase('calm again', async () => undefined)
-  console.log(schema, JSON.stringify(told))
+  console.log(schema, JSON.stringify(counts))
   await check(schema, answers, sandbox)
   if ((await running.stop()) !== 0) faults.push(`${schema}: it did not stop with 0`)
   await sandbox.close()
@@ -150,7 +148,7 @@ async function check(schema: string, answers: readonly Answered[], sandbox: Awai
   const kept = new Map((await inboxRows(db)).map((row) => [row['delivery_id'], row]))
   const lost = answers.filter(({ id, status }) => status === 204 && !kept.has(id))
   faults.push(...lost.map(({ id }) => `${schema}: ${id} was acknowledged and is not stored`))
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   faults.push(...(await untilAgreed(db, sandbox)), ...(await logFaults(db)))
   await db.close()
   const other = new pg.Client({ connectionString: pooled.href })

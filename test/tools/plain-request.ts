@@ -3,17 +3,16 @@ import type { GivenAnswer } from './described.ts'
 
 export interface PlainRequest {
   readonly method: string
-  /** With the query; it is sent as it is. */
   readonly path: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string | Buffer | undefined
 }
 
-/** Sends a request as it is, which `fetch` would tidy. @param origin with what stands before the path. @throws when no answer comes. */
+/** Sends a request unchanged, unlike `fetch`. @param origin including a path prefix. @throws without an answer. */
 export function plainRequest(origin: string, { method, path, headers, body }: PlainRequest): Promise<GivenAnswer> {
   const { hostname, port, pathname } = new URL(origin)
   return new Promise((resolve, reject) => {
-    // On a connection of its own: the one before may have ended.
+    // A new connection, since the previous one may have ended.
     const sent = request({ hostname, port, method, path: pathname.replace(/\/$/, '') + path, headers, agent: false }, (answer) => {
       const parts: Buffer[] = []
       answer.on('data', (part: Buffer) => parts.push(part))

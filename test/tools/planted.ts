@@ -2,15 +2,12 @@ import { z } from 'zod'
 import { settingsSchema } from '../../src/config/schema/schema.ts'
 import { markOf } from '../../src/config/schema/secrets.ts'
 
-/*
- * Settings in which every secret of the schema is set. The schema is walked for them, so that a new one needs no line here: each value is the
- * first of some texts that its schema takes.
- */
+/** Settings with every secret of the schema, found by walking it: each value is the first text that its schema accepts. */
 
 type Schema = z.core.$ZodType
 type Part = readonly [key: string, schema: Schema]
 
-/** What a plain setting may be. */
+/** Candidates for a plain setting. */
 const TEXTS = [
   'https://127.0.0.1:9/api/v1',
   '127.0.0.1',
@@ -22,19 +19,18 @@ const TEXTS = [
   '/path',
   `SHA256:${'A'.repeat(43)}`,
   'admin',
+  'quotes',
+  'insert',
+  'quotes.underwriter',
+  'insured_name',
 ]
 
 export interface Planted {
-  /** As a settings file holds it. */
   readonly tree: Readonly<Record<string, unknown>>
-  /** The secrets, as they stand in it. */
   readonly secrets: readonly string[]
 }
 
-/**
- * @param make the nth secret; where a setting takes no such text it gets one of its own kind.
- * @throws Error when a secret of the schema could not be set.
- */
+/** @param make creates the nth secret; a setting that rejects it gets one of its own kind. @throws Error if a secret could not be set. */
 export function plantedSettings(make: (n: number) => string): Planted {
   const planter = new Planter(make)
   const [tree] = planter.variants(settingsSchema, '') as Planted['tree'][]
@@ -46,7 +42,6 @@ export function plantedSettings(make: (n: number) => string): Planted {
 }
 
 class Planter {
-  /** Which secret was made for which schema, also where it did not fit in. */
   readonly planted = new Map<string, Schema>()
   readonly #make: (n: number) => string
   #names = 0
@@ -55,7 +50,7 @@ class Planter {
     this.#make = make
   }
 
-  /** @returns values that together hold every secret in `schema`; a single one when it holds none. */
+  /** @returns values that together contain every secret in `schema`, or a single value without one. */
   variants(schema: Schema, key: string): unknown[] {
     if (markOf(schema) !== undefined) return [this.#secret(schema, key)]
     if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return this.variants(schema.unwrap(), key)
@@ -69,7 +64,6 @@ class Planter {
     return [firstOf(schema, key, TEXTS)]
   }
 
-  /** With what it needs and its secrets; if that does not fit together, with all that it may have, else with a secret less. */
   #objects(schema: z.ZodObject): unknown[] {
     const parts = Object.entries(schema.shape)
     const needed = parts.filter(([, part]) => !isLeftOut(part) || hasSecret(part))
@@ -89,7 +83,7 @@ class Planter {
   #filled(parts: readonly Part[]): Record<string, unknown>[] {
     const values = parts.map(([key, part]) => [key, this.variants(part, key)] as const)
     const count = Math.max(1, ...values.map(([, each]) => each.length))
-    // Names are keys, so that no two may be the same.
+    // Names are unique keys.
     const name = () => ('name' in Object.fromEntries(parts) ? { name: `n${++this.#names}` } : {})
     return Array.from({ length: count }, (_, n) => ({
       ...Object.fromEntries(values.map(([key, each]) => [key, each[n % each.length]])),
@@ -126,7 +120,6 @@ function hasSecret(schema: Schema): boolean {
   return markedIn(schema).next().done === false
 }
 
-/** The schemas of all secrets. */
 function* markedIn(schema: Schema): Generator<Schema> {
   if (markOf(schema) !== undefined) yield schema
   else if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) yield* markedIn(schema.unwrap())

@@ -1,8 +1,7 @@
 /**
- * Plants each fault of `test/plants/` into a copy of the tree, runs the test files there that must find it, and prints a row for each. Ends
- * with 1 when a fault is missed, has no place in the source any more, or could not be judged.
- *
- *   node test/tools/plants.ts [--only NAME]... [--tree FOLDER]
+ * Plants each fault of `test/plants/` into a copy of the tree, runs the tests that must find it, and prints a row for each. Exits with 1 if
+ * a fault is missed, has no place in the source, or could not be judged.
+ * node test/tools/plants.ts [--only NAME]... [--tree FOLDER]
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,18 +14,16 @@ import { planted, type SoughtPlant } from '../plants/plant.ts'
 import { plants } from '../plants/plants.ts'
 import { type Round, roundsOf } from '../plants/rounds.ts'
 
-/** Copies that are tried at the same time, and processes that each of them tests in: together as many as one run of all tests has. */
 const COPIES_AT_ONCE = 2
 const WORKERS = 2
 const PATIENCE_MS = 30 * 60_000
-/** What a test throws that met no expectation of its own: it proves nothing but that the source is no program any more. */
+/** Errors that prove only that the source is broken. */
 const BROKEN = /^(?:Syntax|Reference|Type)Error\b|^Error: (?:Cannot find |(?:Test|Hook) timed out)/
-/** Of the environment: the caller may be a test run itself, in whose surroundings the tests would differ. */
+/** Kept environment, since the caller may be a test run. */
 const KEPT = ['PATH', 'HOME', 'LANG', 'TMPDIR']
 
 interface Report {
   readonly testResults: readonly {
-    /** The absolute path of the file. */
     readonly name: string
     readonly status: 'passed' | 'failed'
     readonly message?: string
@@ -40,7 +37,6 @@ interface Report {
 
 interface Judged {
   readonly verdict: 'found' | 'missed' | 'no longer applies' | 'not judged'
-  /** Which test found it, or why there is none. */
   readonly by: string
 }
 
@@ -74,7 +70,6 @@ for (const [name, { foundBy }] of applicable) {
 }
 print()
 
-/** @returns why a plant cannot be planted; null when it can. */
 function lackOf(plant: SoughtPlant): string | null {
   const missing = plant.foundBy.find((file) => !existsSync(join(tree, 'test', file)))
   if (missing !== undefined) return `there is no test/${missing}`
@@ -86,7 +81,7 @@ function lackOf(plant: SoughtPlant): string | null {
   }
 }
 
-/** Runs all named test files once without any plant: what fails then finds nothing. @returns those that pass. */
+/** Runs the test files without a plant. @returns those that pass. */
 async function soundTests(round: Round): Promise<ReadonlySet<string>> {
   const copy = await copyTree()
   const report = await run(copy, testsOf(round), ['--retry=1'])
@@ -138,7 +133,6 @@ function testsOf(round: Round): string[] {
   return [...new Set(round.flatMap(([, { foundBy }]) => foundBy.map((file) => `test/${file}`)))]
 }
 
-/** Copies what git knows of the tree, as it is now. */
 async function copyTree(): Promise<string> {
   const copy = mkdtempSync(join(folder, 'copy-'))
   const listed = await promisify(execFile)('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: tree })
@@ -149,7 +143,6 @@ async function copyTree(): Promise<string> {
   return copy
 }
 
-/** Runs test files in a copy. @returns null when the run could not begin, or did not end. */
 async function run(copy: string, tests: readonly string[], further: readonly string[] = []): Promise<Report | null> {
   const output = join(copy, 'report.json')
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs')
@@ -160,10 +153,9 @@ async function run(copy: string, tests: readonly string[], further: readonly str
     env: { ...env, PATH: `${dirname(process.execPath)}:${env['PATH'] ?? ''}`, CI: 'true', NO_COLOR: '1' },
     stdio: 'ignore',
     signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(PATIENCE_MS)]),
-    // So that it ends its own children, too.
+    // So that it ends its children too.
     killSignal: 'SIGINT',
   })
-  // Ended before its time it has written no report.
   await once(child, 'close').catch(() => undefined)
   stopping.signal.throwIfAborted()
   return existsSync(output) ? (JSON.parse(readFileSync(output, 'utf8')) as Report) : null

@@ -18,14 +18,14 @@ import { ReadSwitches } from '../../src/poll/read-switches.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
-import type { Db } from '../../src/store/engine/db.ts'
+import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { ensureAccounts } from '../../src/store/reads/accounts.ts'
 import type { ReadsTable } from '../../src/store/schema/reads.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { Elsewhere } from '../../src/upstream/http/elsewhere.ts'
 import { Worker } from '../../src/work/worker.ts'
-import type { TestDatabase } from './databases.ts'
+import { type OpenedDatabase, openAgain, type TestDatabase } from './databases.ts'
 import { trackFact } from './facts.ts'
 import { applyAll } from './mirror.ts'
 import { defaultRecordFields } from './record-fields.ts'
@@ -35,15 +35,14 @@ import { PATIENCE_MS } from './until.ts'
 const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
-/** The defaults of the settings. Time is made to pass by `Rig.pass`, so nothing waits for them. */
 export const policy: PollPolicy = {
   poll: { activeMs: MINUTE, quietMs: 15 * MINUTE, maxMs: 6 * HOUR, dormantMs: 7 * DAY },
   replay: { activeMs: DAY, quietMs: 7 * DAY, dormantMs: 30 * DAY },
 }
-/** How long `until` waits for something to be reported before it looks again: not everything is. */
+/** Interval of `until`, for unreported changes. */
 const LOOK_MS = 15
 
-/** Keeps what the stages count, and tells who waits that something happened. */
+/** Stores counts of the stages, and wakes waiters. */
 class Watch implements Observer {
   readonly timed: TimerName[] = []
   readonly #counts: { readonly name: CounterName; readonly labels: Labels; readonly by: number }[] = []
@@ -73,9 +72,7 @@ class Watch implements Observer {
 
 export interface RigOptions {
   readonly sandbox?: SandboxOptions
-  /** Names of the accounts, each of them one of the sandbox; `default` when left out. */
   readonly accounts?: readonly string[]
-  /** The state reads that are made; all when left out. */
   readonly stateReads?: readonly string[]
 }
 
@@ -83,7 +80,6 @@ export interface PollerOptions {
   readonly account?: string
   readonly db?: Db
   readonly concurrency?: number
-  /** How long a request waits for its answer. */
   readonly headersMs?: number
 }
 
@@ -94,21 +90,17 @@ export interface DocumentOptions {
   readonly elsewhere: Elsewhere
 }
 
-/** A service under way. */
 export interface Running {
-  /** Lets it finish what is in hand. @throws whatever the service threw. */
   stop(): Promise<void>
 }
 
 export type ReadRow = ReadsTable
 
-/**
- * The backbone put together from its real parts: a database, the sandbox over HTTP, the upstream client, workers and pollers.
- * Everything ends with the test.
- */
+/** The real parts together: a database, the sandbox over HTTP, the upstream client, workers and pollers. Ends with the test. */
 export class Rig {
   readonly db: Db
   readonly sandbox: Sandbox
+  readonly #config: DatabaseConfig
   readonly #watch = new Watch()
   readonly #lines: string[] = []
   readonly #log: Log
@@ -116,9 +108,10 @@ export class Rig {
   readonly #switches = new Map<string, { readonly switches: ReadSwitches; readonly running: Running }>()
   readonly #closing: (() => Promise<void>)[] = []
 
-  private constructor(db: Db, sandbox: Sandbox, stateReads: readonly string[]) {
+  private constructor({ db, config }: OpenedDatabase, sandbox: Sandbox, stateReads: readonly string[]) {
     this.#stateReads = stateReads
     this.db = db
+    this.#config = config
     this.sandbox = sandbox
     this.#log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line: string) => this.#lines.push(line) } })
   }
@@ -134,7 +127,7 @@ export class Rig {
       ...options.sandbox,
     })
     await ensureAccounts(opened.db, accounts)
-    const rig = new Rig(opened.db, sandbox, options.stateReads ?? optionalReads)
+    const rig = new Rig(opened, sandbox, options.stateReads ?? optionalReads)
     onTestFinished(async () => {
       for (const close of rig.#closing.reverse()) await close()
       await sandbox.close()
@@ -143,7 +136,13 @@ export class Rig {
     return rig
   }
 
-  /** Begins to track submissions, as an operator does. */
+  async another(): Promise<Db> {
+    if (this.db.kind === 'sqlite') return this.db
+    const db = await openAgain(this.#config)
+    this.#closing.push(() => db.close())
+    return db
+  }
+
   async track(ids: readonly string[], account = 'default'): Promise<void> {
     await applyAll(
       this.db,
@@ -159,7 +158,6 @@ export class Rig {
     return this.#startWith(client, new AccountPoller({ ...common, db, client, policy, concurrency, switches }))
   }
 
-  /** Starts what reads bind requests, policies and insureds; the poller must have checked the account. */
   startIdReads(recordFields = defaultRecordFields): Running {
     const { db } = this
     const account = 'default'
@@ -168,7 +166,6 @@ export class Rig {
     return this.#startWith(client, new IdReads({ ...common, db, client, policy, recordFields, switches: this.#switchesOf(account, db) }))
   }
 
-  /** One for the services of an account, started with the first of them. */
   #switchesOf(account: string, db: Db): ReadSwitches {
     const known = this.#switches.get(account)
     if (known !== undefined) return known.switches
@@ -177,14 +174,13 @@ export class Rig {
     return switches
   }
 
-  /** Lists other state reads, as a reload does. The services that were started before must have stopped. */
+  /** Changes the state reads, as a reload does. Services must have stopped. */
   async list(stateReads: readonly string[]): Promise<void> {
     for (const { running } of this.#switches.values()) await running.stop()
     this.#switches.clear()
     this.#stateReads = stateReads
   }
 
-  /** Starts the reads of paths that the operator names; it begins at once. */
   startExtraReads(reads: readonly ExtraRead[], { clock = systemClock } = {}): Running {
     const account = 'default'
     const client = this.#client(account, PATIENCE_MS)
@@ -192,7 +188,6 @@ export class Rig {
     return this.#startWith(client, new ExtraReads({ ...common, db: this.db, client, reads }))
   }
 
-  /** Starts what fetches documents; the poller must have checked the account. */
   startDocuments(storage: DocumentStorage, options: Partial<DocumentOptions> = {}): Running {
     const { db } = this
     const account = 'default'
@@ -200,25 +195,22 @@ export class Rig {
     const { maxBytes = 1_000_000, totalBytes = 1_000_000_000, hosts = [] } = options
     const elsewhere = options.elsewhere ?? new Elsewhere({ hosts, proxy: {} })
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
-    const space = new Space(db, systemClock, this.#log, totalBytes)
+    const space = new Space({ db, clock: systemClock, log: this.#log }, totalBytes)
     const parts = { db, client, baseUrl: this.sandbox.baseUrl, elsewhere, storage, space, maxBytes, hosts }
     return this.#startWith(client, new DocumentFetcher({ ...common, ...parts }))
   }
 
-  /** Starts what probes paths for submissions; it begins at once. */
-  startDiscovery(paths: readonly string[], options: Partial<Pick<DiscoveryOptions, 'maxNew' | 'idFields'>> = {}): Running {
-    const { db } = this
+  startDiscovery(paths: readonly string[], options: Partial<Pick<DiscoveryOptions, 'maxNew' | 'idFields' | 'db'>> = {}): Running {
     const account = 'default'
     const client = this.#client(account, PATIENCE_MS)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
-    return this.#startWith(client, new Discovery({ ...common, ...options, db, client, paths, everyMs: HOUR }))
+    return this.#startWith(client, new Discovery({ ...common, db: this.db, ...options, client, paths, everyMs: HOUR }))
   }
 
   startWorker(db = this.db): Running {
     return this.#start(new Worker({ db, clock: systemClock, log: this.#log, observer: this.#watch, restMs: () => 0 }))
   }
 
-  /** Puts deliveries into the inbox, as the receiver does. */
   async deliver(bodies: readonly unknown[], options: { account?: string; ids?: readonly string[] } = {}): Promise<void> {
     const outcomes = await new InboxAppender(this.db).append(
       bodies.map((body, index) => ({
@@ -233,27 +225,23 @@ export class Rig {
     for (const outcome of outcomes) if (outcome !== null) throw outcome
   }
 
-  /** What was timed since this was asked for last. */
   timed(): TimerName[] {
     return this.#watch.timed.splice(0)
   }
 
-  /** How often something was counted, over all counts that bear these labels. */
   counted(name: CounterName, labels: Labels = {}): number {
     return this.#watch.total(name, labels)
   }
 
-  /** Whether a line of the log, in JSON, holds `text`. */
   logged(text: string): boolean {
     return this.lines(text).length > 0
   }
 
-  /** The lines of the log, in JSON, that hold `text`. */
   lines(text: string): string[] {
     return this.#lines.filter((line) => line.includes(text))
   }
 
-  /** Waits until `condition` holds. It is looked at again whenever something is reported. @throws Error after a while. */
+  /** Waits until `condition` holds, checked after each report. @throws Error at the time limit. */
   async until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
     const deadline = Date.now() + PATIENCE_MS
     while (!(await condition())) {
@@ -262,7 +250,6 @@ export class Rig {
     }
   }
 
-  /** Lets everything happen that is due or was woken, until nothing more is. */
   async rest(): Promise<void> {
     for (;;) {
       await this.until('nothing is due or being made', async () => (await this.#busy()) === 0)
@@ -270,25 +257,50 @@ export class Rig {
     }
   }
 
-  /** Waits until no read is being made. */
   async idle(): Promise<void> {
     const leased = this.db.read.sql.selectFrom('sync_reads').select('read').where('lease_token', 'is not', null).limit(1)
     await this.until('no read is being made', async () => (await leased.execute()).length === 0)
   }
 
-  /** Lets time pass: everything stored is so much older. What is being made keeps its lease. */
+  addBound(account: string, facts: Parameters<Sandbox['addSubmission']>[1] = {}): { readonly id: string; readonly lane: string } {
+    const id = this.sandbox.addSubmission(account, facts)
+    return { id, lane: this.bind(account, id) }
+  }
+
+  bind(account: string, id: string): string {
+    const lane = this.sandbox.addLane(account, id).rail.submission_market_id
+    this.sandbox.patchLane(account, id, lane, { rail: { bound: true, chip: 'bound' } })
+    return lane
+  }
+
+  async isFree(): Promise<boolean> {
+    const leased = this.db.read.sql.selectFrom('sync_reads').select('id').where('id', '<>', '').where('lease_token', 'is not', null)
+    return (await leased.execute()).length === 0
+  }
+
+  async poll(): Promise<Running> {
+    const running = this.startPoller()
+    await this.rest()
+    return running
+  }
+
+  async passAndRest(ms: number): Promise<void> {
+    await this.pass(ms)
+    await this.rest()
+  }
+
+  /** Advances time by aging stored rows, except leases. */
   async pass(ms: number): Promise<void> {
     await this.db.write('test-pass', async (tx) => {
       const older = (columns: readonly string[]) =>
         sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
-      const times = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
-      await sql`update sync_reads set ${older(times)} where lease_token is null`.execute(tx.sql)
-      await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
-      await sql`update sync_path_reads set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
-      await sql`update sync_reads_off set ${older(['retry_at'])}`.execute(tx.sql)
-      await sql`update sync_documents set ${older(['due_at', 'failing_since'])} where lease_token is null`.execute(tx.sql)
-      await sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`.execute(tx.sql)
-      await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`.execute(tx.sql)
+      const times = ['due_at', 'full_read_due_at', 'last_full_read_at', 'last_read_at', 'last_changed_at', 'active_at']
+      await tx.run(sql`update sync_reads set ${older(times)} where lease_token is null`)
+      await tx.run(sql`update sync_path_reads set ${older(['due_at', 'last_read_at'])} where lease_token is null`)
+      await tx.run(sql`update sync_reads_off set ${older(['retry_at'])}`)
+      await tx.run(sql`update sync_documents set ${older(['due_at', 'failing_since'])} where lease_token is null`)
+      await tx.run(sql`update sync_accounts set ${older(['retry_at', 'swept_at', 'throttled_since', 'throttled_until'])}`)
+      await tx.run(sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`)
     })
     this.#wake()
   }
@@ -298,9 +310,8 @@ export class Rig {
     return query.where('submission_id', '=', submissionId).where('read', '=', read).executeTakeFirstOrThrow()
   }
 
-  /** What was asked of an operation, oldest first: the queries, for one submission or for all. */
   asked(operation: string, submissionId = ''): URLSearchParams[] {
-    const requests = this.sandbox.requestsSeen.filter((one) => one.operation === operation && one.url.includes(submissionId))
+    const requests = this.sandbox.activity.requests.filter((one) => one.operation === operation && one.url.includes(submissionId))
     return requests.map((one) => new URL(one.url, 'http://sandbox').searchParams)
   }
 
@@ -323,14 +334,14 @@ export class Rig {
     const abort = new AbortController()
     let ending: Promise<void> | null = null
     const run = service.run(abort.signal)
-    // Seen when it is stopped; until then nobody waits for it.
+    // Reported when it is stopped.
     run.catch(() => undefined)
     const stop = () => {
       abort.abort()
       ending ??= run
       return ending
     }
-    // One that failed was seen by the test that stopped it, or by what the test waited for in vain.
+    // The test has seen its failure.
     this.#closing.push(() => stop().catch(() => undefined))
     return { stop }
   }
@@ -340,18 +351,14 @@ export class Rig {
   }
 
   async #busy(): Promise<number> {
-    // What is due in a moment counts too: the database's clock is finer than ours.
+    // Includes reads due within a moment, since the database's clock is finer.
     const now = sql`${timeFromMs(Date.now() + LOOK_MS)}`
     const time = this.db.kind === 'postgres' ? sql`${now}::timestamptz` : now
-    const { rows } = await sql<{ n: number }>`
-      select (select count(*) from sync_reads where lease_token is not null or due_at <= ${time})
-        + (select count(*) from sync_inbox where state = 'ready' and (available_at <= ${time} or lease_token is not null and attempts = 0)) as n`.execute(
-      this.db.read.sql,
-    )
-    return Number(rows[0]?.n)
+    return await this.db.read.count(sql<{ n: number }>`
+      select (select count(*) from sync_reads where id = '' and (lease_token is not null or due_at <= ${time}))
+        + (select count(*) from sync_inbox where state = 'ready' and (available_at <= ${time} or lease_token is not null and attempts = 0)) as n`)
   }
 
-  /** Makes reads that were woken due at once. @returns whether there were any. */
   async #hasten(): Promise<boolean> {
     const woken = await this.db.write('test-hasten', (tx) =>
       tx.sql

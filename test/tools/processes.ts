@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 
-/** The child processes of `parent`. Only Linux lists them. */
 export function childrenOf(parent: number | undefined): number[] {
   if (parent === undefined) return []
   try {

@@ -4,10 +4,9 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { entities } from '../../src/model/entities.ts'
 import { asyncApi, tableSchema } from '../../src/push/contract/asyncapi.ts'
 
-/*
- * Writes what destinations are sent: `asyncapi.json`, and a JSON Schema for each table.
- *
- *   node test/tools/push-schemas.ts FOLDER
+/**
+ * Writes the formats of pushes: `asyncapi.json`, and a JSON Schema for each table.
+ * node test/tools/push-schemas.ts FOLDER
  */
 
 const folder = process.argv[2] ?? 'schemas'

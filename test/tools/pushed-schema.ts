@@ -3,18 +3,15 @@ import formats from 'ajv-formats'
 import type { Json } from '../../src/model/json.ts'
 import { asyncApi } from '../../src/push/contract/asyncapi.ts'
 
-/*
- * Holds what receivers of the tests are sent to the description of it. There nothing may stand that is not described, although a receiver
- * must bear more than it knows.
- */
+/** Checks what receivers of the tests get against its schema. Undocumented fields are errors here, although receivers must ignore them. */
 
 const described = new Map<string, ValidateFunction>()
 let ajv: Ajv | null = null
 
-/** @throws Error with all that is wrong with the body of a signed webhook. */
+/** @throws Error with all problems of a signed webhook's body. */
 export function holdToSchema(body: string): void {
   const pushed = JSON.parse(body) as { readonly type: string }
-  // Alarms are signed webhooks, too, and no pushes.
+  // Alarms are signed webhooks, but not pushes.
   if (pushed.type.startsWith('alarm.')) return
   const isRight = validatorOf(pushed.type)
   if (isRight(pushed)) return
@@ -36,7 +33,6 @@ function validatorOf(type: string): ValidateFunction {
   return found
 }
 
-/** The document with no further fields wherever some are listed. */
 function closed(value: Json): Json {
   if (Array.isArray(value)) return value.map(closed)
   if (value === null || typeof value !== 'object') return value

@@ -22,12 +22,11 @@ import {
 } from './facts.ts'
 import { applyAll } from './mirror.ts'
 
-/** A small mirror with something of everything: two submissions of the account `acme`, the second not yet read. */
+/** A small mirror with all kinds of rows: two submissions of the account `acme`, the second unread. */
 
 const BAKERY = uuid(9, 1)
 const ROOFING = uuid(9, 2)
 
-/** The clock of the program in that mirror. */
 export const sceneClock = new ManualClock(START_MS + 3_600_000)
 
 export async function fillScene(db: Db): Promise<void> {
@@ -58,16 +57,16 @@ export async function fillScene(db: Db): Promise<void> {
     messageFact('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
   ])
   await db.write('scene', async (tx) => {
-    for (const statement of extras) await sql.raw(statement).execute(tx.sql)
+    for (const statement of extras) await tx.run(sql.raw(statement))
   })
 }
 
 const extras = [
   `insert into sync_log_epochs (log_epoch, epoch_no, after_seq, began_at, origin, reason, server) values
     ('your log_epoch', 1, 0, '2026-01-05T08:00:00.000000Z', '', 'first', ''), ('the next', 2, 9, '2026-01-05T09:00:00.000000Z', '', 'server', '')`,
-  `update sync_reads set last_read_at = '2026-01-05T12:55:00.000000Z', last_replay_at = '2026-01-05T12:40:00.000000Z'
+  `update sync_reads set last_read_at = '2026-01-05T12:55:00.000000Z', last_full_read_at = '2026-01-05T12:40:00.000000Z'
     where submission_id = '${BAKERY}'`,
-  `insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)
+  `insert into sync_reconciled (account, submission_id, run_id, visited_at, reconciled_at)
     values ('acme', '${BAKERY}', 'run-1', '2026-01-05T12:50:00.000000Z', '2026-01-05T12:50:00.000000Z')`,
   `insert into sync_destinations (destination, state, cursor, log_epoch, failures)
     values ('agency', 'active', 4, 'one', 0)`,

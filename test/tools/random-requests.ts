@@ -8,18 +8,16 @@ interface RandomRequest extends PlainRequest {
   readonly operation: DescribedOperation
 }
 
-/** What random requests are made of. */
 export interface Ingredients {
   readonly seed: number
   readonly count: number
   readonly operations: readonly DescribedOperation[]
-  /** Values that mean something, by the names of parameters and fields. */
+  /** Meaningful values, by names of parameters and fields. */
   readonly known: Readonly<Record<string, readonly unknown[]>>
-  /** Values of the header `authorization`; undefined: none. Often named, often drawn. */
   readonly authorizations: readonly (string | undefined)[]
 }
 
-/** Names that JavaScript has a meaning for, and texts that programs trip over. */
+/** Special names in JavaScript, and difficult texts. */
 const strange = [
   '',
   ' ',
@@ -41,9 +39,8 @@ const strange = [
 const unreadable = ['%zz', '%', '%ff', '%00', '%2f', '..%2f', 'seven', '__proto__', 'constructor', '1', '0', 'x'.repeat(600)]
 
 /**
- * Sends random requests, one after the other.
- * @param origin with what stands before the document's paths.
- * @returns the answers that are not as the document says, and the statuses of all. @throws when no answer comes.
+ * Sends random requests, one after another. @param origin including a path prefix. @returns undocumented answers, and all statuses. @throws
+ * without an answer.
  */
 export async function askAtRandom(origin: string, described: Described, ingredients: Ingredients) {
   const wrong: object[] = []
@@ -52,13 +49,13 @@ export async function askAtRandom(origin: string, described: Described, ingredie
     const answer = await plainRequest(origin, request)
     statuses.add(answer.status)
     const problems = described.problems(operation, answer)
-    const told = { ...request, status: answer.status, problems, answer: answer.body.toString().slice(0, 1_000) }
-    if (problems.length > 0) wrong.push(told)
+    const problem = { ...request, status: answer.status, problems, answer: answer.body.toString().slice(0, 1_000) }
+    if (problems.length > 0) wrong.push(problem)
   }
   return { wrong, statuses }
 }
 
-/** @returns requests for operations of a document, good ones and bad ones, the same for the same seed. Some of them are hardly HTTP. */
+/** @returns valid and invalid requests for a document's operations, deterministic by seed. */
 function randomRequests(document: Node, { seed, count, operations, known, authorizations }: Ingredients): RandomRequest[] {
   const valuesOf = (name: string) => (Object.hasOwn(known, name) ? (known[name] ?? []) : [])
   const resolved = (schema: Node): Node => {
@@ -70,7 +67,7 @@ function randomRequests(document: Node, { seed, count, operations, known, author
       .reduce<Node>((node, part) => node[part] as Node, document)
   }
 
-  /** Values of a schema, and now and then others. */
+  /** Values of a schema, and sometimes others. */
   const someOf = (given: Node, name: string, depth: number): fc.Arbitrary<unknown> => {
     const right = rightValueOf(resolved(given), name, depth)
     const own = valuesOf(name)

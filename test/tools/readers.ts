@@ -5,16 +5,14 @@ import { join } from 'node:path'
 import { relations } from '../../src/store/schema/tables.ts'
 import type { User } from './nobody.ts'
 
-/** A program that opens a SQLite file as strangers do: not the library of the program. */
+/** A program that opens SQLite files, other than the product's library. */
 export interface Reader {
   readonly name: string
-  /** The rows of one statement. Reads the file only. @throws Error with the reader's own words. */
   read(path: string, statement: string): Row[]
-  /** The rows of each of several statements. */
   readAll(path: string, statements: readonly string[]): Row[][]
 }
 
-/** A reader with a process of its own, which may run as somebody else. */
+/** A reader in its own process, perhaps of another user. */
 export interface ReaderProgram extends Reader {
   read(path: string, statement: string, user?: User): Row[]
 }
@@ -25,7 +23,7 @@ interface SqlJs {
   readonly Database: new (bytes: Uint8Array) => { exec(statement: string): { columns: string[]; values: Row[string][][] }[]; close(): void }
 }
 
-/** SQLite 3.33.0, the oldest that must do: the npm package is that version in WebAssembly. It takes the bytes of a checkpointed file. */
+/** SQLite 3.33.0, the oldest supported, in WebAssembly. It needs a checkpointed file. */
 export async function sqlite333(): Promise<Reader> {
   const require = createRequire(import.meta.url)
   const wasm = require.resolve('sql.js-fts5/dist/sql-wasm.wasm')
@@ -45,7 +43,7 @@ export async function sqlite333(): Promise<Reader> {
   return { name: 'SQLite 3.33.0', read: (path, statement) => readAll(path, [statement])[0] ?? [], readAll }
 }
 
-/** The machine's own `sqlite3` and `python3`, as far as they are there and `user` can run them. */
+/** The machine's `sqlite3` and `python3`, if `user` can run them. */
 export function installedReaders(user: User = {}): ReaderProgram[] {
   const sqlite3 = (path: string, statement: string, as?: User) =>
     JSON.parse(run('sqlite3', ['-readonly', '-bail', '-json', path, statement], as) || '[]') as Row[]
@@ -58,7 +56,6 @@ export function installedReaders(user: User = {}): ReaderProgram[] {
   return readers.filter(({ name }) => isInstalled(name, user))
 }
 
-/** Reads every column of every public table and view. @returns how many there are. @throws Error with the reader's words. */
 export function readEverything({ readAll }: Reader, path: string): number {
   const statements = relations.map(({ name, columns }) => {
     const listed = Object.keys(columns).map((column) => `max("${column}")`)
@@ -67,19 +64,18 @@ export function readEverything({ readAll }: Reader, path: string): number {
   return readAll(path, statements).filter((rows) => rows.length === 1).length
 }
 
-/** Whether a statement only reads. */
 export function isReading(statement: string): boolean {
   return !/^insert\b/m.test(statement)
 }
 
-/** What a program prints for code of a document, which speaks of `data/mirror.db`. */
+/** Output of a program for a document's code, which names `data/mirror.db`. */
 export function printedBy(name: string, code: string, path: string): string {
   return run(name === 'sqlite3' ? 'sh' : name, ['-c', code.replaceAll('data/mirror.db', path)])
     .replaceAll(/ +$/gm, '')
     .trimEnd()
 }
 
-/** SQLite as Node itself brings it along. @param folder for a copy of Node where `user` cannot run this one. */
+/** Node's own SQLite. @param folder for a copy of Node that `user` can run. */
 export function nodeReader(folder: string, user: User): ReaderProgram {
   let node = process.execPath
   if (spawnSync(node, ['--version'], { ...user, cwd: folder }).status !== 0) {
@@ -102,7 +98,6 @@ connection = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
 connection.row_factory = sqlite3.Row
 print(json.dumps([[dict(row) for row in connection.execute(statement)] for statement in sys.argv[2:]]))`
 
-/** Marks the file as one without a write-ahead log: WebAssembly has no shared memory for it, and all of it is in the file. */
 function withoutLog(bytes: Uint8Array): Uint8Array {
   bytes.set([1, 1], 18)
   return bytes

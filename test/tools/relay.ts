@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { listening } from './servers.ts'
 
-/** `there`: to the server. `back`: to whoever connected. */
+/** `there`: to the server. `back`: to the client. */
 export type Direction = 'there' | 'back'
 
 interface Pair {
@@ -10,10 +11,7 @@ interface Pair {
   readonly deaf: Set<Direction>
 }
 
-/**
- * What stands between a program and a server, and can swallow what goes one way: no end and no reset tells of it, as when a firewall has
- * forgotten a connection. A connection that has lost a byte stays deaf in that direction for ever.
- */
+/** A relay that can silently drop one direction of a connection, as a firewall may do. A connection that lost a byte stays broken. */
 export class Relay {
   readonly #server: Server
   readonly #target: URL
@@ -25,15 +23,12 @@ export class Relay {
     this.#server = createServer((near) => this.#take(near))
   }
 
-  /** @param url of a server, with its port. */
   static async start(url: string): Promise<Relay> {
     const relay = new Relay(new URL(url))
-    relay.#server.listen(0, '127.0.0.1')
-    await once(relay.#server, 'listening')
+    await listening(relay.#server)
     return relay
   }
 
-  /** The same URL, by way of here. */
   get url(): string {
     const own = new URL(this.#target)
     own.port = String((this.#server.address() as AddressInfo).port)
@@ -44,7 +39,6 @@ export class Relay {
     this.#swallowed = direction
   }
 
-  /** Connections that have lost nothing are whole, and so are new ones. */
   resume(): void {
     this.#swallowed = null
   }

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Where a checkout does not agree with the version of its package.json: a sentence each.
- * @param isRehearsal whether the changelog may call the version unreleased yet.
+ * @returns where a checkout differs from the version of its package.json, in sentences. @param isRehearsal whether the changelog may call
+ * the version unreleased.
  */
 export async function versionProblems(checkout: string, isRehearsal: boolean): Promise<string[]> {
   const read = (path: string) => readFile(join(checkout, path), 'utf8')

@@ -1,11 +1,9 @@
 /**
- * Makes what is published of a release, of the commit that is checked out and of nothing else: the packed program and client, their bills of
- * materials and licences, the contents of the image, and the checksums of all. The same commit gives the same bytes, wherever it is made, with
- * the same Node and npm. Needs git, GNU tar, npm, and the package registry.
- *
- *   node test/tools/release.ts FOLDER [--rehearsal]
- *
- * A rehearsal takes a version that the changelog calls unreleased, and a checkout with changes, which are left out.
+ * Creates all published files of a release from the checked-out commit: the packed program and client, bills of materials, licenses, the
+ * image's contents, and checksums. The same commit gives the same bytes with the same Node and npm. Needs git, GNU tar, npm, and the
+ * package registry.
+ * node test/tools/release.ts FOLDER [--rehearsal]
+ * A rehearsal accepts an unreleased version and a checkout with changes, which it ignores.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -22,16 +20,15 @@ import { versionProblems } from './release-versions.ts'
 const project = fileURLToPath(new URL('../..', import.meta.url))
 const CLIENT = 'dist/submission-mirror-client'
 
-/** A commit, laid out by itself, and what its parts are made with. */
 interface Source {
   readonly checkout: string
   readonly version: string
   readonly commit: string
-  /** When it was committed, in seconds since the epoch: the time that everything made of it bears. */
+  /** Commit time in seconds since the epoch: the time of all created files. */
   readonly epoch: string
 }
 
-/** What of the environment may reach what is made: how programs and the registry are found. */
+/** Kept environment: how to find programs and the registry. */
 const KEPT = /^(?:PATH|HOME|npm_config_.*|(?:https?|no)_proxy|NODE_EXTRA_CA_CERTS|TMPDIR)$/i
 
 async function main(): Promise<void> {
@@ -45,7 +42,7 @@ async function main(): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'release-'))
   try {
     const source = await layOut(work, values.rehearsal)
-    // Before anything else is made in the checkout.
+    // First, before the checkout contains other files.
     const image = await packImage(source, join(work, 'image'), out)
     await packPackages(source, out)
     await writeFile(join(out, 'release.json'), `${JSON.stringify(await factsOf(source, image), null, 2)}\n`)
@@ -60,7 +57,6 @@ async function main(): Promise<void> {
   }
 }
 
-/** Whoever makes it may have another environment, another zone, and other rights of new files. */
 function narrowEnvironment(): void {
   for (const name of Object.keys(process.env)) if (!KEPT.test(name)) delete process.env[name]
   const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
@@ -73,7 +69,6 @@ async function run(file: string, args: readonly string[], { checkout: cwd }: Pic
   return stdout.trim()
 }
 
-/** Lays the commit out in a folder of its own. @throws Error when what is checked out is not that commit, or names several versions. */
 async function layOut(work: string, isRehearsal: boolean): Promise<Source> {
   const here = { checkout: project }
   const changed = await run('git', ['status', '--porcelain'], here)
@@ -91,7 +86,6 @@ async function layOut(work: string, isRehearsal: boolean): Promise<Source> {
   return { checkout, version, commit, epoch }
 }
 
-/** Builds both packages, and packs them with their bills of materials. */
 async function packPackages(source: Source, out: string): Promise<void> {
   const { checkout, version } = source
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], source)
@@ -107,7 +101,7 @@ async function packPackages(source: Source, out: string): Promise<void> {
   }
 }
 
-/** Packs the folder of the program in the image: its files by name, with the commit's time and no owner. */
+/** Packs the image's program folder: files by name, with the commit's time and no owner. */
 async function packImage(source: Source, folder: string, out: string) {
   await mkdir(folder)
   const { root, base } = await buildImage(source.checkout, folder)

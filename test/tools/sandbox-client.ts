@@ -4,7 +4,6 @@ import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from '../../src/upstream/client.ts'
 import { silentLog } from './databases.ts'
 
-/** The client of an account that the sandbox has, with a rate that holds nobody up. */
 export function sandboxClient(
   sandbox: Pick<Sandbox, 'account' | 'baseUrl'>,
   account: string,

@@ -3,10 +3,6 @@ import { field } from '../../src/config/schema/reading.ts'
 import { settingsSchema } from '../../src/config/schema/schema.ts'
 import { secretSettings } from '../../src/config/schema/secrets.ts'
 
-/**
- * Writes a settings file. Secrets that are written out go into files beside it, and references to them into their places, as the settings
- * demand.
- */
 export function writeSettings(path: string, settings: object): void {
   const tree: object = structuredClone(settings)
   for (const setting of secretSettings(settingsSchema, tree)) {

@@ -2,36 +2,40 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { settingsSchema } from '../../src/config/schema/schema.ts'
-import { metaOf, unwrapped } from '../../src/config/schema/walk.ts'
+import { metaOf, unwrapped } from '../../src/config/schema/unwrapped.ts'
 import { outsideVariables } from '../../src/config/sources/names.ts'
 
-/*
- * The tables of the settings' documents, and .env.example, are made here of the schema's own descriptions; prose and headings are written by
- * hand around them. In a document `<!-- settings: database log -->` stands for the table of these keys, `<!-- keys: operators -->` for what most
- * kinds of a list's items have, `<!-- keys: operators.email -->` for what one kind has besides; `<!-- end -->` closes each.
- * `node test/tools/settings-reference.ts` writes them; a test tells when that was forgotten.
+/**
+ * Generates the tables of the settings' documents, and .env.example, from the schema. In a document `<!-- settings: database log -->` marks
+ * the table of these keys, `<!-- keys: operators -->` the common keys of a list's items, `<!-- keys: operators.email -->` those of one
+ * kind; `<!-- end -->` closes each. `node test/tools/settings-reference.ts` writes them; a test detects outdated ones.
  */
 
 const place = (path: string) => new URL(`../../${path}`, import.meta.url)
 
-/** The documents that this writes. */
-export const REFERENCES = ['config/README.md', 'config/destinations.md', '.env.example'] as const
+export const REFERENCES = [
+  'config/README.md',
+  'config/destinations.md',
+  'config/systems/webhook.md',
+  'config/systems/amazon-sqs.md',
+  'config/systems/http.md',
+  'config/systems/ams360.md',
+  'config/systems/files.md',
+  'docker/monitoring.md',
+  '.env.example',
+] as const
 
-/** A line of a table, or of .env.example. */
 interface Row {
   readonly env?: string | undefined
   readonly file?: true | undefined
   readonly key: string
-  /** The default as documents show it, in Markdown. */
   readonly shown: string
-  /** The default as a variable has it. */
   readonly value: string
   readonly meaning: string
 }
 
 const TABLE = /<!-- (settings|keys): ([\w. ]+) -->\n[\s\S]*?<!-- end -->/g
 
-/** @returns the document as the schema says it. @param current it as it stands. */
 export function reference(path: (typeof REFERENCES)[number], current: string): string {
   if (path === '.env.example') return exampleOf(current)
   return current.replace(TABLE, (_, kind: string, names: string) => {
@@ -40,7 +44,6 @@ export function reference(path: (typeof REFERENCES)[number], current: string): s
   })
 }
 
-/** @returns the rows of the tables of config/README.md, by the keys of each. */
 export function rowsOf(names: string): Row[] {
   return names.split(' ').flatMap((name) => {
     const outside = outsideVariables.find(({ env }) => env === name)
@@ -80,7 +83,6 @@ function settingsTable(names: string): string {
   return tableOf(['variable', 'key in the file', 'default', 'meaning'], rows)
 }
 
-/** @param name of a list whose items have kinds, or of one kind of it. */
 function keysTable(name: string): string {
   const [list = '', kind] = name.split('.')
   const union = unwrapped((unwrapped(settingsSchema.shape[list as 'operators']) as z.ZodArray).element) as z.ZodDiscriminatedUnion
@@ -104,9 +106,8 @@ function tableOf(headings: readonly string[], rows: readonly (readonly string[])
   return [line(headings), `|${'---|'.repeat(headings.length)}`, ...rows.map(line)].join('\n')
 }
 
-const MARK = '# Below this line `node test/tools/settings-reference.ts` writes what src/config/schema says.'
+const MARK = '# Generated from src/config/schema by `node test/tools/settings-reference.ts`.'
 
-/** The variables under the headings that they have in config/README.md. */
 function exampleOf(current: string): string {
   const [introduction, ...rest] = current.split(MARK)
   if (introduction === undefined || rest.length === 0) throw new Error('.env.example has lost the mark behind its introduction')
@@ -116,12 +117,12 @@ function exampleOf(current: string): string {
     return rows.length === 0 ? [] : [`# ${section.split('\n', 1)[0]}\n\n${rows.flatMap(variablesOf).join('\n')}`]
   })
   const isRequired = (group: string) => REQUIRED.some((env) => group.includes(`\n${env}=`))
-  // What has to be set comes first.
+  // Required ones first.
   const ordered = [...groups.filter(isRequired), ...groups.filter((group) => !isRequired(group))]
   return `${introduction}${MARK}\n\n${ordered.join('\n\n')}\n`
 }
 
-/** A variable that has to be set stands without a `#` before it. */
+/** Required variables have no `#` before them. */
 const REQUIRED = ['BROKER_API_BASE_URL', 'BROKER_API_CLIENT_ID', 'BROKER_API_CLIENT_SECRET', 'WEBHOOK_SECRETS']
 
 function variablesOf({ env, file, value, meaning }: Row): string[] {
@@ -131,7 +132,7 @@ function variablesOf({ env, file, value, meaning }: Row): string[] {
   return file ? [...lines, `# ${env}_FILE=`] : lines
 }
 
-/** A sentence without code marks and links, and without one that only leads on. */
+/** A sentence without code marks and links, without a merely introductory sentence. */
 function plain(markdown: string): string {
   const text = markdown
     .replace(/(?:: |; see )\[[^\]]*\]\([^)]*\)$/, '')

@@ -4,29 +4,24 @@ import { pathToFileURL } from 'node:url'
 
 const TESTS = join(import.meta.dirname, '..')
 const README = join(TESTS, 'README.md')
-/** `trap 07: …`; of several `trap 07, trap 08: …`. */
+/** `trap 07: …`, or `trap 07, trap 08: …`. */
 const TITLE = /(['"`])(trap \d\d(?:, trap \d\d)*): ((?:\\.|(?!\1).)*)\1/g
 
-/** A test that bears the number of a trap. */
 export interface TrapTest {
   readonly trap: number
   readonly title: string
-  /** Relative to `test/`. */
   readonly file: string
 }
 
 const TRAPS = 82
 
-/** The number of every trap. */
 export const allTraps: readonly number[] = Array.from({ length: TRAPS }, (_, index) => index + 1)
 
-/** Relative to `test/`, sorted. */
 export function testFiles(): string[] {
   const files = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
   return files.filter((file) => file.endsWith('.test.ts')).sort()
 }
 
-/** All tests that bear a trap's number, found in the titles of the test files. */
 export function trapTests(): TrapTest[] {
   return testFiles().flatMap((file) =>
     [...readFileSync(join(TESTS, file), 'utf8').matchAll(TITLE)].flatMap(([, , numbers = '', title = '']) =>
@@ -35,7 +30,6 @@ export function trapTests(): TrapTest[] {
   )
 }
 
-/** The table of test/README.md: for each trap the files whose tests bear its number, two traps a row. */
 export function trapTable(tests: readonly TrapTest[]): string {
   const cells = allTraps.map((trap) => {
     const files = new Set(tests.filter((test) => test.trap === trap).map(({ file }) => `\`${file.replace('.test.ts', '')}\``))
@@ -46,12 +40,11 @@ export function trapTable(tests: readonly TrapTest[]): string {
   return ['| trap | files | trap | files |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-/** test/README.md with the table as it must be. */
 export function readmeWithTable(readme: string, table: string): string {
   return readme.replace(/<!-- traps -->[\s\S]*<!-- end of traps -->/, () => `<!-- traps -->\n${table}\n<!-- end of traps -->`)
 }
 
-// `node test/tools/traps.ts` writes the table anew.
+// `node test/tools/traps.ts` writes the table.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   writeFileSync(README, readmeWithTable(readFileSync(README, 'utf8'), trapTable(trapTests())))
   console.log(`wrote ${relative(process.cwd(), README)}`)

@@ -1,13 +1,10 @@
 import { systemClock } from '../../src/base/clock.ts'
 
-/** A little less than a test may take, so that it fails with what it waited for. How fast the machine is makes no difference. */
+/** A little less than a test's time limit, so that it fails with what it waited for. */
 export const PATIENCE_MS = 150_000
 const LOOK_MS = 10
 
-/**
- * For what no signal tells: looks again and again until there is something to see. @returns that.
- * @param what is awaited, in words, for whoever reads why a test failed.
- */
+/** Polls for changes without a signal until `look` returns something. @returns it. @param what is awaited, in words, for the error. */
 export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<Exclude<T, false>>> {
   const end = performance.now() + PATIENCE_MS
   for (;;) {

@@ -1,8 +1,7 @@
 /**
- * Reads the JSON reports of test runs. Prints `NAME: N passed, N failed` for each of several, and `N passed, N failed` of all, alone
- * on the last line. Ends with 1 when a test failed, did not run (skipped, or left for later), or when a run had none.
- *
- *   node test/tools/verdict.ts REPORT.json...
+ * Reads JSON reports of test runs. Prints `NAME: N passed, N failed` for each of several, and `N passed, N failed` in total on the last
+ * line. Exits with 1 if a test failed or did not run, or a run had none.
+ * node test/tools/verdict.ts REPORT.json...
  */
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'

@@ -25,7 +25,7 @@ describe('washing', () => {
       `insert into ${config.schema}.sync_rejected (path, received_at, address, reason, headers, body) values ('', now(), '', '', '', '') returning rejected_id`,
     )
 
-  it('leaves what a new database has, and numbers from the beginning', async () => {
+  it("leaves a new database's content, with numbers from the beginning", async () => {
     const before = await used.query(`select * from ${config.schema}.mirror_info`)
     const first = await rejected()
     await used.query(`update ${config.schema}.mirror_info set last_seq = 7`)
@@ -43,7 +43,7 @@ describe('washing', () => {
     'create schema own',
     'analyze $.mirror_info',
     "do 'begin execute format(''alter database %I set work_mem = 65536'', current_database()); end'",
-  ])('takes nothing for new of which more than rows was changed: %s', async (text) => {
+  ])('discards databases with other changes than rows: %s', async (text) => {
     await used.query(text.replace('$', config.schema))
     expect(await washed()).toBe(false)
   })

@@ -1,13 +1,12 @@
-// Databases that tests are done with. A new one is hundreds of files, which can take a server a quarter of a second to write; one that is
-// emptied is as good, and takes a tenth of that.
+// Reusable databases. Creating one writes hundreds of files, up to a quarter of a second; emptying a used one takes a tenth of that.
 import type pg from 'pg'
 
-/** From here on a table's file is made anew, for rows that are deleted stay in it. */
+/** Larger tables get a new file, since deleted rows stay in it. */
 const LARGE_BYTES = 256 << 10
-/** Longest wait for the server to end a connection that was closed or cut; on a machine that does much else it takes seconds. */
+/** Limit for the server to end a closed connection; takes seconds on a busy machine. */
 const PATIENCE_MS = 20_000
 
-/** Notes each change of tables, indexes, views, functions or rights, whoever makes it. Copies of the database have it, too. */
+/** Records each change of tables, indexes, views, functions or rights. Copies of the database have it too. */
 const NOTE_CHANGES = `
   create schema noted;
   create table noted.changes (command text not null);
@@ -15,13 +14,13 @@ const NOTE_CHANGES = `
     'begin insert into noted.changes values (tg_tag); end';
   create event trigger noted on ddl_command_end execute function noted.note()`
 
-/** Whether more than rows was changed: settings of the database and statistics of its tables call no trigger. */
+/** Whether more than rows changed: database settings and table statistics call no trigger. */
 const IS_ALTERED = `
   select exists (select 1 from noted.changes)
     or exists (select 1 from pg_db_role_setting where setdatabase = (select oid from pg_database where datname = current_database()))
     or exists (select 1 from pg_statistic join pg_class c on c.oid = starelid where relnamespace = $1::regnamespace) as "isAltered"`
 
-/** Notes what a new database holds, and has it note what is done to it. @param server where the notes are kept. @param fresh a new database. */
+/** Records a new database's content, and its later changes. @param server stores the records. @param fresh a new database. */
 export async function describeFresh(server: pg.Client, fresh: pg.Client, schema: string): Promise<void> {
   const tables = await fresh.query('select tablename from pg_tables where schemaname = $1', [schema])
   const rows: Record<string, unknown> = {}
@@ -36,7 +35,7 @@ export async function describeFresh(server: pg.Client, fresh: pg.Client, schema:
   await server.query('insert into fresh values ($1)', [JSON.stringify(rows)])
 }
 
-/** @returns the name of a database that is as new and that nobody else gets, if there is one. */
+/** @returns the name of an emptied database, reserved for the caller, if there is one. */
 export async function takeWashed(server: pg.Client): Promise<string | undefined> {
   const taken = await server.query(
     'delete from washed where name = (select name from washed limit 1 for update skip locked) returning name',
@@ -44,14 +43,12 @@ export async function takeWashed(server: pg.Client): Promise<string | undefined>
   return taken.rows[0]?.name
 }
 
-/** Keeps a database that was washed for the next who wants a new one. */
 export async function keepWashed(server: pg.Client, name: string): Promise<void> {
   await server.query('insert into washed values ($1)', [name])
 }
 
 /**
- * Empties a database.
- * @param used a connection to it. @returns false when it cannot be made as it was: somebody is connected to it, or changed more than rows.
+ * Empties a database. @param used a connection to it. @returns false if that is impossible: it has connections, or more than rows changed.
  */
 export async function wash(server: pg.Client, used: pg.Client, schema: string): Promise<boolean> {
   const [fresh] = (await server.query('select rows from fresh')).rows as { rows: Record<string, unknown[]> }[]
@@ -71,12 +68,11 @@ export async function wash(server: pg.Client, used: pg.Client, schema: string): 
   steps.push(
     `select setval(format('%I.%I', schemaname, sequencename), start_value, false) from pg_sequences where schemaname = '${schema}'`,
   )
-  // Constraints and triggers have nothing to say to it.
   await used.query(['set session_replication_role = replica', ...steps].join(';'))
   return true
 }
 
-/** Waits until connections that were closed are gone on the server too, and cuts those that were not. */
+/** Waits until closed connections are gone on the server, and cuts others. */
 async function isAlone(used: pg.Client): Promise<boolean> {
   const until = performance.now() + PATIENCE_MS
   do {

@@ -6,7 +6,8 @@ import type { Pause } from '../../src/upstream/http/channel.ts'
 import { upstreamClass } from '../../src/upstream/http/errors.ts'
 import { operations } from '../../src/upstream/http/operations.ts'
 import type { FeedPage } from '../../src/upstream/wire/answers.ts'
-import { Counts, clientOf, type Handler, json, SECRET, startService, thrownBy, withTokens } from './service.ts'
+import { Counts } from '../tools/counts.ts'
+import { clientOf, type Handler, json, SECRET, startService, thrownBy, withTokens } from './service.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
 const OTHER = '5d2c1d1e-91c5-4c55-8d5d-2f4a7a5b9c02'
@@ -20,7 +21,7 @@ async function bench(handler: Handler, options: Partial<UpstreamOptions> = {}) {
 }
 
 describe('requests', () => {
-  test('trap 44: reads and the token exchange are all that is ever asked; nothing writes', async () => {
+  test('trap 44: sends only reads and the token exchange, and writes nothing', async () => {
     expect(operations).toEqual({
       token: { method: 'POST', path: '/oauth/token' },
       me: { method: 'GET', path: '/broker/me' },
@@ -82,7 +83,7 @@ describe('requests', () => {
     expect(service.arrived.filter((request) => request.url.includes('since'))).toEqual([])
   })
 
-  test('trap 05: a cursor goes out as it came in, whatever its characters and its length', async () => {
+  test('trap 05: sends a cursor unchanged, with any characters and length', async () => {
     const cursor = `+/=&#%?é ${'x'.repeat(6000)}`
     const { service, client } = await bench((_, response) => json(response, { ...emptyPage, next_cursor: cursor }))
     const page = await client.events(ID, null)
@@ -90,15 +91,15 @@ describe('requests', () => {
     expect(new URL(service.arrived.at(-1)?.url ?? '', 'http://x').searchParams.get('since')).toBe(cursor)
   })
 
-  test('trap 06: as many items are asked for as the service gives, and any number is taken', async () => {
+  test('trap 06: requests the largest page, and accepts any number of items', async () => {
     const items = Array.from({ length: 250 }, (_, n) => ({ n }))
     const { service, client } = await bench((_, response) => json(response, { events: items, messages: [], next_cursor: 'c' }))
-    expect(await client.events(ID, null)).toEqual({ items, nextCursor: 'c', isEndTold: false })
-    expect(await client.thread(ID, null)).toEqual({ items: [], nextCursor: 'c', isEndTold: false })
+    expect(await client.events(ID, null)).toEqual({ items, nextCursor: 'c', isEndConfirmed: false })
+    expect(await client.thread(ID, null)).toEqual({ items: [], nextCursor: 'c', isEndConfirmed: false })
     expect(service.arrived.slice(1).map((request) => request.url.split('?')[1])).toEqual(['limit=100', 'limit=200'])
   })
 
-  test('trap 78: an id that is no uuid is refused before anything is sent, and a uuid is sent in lower case', async () => {
+  test('trap 78: refuses an id that is not a UUID before sending, and sends UUIDs in lower case', async () => {
     const { service, client } = await bench((_, response) => json(response, emptyPage))
     for (const id of ['', 'x', '../../../me', `${ID}/events?x=`]) {
       for (const work of [() => client.events(id, null), () => client.thread(id, null), () => client.state('requirements', id)]) {
@@ -110,7 +111,7 @@ describe('requests', () => {
     expect(service.to(`/${ID}/`).length).toBe(1)
   })
 
-  test('trap 45: a redirect is not followed, and the bearer stays with its host', async () => {
+  test('trap 45: does not follow redirects, and keeps the token on its host', async () => {
     const elsewhere = await startService((_, response) => json(response, emptyPage))
     const { service, client } = await bench((_, response) => response.writeHead(307, { location: `${elsewhere.baseUrl}/broker/me` }).end())
     expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'unavailable' })
@@ -118,7 +119,7 @@ describe('requests', () => {
     expect(service.arrived.length).toBe(2)
   })
 
-  test('trap 82: a base URL with another path is taken as it is', async () => {
+  test('trap 82: accepts a base URL with another path', async () => {
     const service = await startService(withTokens((_, response) => json(response, emptyPage)))
     const client = clientOf(service, { baseUrl: service.baseUrl.replace('/api/v1', '/staging/v7/') })
     await client.events(ID, null)
@@ -129,12 +130,12 @@ describe('requests', () => {
   })
 })
 
-describe('tokens that are refused', () => {
-  test('trap 39: a 401 in the middle has the token renewed once, and the same request sent again with the same cursor', async () => {
+describe('refused tokens', () => {
+  test('trap 39: a 401 renews the token once, and repeats the request with the same cursor', async () => {
     const { service, client } = await bench((request, response) =>
       request.headers.authorization === 'Bearer token-2' ? json(response, emptyPage) : json(response, {}, 401),
     )
-    expect(await client.events(ID, 'a+b')).toEqual({ items: [], nextCursor: null, isEndTold: true })
+    expect(await client.events(ID, 'a+b')).toEqual({ items: [], nextCursor: null, isEndConfirmed: true })
     const reads = service.to('/events')
     expect(reads.map((request) => request.headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
     expect(reads[1]?.url).toBe(reads[0]?.url)
@@ -142,17 +143,17 @@ describe('tokens that are refused', () => {
     expect(service.to('/oauth/token').length).toBe(2)
   })
 
-  test('trap 39: a second 401 is the answer', async () => {
+  test('trap 39: a second 401 is returned', async () => {
     const { service, client } = await bench((_, response) => json(response, { detail: 'expired' }, 401))
     expect(await thrownBy(client.state('requirements', ID))).toMatchObject({ class: 'auth', rejectedWithCursor: false })
     expect(service.to('/requirements').length).toBe(2)
   })
 
-  test('trap 43: reads that are refused with a new token too bring one exchange, not one each; who we are is always asked anew', async () => {
+  test('trap 43: reads refused with a new token cause one exchange; the identity check always renews', async () => {
     const clock = new ManualClock()
     const { service, client } = await bench((_, response) => json(response, {}, 403), { clock, requestsPerSecond: 1_000_000 })
     const ask = async (read: () => Promise<unknown>) => {
-      // The rate lets nothing pass while the clock stands still.
+      // The rate allows nothing while the clock stops.
       clock.advance(1)
       expect(await thrownBy(read())).toMatchObject({ class: 'auth' })
     }
@@ -163,7 +164,7 @@ describe('tokens that are refused', () => {
     expect(service.to('/oauth/token').length).toBe(3)
   })
 
-  test('trap 43: while refused credentials are suspended, a probe alone exchanges them again', async () => {
+  test('trap 43: only an identity check exchanges suspended credentials', async () => {
     let refused = true
     const service = await startService((request, response) => {
       if (!request.url.endsWith('/token')) return json(response, { kind: 'api_client', brokerage: 'b' })
@@ -180,7 +181,6 @@ describe('tokens that are refused', () => {
 })
 
 describe('failures', () => {
-  /** Answers that are no answer: each is tried on a client of its own. */
   const misshapen = [
     '',
     '<html>maintenance</html>',
@@ -193,7 +193,7 @@ describe('failures', () => {
     '{"events":[],"next_cursor":7}',
   ]
 
-  test('trap 52: whatever stands in the body of a refusal, it is judged by its status', async () => {
+  test('trap 52: the status of a refusal counts, with any body', async () => {
     let body = ''
     const { client } = await bench((_, response) => response.writeHead(400).end(body))
     for (body of ['', '<html>', '{"detail":', 'null', '[]', '"x"', '{"detail":[{"loc":[1]}]}', '{"detail":{"code":"x"}}', '\u0000']) {
@@ -202,7 +202,7 @@ describe('failures', () => {
     }
   })
 
-  test('trap 51: each class is told apart, by the error and by the metrics', async () => {
+  test('trap 51: errors and metrics distinguish each class', async () => {
     for (const [status, kind] of [
       [404, 'gone'],
       [409, 'rejected'],
@@ -218,14 +218,14 @@ describe('failures', () => {
     }
   })
 
-  test('trap 52: a success of another shape is a passing fault, never an empty page', async () => {
+  test('trap 52: a malformed success is a temporary fault, never an empty page', async () => {
     for (const body of misshapen) {
       const { client } = await bench((_, response) => response.end(body))
       expect(await thrownBy(client.events(ID, 'c')), body).toMatchObject({ class: 'unavailable' })
     }
   })
 
-  test('of a page that is too large fewer items are asked for, until they fit, and more again behind them', async () => {
+  test('an oversized page is requested with fewer items until it fits, then with more again', async () => {
     const large = 'x'.repeat(1_200_000)
     const thread = Array.from({ length: 60 }, (_, n) => ({ message_id: String(n), body_text: n < 8 ? large : 'short' }))
     const { service, client, counts } = await bench((request, response) => {
@@ -246,7 +246,7 @@ describe('failures', () => {
     expect(counts.of('upstream_requests_total acme oversized')).toBe(3)
   })
 
-  test('one item that is too large for a page is read alone', async () => {
+  test('one item too large for a page is read alone', async () => {
     const { client } = await bench(
       (request, response) => {
         const one = request.url.endsWith('limit=1') && request.url.includes(ID)
@@ -258,7 +258,7 @@ describe('failures', () => {
     expect(await thrownBy(client.events(OTHER, 'c'))).toMatchObject({ class: 'oversized' })
   })
 
-  test('a success without a body, or about another submission, is no requirements view', async () => {
+  test('a success without a body, or for another submission, is not a requirements view', async () => {
     const { client } = await bench((request, response) =>
       request.url.includes(ID) ? response.writeHead(204).end() : json(response, { submission_id: ID }),
     )
@@ -266,7 +266,7 @@ describe('failures', () => {
     expect(await thrownBy(client.state('requirements', OTHER))).toMatchObject({ class: 'unavailable' })
   })
 
-  test('a body that is cut off, and a connection that is refused, are failures of the network', async () => {
+  test('a cut body and a refused connection are network failures', async () => {
     const { service, client, counts } = await bench((_, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{"events":[', () => response.destroy())
@@ -288,14 +288,14 @@ describe('failures', () => {
     }
   })
 
-  test('trap 49: a long pause is told of once, with the request that it came with; another client can make it too', async () => {
-    const told: unknown[] = []
-    const pauses = { began: (account: string, pause: Pause) => void told.push([account, pause]) }
+  test('trap 49: a long pause is reported once, with its request; another client can adopt it', async () => {
+    const reported: unknown[] = []
+    const pauses = { began: (account: string, pause: Pause) => void reported.push([account, pause]) }
     const { service, client } = await bench((_, response) => json(response, emptyPage, 429, { 'retry-after': '600' }), { pauses })
     expect(client.pause()).toBeNull()
     for (let n = 0; n < 2; n += 1) await thrownBy(client.events(ID, null))
     const reason = '429 with Retry-After to GET …/events'
-    expect(told).toEqual([['acme', { ms: 600_000, reason }]])
+    expect(reported).toEqual([['acme', { ms: 600_000, reason }]])
     const pause = client.pause()
     expect(pause).toEqual({ ms: expect.any(Number), reason })
 
@@ -303,14 +303,14 @@ describe('failures', () => {
     if (pause !== null) other.client.joinPause(pause)
     expect(await thrownBy(other.client.thread(ID, null))).toMatchObject({ class: 'throttled' })
     expect(other.client.pause()?.reason).toBe(reason)
-    expect([told.length, other.service.to('/thread'), service.to('/events').length]).toEqual([1, [], 1])
+    expect([reported.length, other.service.to('/thread'), service.to('/events').length]).toEqual([1, [], 1])
 
     const short = await bench((_, response) => json(response, emptyPage, 429, { 'retry-after': '3' }), { pauses })
     await thrownBy(short.client.events(ID, null))
-    expect([told.length, short.client.pause()]).toEqual([1, null])
+    expect([reported.length, short.client.pause()]).toEqual([1, null])
   })
 
-  test('a Retry-After that asks for no pause leaves the rate as it is', async () => {
+  test('a Retry-After of zero leaves the rate', async () => {
     for (const waits of ['0', 'Thu, 01 Jan 2026 00:00:00 GMT']) {
       const { client, counts } = await bench((_, response) => json(response, emptyPage, 200, { 'retry-after': waits }))
       await client.events(ID, null)
@@ -324,7 +324,7 @@ describe('failures', () => {
     expect(counts.gauges.get('upstream_rate')).toBeLessThan(510)
   })
 
-  test('a service that keeps failing is left alone for a while', async () => {
+  test('a failing service gets no requests for a while', async () => {
     const { service, client, counts } = await bench((_, response) => response.writeHead(500).end())
     for (let n = 0; n < 10; n += 1) await thrownBy(client.events(ID, null))
     expect(counts.gauges.get('upstream_circuit_open')).toBe(1)
@@ -332,7 +332,7 @@ describe('failures', () => {
     expect(service.to('/events').length).toBe(10)
   })
 
-  test('submissions that it cannot answer for keep no other from being read: it is asked who we are, and believed for a minute', async () => {
+  test("failing submissions don't block others: a successful identity check counts for a minute", async () => {
     const clock = new ManualClock()
     let identity = 200
     const { service, client } = await bench(
@@ -343,7 +343,7 @@ describe('failures', () => {
       },
       { clock, requestsPerSecond: 1_000_000 },
     )
-    // The rate lets nothing pass while the clock stands still.
+    // The rate allows nothing while the clock stops.
     const asked = (id: string) => {
       clock.advance(1)
       return client.events(id, null)
@@ -356,7 +356,7 @@ describe('failures', () => {
     expect(service.to('/me')).toEqual([])
     clock.advance(client.waitMs())
     await fail(21)
-    expect(await asked(OTHER)).toEqual({ items: [], nextCursor: null, isEndTold: true })
+    expect(await asked(OTHER)).toEqual({ items: [], nextCursor: null, isEndConfirmed: true })
     expect(service.to('/me')).toHaveLength(1)
     clock.advance(60_000)
     await fail(10)
@@ -368,7 +368,7 @@ describe('failures', () => {
     expect(client.waitMs()).toBeGreaterThan(0)
   })
 
-  test('an abort ends a read that waits for a service thought dead to say who we are', async () => {
+  test('an abort ends a read that waits for the identity check', async () => {
     const clock = new ManualClock()
     const asked = Promise.withResolvers<void>()
     const { client } = await bench((request, response) => (request.url.endsWith('/me') ? asked.resolve() : response.writeHead(500).end()), {
@@ -394,14 +394,14 @@ describe('failures', () => {
     expect(service.to('/events').length).toBe(15)
   })
 
-  test('a message names the operation and the submission, and neither token nor secret', async () => {
+  test('an error contains the operation and the submission, but no token or secret', async () => {
     const { client } = await bench((request, response) => json(response, { detail: `no ${request.headers.authorization} ${SECRET}` }, 400))
     const { message } = (await thrownBy(client.events(ID, null))) as Error
     expect(message).toContain(`events of submission ${ID}: the service answered 400`)
     expect(message).not.toContain(SECRET)
   })
 
-  test('an abort is the reason of the signal, before, while waiting and while reading', async () => {
+  test("an abort throws the signal's reason, before, while waiting and while reading", async () => {
     let hangs = () => {}
     const hanging = new Promise<void>((resolve) => {
       hangs = resolve
@@ -416,7 +416,7 @@ describe('failures', () => {
     expect(counts.counted.filter((line) => line.startsWith('upstream_requests_total'))).toEqual(['upstream_requests_total acme ok'])
   })
 
-  test('closing breaks off what is under way', async () => {
+  test('closing aborts active requests', async () => {
     let hangs = () => {}
     const hanging = new Promise<void>((resolve) => {
       hangs = resolve

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { clockSkewMs } from '../../src/upstream/http/answer.ts'
 import { readServiceClock } from '../../src/upstream/service-clock.ts'
-import { Counts, clientOf, json, startService, withTokens } from './service.ts'
+import { Counts } from '../tools/counts.ts'
+import { clientOf, json, startService, withTokens } from './service.ts'
 
 const START = Date.UTC(2026, 0, 5, 12)
 
-describe('the clocks of both sides', () => {
-  it('are compared by the date of an answer, in the middle of the time that it took', () => {
+describe('the clock skew', () => {
+  it("compares an answer's date with the middle of its duration", () => {
     const date = (ms: number) => ({ date: new Date(ms).toUTCString() })
     expect(clockSkewMs(date(START), START, START + 1_000)).toBe(0)
     expect(clockSkewMs(date(START + 90_000), START, START)).toBe(90_500)
@@ -19,9 +20,8 @@ describe('the clocks of both sides', () => {
     ])
   })
 
-  it('are known from every answer, refusals too, go along when our clock is set, and are forgotten after an hour', async () => {
+  it('is measured by every answer, follows changes of our clock, and expires after an hour', async () => {
     const ahead = { ms: 0, passedMs: 0 }
-    // Only sleeping moves it.
     const clock: Clock = {
       ...systemClock,
       now: () => START + ahead.ms + ahead.passedMs,
@@ -46,7 +46,7 @@ describe('the clocks of both sides', () => {
     expect(client.clockSkewMs()).toBeNull()
   })
 
-  it('are told by one question, without credentials, when the date can be read', async () => {
+  it('is measured by one request without credentials', async () => {
     let date = ''
     const service = await startService((_, response) => json(response, {}, 401, { date }))
     const clock: Clock = { ...systemClock, now: () => START }

@@ -5,7 +5,8 @@ import { Channel } from '../../src/upstream/http/channel.ts'
 import { AuthRefusedError, UpstreamTransientError } from '../../src/upstream/http/errors.ts'
 import { Http } from '../../src/upstream/http/http.ts'
 import { TokenSource } from '../../src/upstream/token.ts'
-import { Counts, credential, type Handler, json, SECOND_SECRET, SECRET, type Service, startService, thrownBy } from './service.ts'
+import { Counts } from '../tools/counts.ts'
+import { credential, type Handler, json, SECOND_SECRET, SECRET, type Service, startService, thrownBy } from './service.ts'
 
 const SUSPEND_MS = 900_000
 async function bench(handler: Handler, keys = [credential('bac_first', SECRET)], onToken?: (clientId: string) => void) {
@@ -15,7 +16,7 @@ async function bench(handler: Handler, keys = [credential('bac_first', SECRET)],
   const told = [] as { credential: string; msg: string }[]
   const timeouts = { connectMs: 5000, headersMs: 5000, overallMs: 5000 }
   const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 100_000 })
-  // The limiter has a clock of its own, so that only the tokens stand still.
+  // The limiter has its own clock, so that only tokens stop.
   const channel = new Channel('acme', http, 1000, systemClock, counts)
   const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', suspendMs: SUSPEND_MS, onToken }
   const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => void told.push(JSON.parse(line)) } })
@@ -24,7 +25,7 @@ async function bench(handler: Handler, keys = [credential('bac_first', SECRET)],
   return { service, clock, tokens, counts, told }
 }
 
-/** Gives t1, t2, … with `answer` beside it. */
+/** Issues t1, t2, … with the fields of `answer`. */
 function minting(answer: object = {}): Handler {
   let minted = 0
   return (_, response) => {
@@ -36,7 +37,7 @@ function minting(answer: object = {}): Handler {
 const formOf = (service: Service, index: number) => Object.fromEntries(new URLSearchParams(service.arrived[index]?.body))
 
 describe('exchange', () => {
-  test('tells which credential got the token, and of none that was refused', async () => {
+  test('reports the credential that got a token, not refused ones', async () => {
     const told: string[] = []
     const refusing: Handler = ({ body }, response) => {
       if (body.includes('bac_first')) json(response, { error: 'invalid_client' }, 401)
@@ -63,13 +64,13 @@ describe('exchange', () => {
     })
   })
 
-  test('trap 42: nothing is asked of the origin: no discovery, no other path', async () => {
+  test('trap 42: sends nothing to the origin: no discovery, no other path', async () => {
     const { service, tokens } = await bench(minting())
     await tokens.get()
     expect(service.arrived.map((request) => request.url)).toEqual(['/api/v1/oauth/token'])
   })
 
-  test('trap 38: many who wait share one exchange, and the token is used until most of its life is over', async () => {
+  test('trap 38: callers share one exchange, and the token is used for most of its life', async () => {
     const { service, clock, tokens, counts } = await bench(minting({ expires_in: '600', token_type: 'bearer' }))
     expect(await Promise.all(Array.from({ length: 20 }, () => tokens.get()))).toEqual(Array(20).fill('t1'))
     clock.advance(400_000)
@@ -80,19 +81,19 @@ describe('exchange', () => {
     expect(counts.of('token_mints_total acme ok')).toBe(2)
   })
 
-  test('trap 38: without expires_in, and with one that is too long, an hour is assumed', async () => {
+  test('trap 38: assumes an hour without a valid expires_in', async () => {
     for (const answer of [{}, { expires_in: 86_400 }, { expires_in: null }]) {
       const { clock, tokens } = await bench(minting(answer))
       await tokens.get()
       clock.advance(40 * 60_000)
       expect(await tokens.get()).toBe('t1')
-      // Not clock-exact: well before the sixtieth minute.
+      // Well before the sixtieth minute, since it isn't exact.
       clock.advance(10 * 60_000)
       expect(await tokens.get()).toBe('t2')
     }
   })
 
-  test('trap 40: a refresh token is neither kept nor used; the renewal is another exchange', async () => {
+  test('trap 40: ignores refresh tokens; a renewal is another exchange', async () => {
     const { service, clock, tokens } = await bench(minting({ refresh_token: 'r1' }))
     await tokens.get()
     clock.advance(3_600_000)
@@ -100,7 +101,7 @@ describe('exchange', () => {
     expect(formOf(service, 1)).toEqual(formOf(service, 0))
   })
 
-  test('of many who were refused with the same token, one has it renewed', async () => {
+  test('several refusals of one token cause one renewal', async () => {
     const { service, clock, tokens } = await bench(minting())
     const token = await tokens.get()
     const renewed = await Promise.all(
@@ -110,20 +111,20 @@ describe('exchange', () => {
       }),
     )
     tokens.invalidate(token)
-    // However late somebody hears of it.
+    // At any later time.
     clock.advance(60_000)
     tokens.invalidate(token)
     expect(new Set([...renewed, await tokens.get()])).toEqual(new Set(['t2']))
     expect(service.arrived.length).toBe(2)
   })
 
-  test('trap 43: a token that was minted because another was refused is kept for a moment when it is refused too', async () => {
+  test('trap 43: a token new after a refusal is kept briefly when refused too', async () => {
     const { service, clock, tokens } = await bench(minting())
     const refused = async (evenIfNew?: boolean) => {
       tokens.invalidate(await tokens.get(), evenIfNew)
       return await tokens.get()
     }
-    // Killed early in its life: renewed at once.
+    // Invalidated early, so renewed immediately.
     expect(await refused()).toBe('t2')
     for (let n = 0; n < 5; n += 1) expect(await refused()).toBe('t2')
     expect(await refused(true)).toBe('t3')
@@ -133,7 +134,7 @@ describe('exchange', () => {
     expect(service.arrived.length).toBe(4)
   })
 
-  test('who gives up waiting leaves the exchange to the others', async () => {
+  test('an aborted caller leaves the exchange to the others', async () => {
     const { tokens } = await bench(minting())
     const stop = new AbortController()
     const [first, second] = [thrownBy(tokens.get(stop.signal)), tokens.get()]
@@ -150,7 +151,7 @@ describe('refusal', () => {
     else json(response, { access_token: 'of-the-second' })
   }
 
-  test('trap 43: with two credentials the one that works is used, and remembered', async () => {
+  test('trap 43: with two credentials the working one is used, and remembered', async () => {
     const { service, clock, tokens, counts, told } = await bench(refuseFirst, [
       credential('bac_first', SECRET),
       credential('bac_second', SECOND_SECRET),
@@ -167,12 +168,12 @@ describe('refusal', () => {
     )
   })
 
-  test('where nothing answers at the token endpoint the address is named first', async () => {
+  test('a missing token endpoint is reported as a problem of the base URL', async () => {
     const { tokens } = await bench((_, response) => json(response, { detail: 'Not Found' }, 404))
     expect(String(await thrownBy(tokens.get()))).toMatch(/404.*: check BROKER_API_BASE_URL first$/)
   })
 
-  test('trap 43: when every credential is refused nothing more is exchanged until the suspension is over or ended', async () => {
+  test('trap 43: if every credential is refused, no exchange follows until the suspension ends', async () => {
     const { service, clock, tokens } = await bench((_, response) => json(response, { detail: [{ loc: ['client_id'], type: 'x' }] }, 422))
     for (let n = 0; n < 5; n += 1) expect(await thrownBy(tokens.get())).toBeInstanceOf(AuthRefusedError)
     expect(service.arrived.length).toBe(1)
@@ -184,7 +185,7 @@ describe('refusal', () => {
     expect(service.arrived.length).toBe(3)
   })
 
-  test('trap 43: a live token stays in use while its renewal is refused, until it is refused itself', async () => {
+  test('trap 43: a valid token stays in use during refused renewals, until it is refused itself', async () => {
     let revoked = false
     const { service, clock, tokens, told } = await bench((_, response) =>
       revoked ? json(response, {}, 403) : json(response, { access_token: 'live' }),
@@ -206,7 +207,7 @@ describe('refusal', () => {
     expect(told.length).toBe(2)
   })
 
-  test('trap 41: the documented 422, any other refusal and any body are refusals, and say no secret', async () => {
+  test('trap 41: the documented 422, other statuses and any body are refusals, without secrets in the error', async () => {
     const answers: Handler[] = [
       (_, response) => json(response, { detail: [{ loc: ['body', 'client_secret'], msg: `bad ${SECRET}`, type: 'missing' }] }, 422),
       (_, response) => json(response, { error: 'invalid_client', error_description: SECRET }, 400),
@@ -221,7 +222,7 @@ describe('refusal', () => {
     }
   })
 
-  test('trap 43: throttling, outages and unusable answers are no refusal, and are not repeated at once', async () => {
+  test('trap 43: throttling, outages and malformed answers are not refusals, and are not repeated immediately', async () => {
     const answers: Handler[] = [
       (_, response) => json(response, {}, 429, { 'retry-after': '600' }),
       (_, response) => json(response, {}, 409, { 'retry-after': '600' }),
@@ -246,7 +247,7 @@ describe('refusal', () => {
     }
   })
 
-  test('after an exchange that failed, nothing is to be had for a second; a refusal is told at once', async () => {
+  test('after a failed exchange, no token is available for a second; a refusal is reported immediately', async () => {
     let status = 503
     const { clock, tokens } = await bench((_, response) => json(response, { access_token: 't1' }, status))
     expect(tokens.waitMs()).toBe(0)
@@ -266,7 +267,7 @@ describe('refusal', () => {
     expect(tokens.waitMs()).toBe(0)
   })
 
-  test('a renewal that fails leaves the live token in use', async () => {
+  test('a failed renewal keeps the valid token', async () => {
     let down = false
     const { clock, tokens } = await bench((_, response) =>
       down ? response.writeHead(500).end() : json(response, { access_token: 'live' }),

@@ -1,13 +1,14 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import { timeFromMs } from '../../src/model/time.ts'
-import { listDeliveries, makeReady } from '../../src/store/inbox/queries.ts'
-import { searchDeliveries } from '../../src/store/inbox/search.ts'
-import { withInsured } from '../../src/store/mirror/insured.ts'
+import { listDeliveries, makeReady, searchDeliveries } from '../../src/store/inbox/queries.ts'
+import { withInsured } from '../../src/store/mirror/submissions.ts'
 import { findAccount, noteUnreadableEvents, sweep } from '../../src/store/reads/accounts.ts'
 import type { InboxTable } from '../../src/store/schema/inbox.ts'
+import type { Columns } from '../../src/store/schema/tables.ts'
 import { SELF_DELIVERY_TYPE } from '../../src/upstream/webhook/delivery.ts'
 import { Endpoint } from '../sandbox/support.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -35,13 +36,9 @@ async function work(rig: Rig, bodies: readonly unknown[], options: Parameters<Ri
 }
 
 async function woken(rig: Rig): Promise<string[]> {
-  const rows = await rig.db.read.sql
-    .selectFrom('sync_reads')
-    .select(['submission_id', 'read', 'wake_no'])
-    .orderBy('submission_id')
-    .orderBy('read')
-    .execute()
-  return rows.filter((row) => row.wake_no > 0).map((row) => `${row.submission_id} ${row.read}`)
+  const rows = await rig.db.read.all(sql<Columns<'sync_reads', 'submission_id' | 'read' | 'request_no'>>`
+    select submission_id, read, request_no from sync_reads order by submission_id, read`)
+  return rows.filter((row) => row.request_no > 0).map((row) => `${row.submission_id} ${row.read}`)
 }
 
 describe.each(testDatabases)('working on deliveries on $name', (database) => {
@@ -117,8 +114,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(await woken(rig)).toEqual([`${id} events`, `${id} thread`])
     expect(await inbox(rig)).toMatchObject([{ state: 'done', submission_id: id }])
     expect((await findAccount(rig.db.read, 'default'))?.events_unreadable_at).not.toBeNull()
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
   })
 
@@ -134,8 +130,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     const rig = await Rig.open(database, { sandbox: { eventsPayload: 'opaque' } })
     const ids = Array.from({ length: 3 }, () => rig.sandbox.addSubmission('default'))
     await rig.track(ids)
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     const before = rig.asked('events').length
     const { bodies, events } = await announced(rig, ids[0] ?? '')
     await work(rig, [...bodies, ...bodies, ...bodies])
@@ -184,8 +179,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     const lanes = await rig.db.read.sql.selectFrom('lanes').select(['status', 'state_event_id']).execute()
     expect(lanes).toEqual([{ status: 'declined', state_event_id: events[2]?.id }])
     const before = await changesOf(rig.db)
-    rig.startPoller()
-    await rig.rest()
+    await rig.poll()
     const told = new Set(before.map((change) => change.entity).filter((entity) => entity !== 'submissions'))
     expect(told).toContain('lanes')
     expect((await changesOf(rig.db)).slice(before.length).filter((change) => told.has(change.entity))).toEqual([])
@@ -242,7 +236,9 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(rig.counted('deliveries_settled_total', { state: 'aside' })).toBe(broken.length)
     const reasons = (await inbox(rig)).map((row) => row.error)
     expect(reasons[5]).toBe('the message does not match the specification; its feed is read instead')
-    expect(reasons[6]).toBe('the message does not match the specification, and it names no submission; the active ones are read instead')
+    expect(reasons[6]).toBe(
+      'the message does not match the specification, and the delivery names no submission, so the active submissions are read instead',
+    )
     // The message that could not be read is found in its feed.
     expect(await woken(rig)).toContain(`${ID} thread`)
   })
@@ -260,12 +256,12 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
   })
 })
 
-/** Bodies of the deliveries that tell of two new events, as the sandbox lays them out. */
+/** Bodies of the sandbox's deliveries of two new events. */
 async function announced(rig: Rig, id: string): Promise<{ bodies: string[]; events: string[] }> {
   const endpoint = await Endpoint.open()
-  rig.sandbox.setTarget('default', endpoint.url)
+  rig.sandbox.account('default').target = endpoint.url
   const events = rig.sandbox.addEvents('default', id, [{ type: 'market_attached' }, { type: 'quote_received' }])
-  await rig.sandbox.deliveriesSettled()
-  rig.sandbox.setTarget('default', null)
+  await rig.sandbox.deliveries.idle()
+  rig.sandbox.account('default').target = null
   return { bodies: endpoint.arrivals.map((arrival) => arrival.body), events: events.map((event) => event.id) }
 }

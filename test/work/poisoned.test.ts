@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { InboxTable } from '../../src/store/schema/inbox.ts'
+import type { Columns } from '../../src/store/schema/tables.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
@@ -15,11 +17,8 @@ function messageOf(n: number): unknown {
 }
 
 async function inbox(rig: Rig): Promise<Pick<InboxTable, 'delivery_id' | 'state' | 'attempts' | 'error' | 'available_at'>[]> {
-  return rig.db.read.sql
-    .selectFrom('sync_inbox')
-    .select(['delivery_id', 'state', 'attempts', 'error', 'available_at'])
-    .orderBy('inbox_id')
-    .execute()
+  return rig.db.read.all(sql<Columns<'sync_inbox', 'delivery_id' | 'state' | 'attempts' | 'error' | 'available_at'>>`
+    select delivery_id, state, attempts, error, available_at from sync_inbox order by inbox_id`)
 }
 
 describe.each(testDatabases)('trap 30: a delivery that cannot be applied on $name', (database) => {
@@ -58,7 +57,7 @@ describe.each(testDatabases)('trap 30: a delivery that cannot be applied on $nam
     }
     await rig.until('it is dead', () => rig.counted('deliveries_settled_total', { state: 'dead' }) === 1)
     expect(await inbox(rig)).toMatchObject([{ state: 'dead', attempts: MAX_ATTEMPTS, error: expect.stringContaining('poisoned') }])
-    expect(rig.logged('is dead; see')).toBe(true)
+    expect(rig.logged('and is dead-lettered; run')).toBe(true)
     await rig.deliver([messageOf(2)], { ids: ['msg_2'] })
     await rig.until('the next is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
     await rig.pass(86_400_000)

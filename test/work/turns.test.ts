@@ -10,26 +10,26 @@ import { uuid, wireMessage } from '../tools/facts.ts'
 import { Rig } from '../tools/poller.ts'
 
 const BATCHES = 6
-it.each(testDatabases)('a worker on $name rests after each batch as long as it is told, if at all', async (database) => {
+it.each(testDatabases)('a worker on $name rests after each batch for the requested time, if any', async (database) => {
   const rig = await Rig.open(database)
   const rests: number[] = []
   const clock = { ...systemClock, sleep: async (ms: number) => void rests.push(ms) }
   const wanted = [7, 0, 9]
   const stopping = new AbortController()
-  const told: number[] = []
-  const restMs = (workedMs: number) => {
-    told.push(workedMs)
-    return wanted[told.length - 1] ?? 0
+  const durations: number[] = []
+  const restMs = (processedMs: number) => {
+    durations.push(processedMs)
+    return wanted[durations.length - 1] ?? 0
   }
   const running = new Worker({ db: rig.db, clock, log: silentLog, observer: silentObserver, restMs }).run(stopping.signal)
   for (const [n] of wanted.entries()) {
     await rig.deliver([{ type: 'submission.message', submission_id: uuid(9, 1), message: wireMessage(n) }])
-    await rig.until('it is worked', () => told.length === n + 1)
+    await rig.until('it is worked', () => durations.length === n + 1)
   }
   stopping.abort()
   await running
   expect(rests).toEqual([7, 9])
-  expect(told.every((ms) => ms > 0)).toBe(true)
+  expect(durations.every((ms) => ms > 0)).toBe(true)
 })
 
 /** SQLite works in the thread of the receiver: what arrives is seen only when the event loop turns. */

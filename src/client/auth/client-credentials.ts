@@ -3,17 +3,16 @@ import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
 import { exchange, fetched } from './token-endpoint.ts'
 
-/** A machine credential of the brokerage. */
 export interface ClientCredentials {
   /** `bac_…` */
   readonly clientId: string
   /** `bas_…` */
   readonly clientSecret: string
-  /** Scopes, separated by spaces; all of the key's when left out. */
+  /** Scopes, separated by spaces. Default: all scopes of the key. */
   readonly scope?: string
 }
 
-/** Exchanges a machine credential, once for all who wait; it gets no refresh token, so it is exchanged again (traps 39, 40). */
+/** Exchanges a machine credential, once for concurrent calls. Without refresh tokens, it is exchanged again (traps 39, 40). */
 export function clientCredentials({ clientId, clientSecret, scope }: ClientCredentials): Auth {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope }
   const holder = new TokenHolder(async (wire: Wire) => fetched(await exchange(wire, form), wire))
@@ -22,7 +21,7 @@ export function clientCredentials({ clientId, clientSecret, scope }: ClientCrede
       try {
         return (await holder.get(wire)).token
       } catch (error) {
-        // It is renewed before it ends, so it is good until the service refuses it.
+        // Tokens are renewed early, so the old one is used until the service rejects it.
         if (holder.held === null) throw error
         return holder.held.token
       }

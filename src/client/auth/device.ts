@@ -11,11 +11,11 @@ const EXPIRES_S = 600
 export interface DeviceLogin extends Login {
   readonly clientId: string
   readonly scope?: string
-  /** Shows the person where to go and which code to enter. */
+  /** Shows the user the address and the code to enter. */
   prompt(device: DeviceAuthorization): void | Promise<void>
 }
 
-/** RFC 8628: the broker approves with a code in any browser, while the client asks at the interval that it was given. */
+/** RFC 8628: the user approves with a code in any browser, while the client polls. */
 export function deviceLogin(options: DeviceLogin): Auth {
   return afterLogin(options, options.clientId, (wire, signal) => approved(wire, options, signal))
 }
@@ -32,13 +32,13 @@ async function approved(wire: Wire, { clientId, scope, prompt }: DeviceLogin, si
       return await exchange(wire, form, signal)
     } catch (error) {
       const { code, retryAfterS } = error instanceof ServiceError ? error : { code: null, retryAfterS: null }
-      if (code === 'access_denied') throw new LoginNeeded('the device was not approved: start the login again')
+      if (code === 'access_denied') throw new LoginNeeded('The device was not approved. Log in again.')
       if (code === 'expired_token') break
       if (code === 'authorization_pending') continue
-      // The code that the person has is good until it expires: who gets no answer asks more seldom (RFC 8628, 3.5).
+      // The code stays valid until it expires, so failed polls only slow down (RFC 8628, 3.5).
       if (code !== 'slow_down' && !mayPassLater(error)) throw error
       everyS = Math.max(everyS + INTERVAL_S, retryAfterS ?? 0)
     }
   }
-  throw new LoginNeeded('nobody approved the device in time: start the login again')
+  throw new LoginNeeded('The device was not approved in time. Log in again.')
 }

@@ -4,20 +4,19 @@ import type { Auth } from './auth.ts'
 import type { Granted } from './token-endpoint.ts'
 import { remembered, type TokensOptions, tokens } from './tokens.ts'
 
-/** Where a login's tokens are kept; in memory alone when left out. */
+/** `tokens` stores the login's tokens. Default: in memory. */
 export interface Login {
   readonly tokens?: Pick<TokensOptions, 'load' | 'store'>
 }
 
-/** Logs in when no tokens are stored as the first one is asked for, and again when the grant has ended; else it is a user's grant like any other. */
+/** Logs in if no tokens are stored, and again after the grant has expired. */
 export function afterLogin(
   { tokens: kept }: Login,
   clientId: string | (() => string),
   login: (wire: Wire, signal?: AbortSignal) => Promise<Granted>,
 ): Auth {
   let grant: Auth | null = null
-  let asked: Promise<Auth> | null = null
-  /** What is stored is no use any more. */
+  let pending: Promise<Auth> | null = null
   let hasEnded = false
   const idOf = () => (typeof clientId === 'string' ? clientId : clientId())
   const begin = async (wire: Wire, signal?: AbortSignal): Promise<Auth> => {
@@ -27,13 +26,13 @@ export function afterLogin(
     hasEnded = false
     return kept ? tokens({ ...kept, clientId: idOf() }) : remembered(first, idOf())
   }
-  /** The grant, for which a person logs in once for all who ask. */
+  /** @returns the grant, after one login for concurrent calls. */
   const granted = async (wire: Wire, signal?: AbortSignal): Promise<Auth> => {
     if (grant !== null) return grant
-    asked ??= begin(wire, signal).finally(() => {
-      asked = null
+    pending ??= begin(wire, signal).finally(() => {
+      pending = null
     })
-    grant = await asked
+    grant = await pending
     return grant
   }
   return {

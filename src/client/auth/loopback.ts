@@ -7,20 +7,20 @@ import { afterLogin, type Login } from './login.ts'
 import { exchange, type Granted, postJson } from './token-endpoint.ts'
 
 export interface LoopbackLogin extends Login {
-  /** A client that was registered for `http://127.0.0.1/callback`, of which only the port varies; without it the client registers itself (RFC 7591). */
+  /** A client registered for `http://127.0.0.1/callback` with any port. Default: the client registers itself (RFC 7591). */
   readonly clientId?: string
-  /** The name under which it registers itself. */
+  /** Name for the registration. */
   readonly clientName?: string
   readonly scope?: string
-  /** Opens the address in the person's browser. */
+  /** Opens the address in the user's browser. */
   open(url: string): void | Promise<void>
-  /** How long the person may take, in milliseconds. Default: five minutes. */
+  /** Time limit of the login in ms. Default: 300,000. */
   readonly waitMs?: number
 }
 
 const WAIT_MS = 300_000
 
-/** RFC 8252: a browser login whose answer comes to a port of this machine, with PKCE. Needs `node:http`. */
+/** RFC 8252: a browser login with PKCE that returns to a local port. Requires `node:http`. */
 export function loopbackLogin(options: LoopbackLogin): Auth {
   let clientId = options.clientId ?? ''
   return afterLogin(
@@ -42,7 +42,7 @@ export function loopbackLogin(options: LoopbackLogin): Auth {
 async function register(wire: Wire, name: string | undefined, uri: string, signal?: AbortSignal): Promise<string> {
   const body = { client_name: name ?? 'submission-mirror client', redirect_uris: [uri] }
   const { client_id } = await postJson(wire, '/oauth/register', body, registeredSchema, signal)
-  if (client_id === undefined) throw new LoginNeeded('the service registered no client: give a clientId')
+  if (client_id === undefined) throw new LoginNeeded('The service registered no client. Set clientId.')
   return client_id
 }
 
@@ -69,18 +69,18 @@ async function granted(wire: Wire, { scope, open }: LoopbackLogin, attempt: Atte
   )
   const answer = await redirect.answer
   const code = answer.get('code')
-  if (code === null) throw new LoginNeeded(`the login was refused (${answer.get('error') ?? 'without a reason'}): start it again`)
+  if (code === null) throw new LoginNeeded(`The login was rejected (${answer.get('error') ?? 'no reason given'}). Log in again.`)
   const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirect.uri, client_id: clientId }
   return await exchange(wire, form, signal).catch((error: unknown) => {
     signal?.throwIfAborted()
-    // The code is spent by one exchange, and nobody can tell whether it was.
-    throw new LoginNeeded(`the login broke off: start it again (${(error as Error).message})`)
+    // A code works once, and it may be used up.
+    throw new LoginNeeded(`The login failed (${(error as Error).message}). Log in again.`)
   })
 }
 
 interface Redirect {
   readonly uri: string
-  /** What the browser brought of this login. */
+  /** Parameters of the redirect. */
   readonly answer: Promise<URLSearchParams>
   close(): Promise<unknown>
 }
@@ -88,22 +88,22 @@ interface Redirect {
 async function listen(state: string, waitMs: number, signal?: AbortSignal): Promise<Redirect> {
   const { createServer } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
-  // Whoever asks may have given up before.
+  // Rejections are handled, even if the login failed before.
   promise.catch(() => undefined)
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')
     if (url.pathname !== '/callback') return response.writeHead(404).end()
     const say = (status: number, sentence: string) =>
       response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(sentence)
-    // Any page may call this address; only the answer of this login knows its state.
-    if (url.searchParams.get('state') !== state) return say(400, 'This answer belongs to another login.')
+    // Any page may call this address, but only the redirect of this login has its state.
+    if (url.searchParams.get('state') !== state) return say(400, 'This redirect belongs to another login.')
     const isGranted = url.searchParams.has('code')
-    say(200, isGranted ? 'You are logged in. You may close this page.' : 'The login was refused. You may close this page.')
+    say(200, isGranted ? 'You are logged in. You can close this page.' : 'The login was rejected. You can close this page.')
     return resolve(url.searchParams)
   })
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(0, '127.0.0.1', listening))
   const address = server.address()
-  const timer = setTimeout(() => reject(new LoginNeeded('nobody logged in in time: start the login again')), waitMs)
+  const timer = setTimeout(() => reject(new LoginNeeded('The login was not completed in time. Log in again.')), waitMs)
   signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
   return {
     uri: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/callback`,

@@ -6,13 +6,10 @@ import { type Reads, readBody } from '../http/reading.ts'
 import { bodyText, errorAnswer, sendOnce, type Wire } from '../http/wire.ts'
 import { type Metadata, metadataSchema, type Token, tokenSchema } from '../schemas/oauth.ts'
 
-/** A token is renewed this long before it ends, or after half of a shorter life. */
+/** A token is renewed this long before its expiry, or after half of a shorter life. */
 const EARLY_S = 300
 
-/**
- * Posts a form below the base URL, as every endpoint of the grants wants it (traps 41, 42).
- * @throws ServiceError, Unreachable, UnexpectedAnswer.
- */
+/** Posts a form below the base URL (traps 41, 42). @throws ServiceError, Unreachable, UnexpectedAnswer. */
 export async function postForm<T>(
   wire: Wire,
   path: string,
@@ -31,7 +28,7 @@ export async function postJson<T>(wire: Wire, path: string, json: unknown, schem
   return await ask(wire, path, { method: 'POST', headers, body: JSON.stringify(json) }, schema, signal)
 }
 
-/** What the authorization server says of itself: an answer that needs no token. @throws as `postForm`. */
+/** @returns the metadata of the authorization server, which requires no token. @throws as `postForm`. */
 export function metadata(wire: Wire): Promise<Metadata> {
   const init = { method: 'GET', headers: { accept: 'application/json' } }
   return ask(wire, '/oauth/.well-known/oauth-authorization-server', init, metadataSchema)
@@ -44,7 +41,6 @@ async function ask<T>(wire: Wire, path: string, init: RequestInit, schema: Reads
   return readBody(schema, what, answer.status, await bodyText(wire, what, answer))
 }
 
-/** The tokens of an exchange, and until when the access token is used. */
 export interface Granted {
   readonly accessToken: string
   readonly refreshToken: string | null
@@ -52,17 +48,16 @@ export interface Granted {
   readonly renewAtMs: number
 }
 
-/** @returns the access token as a holder keeps it. */
+/** @returns the access token in the form of a `TokenHolder`. */
 export function fetched({ accessToken, refreshToken, renewAtMs }: Granted, { clock }: Wire): FetchedToken & Pick<Granted, 'refreshToken'> {
   return { token: accessToken, refreshToken, expiresInSeconds: (renewAtMs - clock.now()) / 1000 }
 }
 
-/** Exchanges what the grant asks for. @throws as `postForm`. */
+/** @throws as `postForm`. */
 export async function exchange(wire: Wire, form: Readonly<Record<string, string | undefined>>, signal?: AbortSignal): Promise<Granted> {
   return granted(await postForm(wire, '/oauth/token', form, tokenSchema, signal), wire.clock.now())
 }
 
-/** @param nowMs when the answer came. */
 function granted(token: Token, nowMs: number): Granted {
   const lifeS = tokenLifeSeconds(token.expires_in)
   const useS = Math.max(lifeS - EARLY_S, lifeS / 2)

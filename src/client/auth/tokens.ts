@@ -4,29 +4,28 @@ import type { Wire } from '../http/wire.ts'
 import type { Auth } from './auth.ts'
 import { exchange, fetched, type Granted } from './token-endpoint.ts'
 
-/** What is kept of a user's grant. It is a secret: keep it where others do not read it. */
+/** A user's grant. Store it as a secret. */
 export interface StoredTokens extends Granted {
-  /** Of a client that registered itself. */
+  /** Set if the client registered itself. */
   readonly clientId?: string
 }
 
 export interface TokensOptions {
-  /** @returns what was stored last; null when nothing was. */
+  /** @returns the stored tokens, or null. */
   load(): Promise<StoredTokens | null>
-  /** Stores the pair durably before it resolves: the client uses it only then. */
+  /** Must store the tokens durably before it resolves. The client uses them only after that. */
   store(tokens: StoredTokens): Promise<void>
   readonly clientId: string
 }
 
 /**
- * A user's tokens, which outlive the process. "Refresh tokens rotate on every use": the new pair is stored before it is used, so a crash
- * after that loses nothing. One between the service's answer and the end of `store` loses the new pair; the next start then uses the old
- * access token while it lives and tries the old refresh token, which a service may still take. When it does not, LoginNeeded says so.
+ * A user's stored tokens. "Refresh tokens rotate on every use": a new pair is stored before it is used. A crash before the end of `store`
+ * loses the new pair. The next process then tries the old one, and throws LoginNeeded if the service rejects it.
  */
 export function tokens({ load, store, clientId }: TokensOptions): Auth {
-  /** What the service gave and `store` has not taken yet. */
+  /** A new pair that could not be stored yet. */
   let unstored: StoredTokens | null = null
-  /** An access token that the service refused before its time. */
+  /** An access token that the service rejected before its expiry. */
   let refused: string | null = null
   const keep = async (next: StoredTokens): Promise<StoredTokens> => {
     unstored = next
@@ -35,10 +34,10 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     return next
   }
   const renew = async (wire: Wire, old: StoredTokens): Promise<StoredTokens> => {
-    if (old.refreshToken === null) throw new LoginNeeded('the access token has ended and there is no refresh token: log in again')
+    if (old.refreshToken === null) throw new LoginNeeded('The access token has expired, and there is no refresh token. Log in again.')
     const form = { grant_type: 'refresh_token', refresh_token: old.refreshToken, client_id: old.clientId ?? clientId }
     const next = await exchange(wire, form).catch((error: unknown) => {
-      throw isFinal(error) ? new LoginNeeded(`the refresh token was refused: log in again (${(error as Error).message})`) : error
+      throw isFinal(error) ? new LoginNeeded(`The refresh token was rejected (${(error as Error).message}). Log in again.`) : error
     })
     return await keep({ ...old, ...next, refreshToken: next.refreshToken ?? old.refreshToken })
   }
@@ -47,19 +46,19 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
     try {
       return await renew(wire, known)
     } catch (error) {
-      // A refresh token is spent once: another process may have been quicker, and have stored what it got.
+      // A refresh token works once: another process may have used it and stored a new pair.
       const newer = error instanceof LoginNeeded ? await load() : null
       if (newer !== null && newer.refreshToken !== known.refreshToken) return await current(wire, newer)
-      // It is renewed before it ends, so it is good until the service refuses it.
+      // Tokens are renewed early, so the old one is used until the service rejects it.
       if (known.accessToken === refused || known.refreshToken === null || !(error instanceof LoginNeeded || mayPassLater(error)))
         throw error
       return known
     }
   }
   const holder = new TokenHolder(async (wire: Wire) => {
-    // What another process has stored meanwhile is newer than what was held here.
+    // Another process may have stored newer tokens.
     const known = unstored === null ? await load() : await keep(unstored)
-    if (known === null) throw new LoginNeeded('no tokens are stored: log in')
+    if (known === null) throw new LoginNeeded('No tokens are stored. Log in.')
     return fetched(await current(wire, known), wire)
   })
   return {
@@ -76,7 +75,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'invalid_grant'
 }
 
-/** Keeps a grant in memory, for logins whose tokens nobody stores. */
+/** Keeps a grant in memory. */
 export function remembered(first: Granted, clientId: string): Auth {
   let kept: StoredTokens = first
   return tokens({

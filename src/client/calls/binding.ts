@@ -6,13 +6,10 @@ import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, fo
 
 /** "Binding" of the specification. */
 export interface Binding {
-  /**
-   * Creates a draft, "idempotent per carrier lane": it is repeated until it is answered.
-   * @throws AssumptionsUnconfirmed with the kept draft, NotBindable, ValidationError for an indication.
-   */
+  /** Creates a draft, "idempotent per carrier lane". @throws AssumptionsUnconfirmed with the kept draft, NotBindable, ValidationError. */
   create(submissionId: string, body: BindRequestBody): Promise<BindRequest>
   get(submissionId: string, bindRequestId: string): Promise<BindRequest>
-  /** Appends a file to a contingency; only while the request is `drafted`. */
+  /** Adds a file to a contingency while the request is `drafted`. */
   upload(
     submissionId: string,
     bindRequestId: string,

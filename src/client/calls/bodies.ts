@@ -4,10 +4,10 @@ import type { checkpointSchema, quoteProductsSchema } from '../schemas/checkpoin
 import type { submissionCreateSchema } from '../schemas/submission-create.ts'
 import type { threadPostSchema } from '../schemas/thread.ts'
 
-/** What is sent, in the specification's own names; `producer_email` is the client's where it is left out. */
+/** Request bodies with the specification's field names. Default of `producer_email`: that of the client. */
 export type CreateBody = z.input<typeof submissionCreateSchema>
 export type PostBody = z.input<typeof threadPostSchema>
-/** `form_keys` trims the form set; required forms are always kept. */
+/** `form_keys` limits the set of forms. Required forms are always included. */
 export interface FormFillBody {
   readonly form_keys?: readonly string[]
   readonly producer_email?: string

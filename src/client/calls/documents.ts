@@ -2,15 +2,14 @@ import { UnexpectedAnswer } from '../errors.ts'
 import type { Channel } from '../http/channel.ts'
 import { downloadPathOf, pathOf } from '../http/paths.ts'
 
-/** A document while it arrives. */
 export interface Download {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>
   readonly contentType: string | null
-  /** As the service says it; null when it does not. */
+  /** Null if the service sends no length. */
   readonly sizeBytes: number | null
 }
 
-/** Gets a finalized document. @param path relative to the base URL. */
+/** @param path relative to the base URL. */
 export async function download(channel: Channel, path: string): Promise<Download> {
   const answer = await channel.send({
     method: 'GET',
@@ -19,7 +18,7 @@ export async function download(channel: Channel, path: string): Promise<Download
     retry: 'idempotent',
   })
   if (answer.body === null) throw new UnexpectedAnswer(`${path} was answered ${answer.status} without a body`)
-  // The length of what was sent, which is not that of the document when it was packed.
+  // The length of a compressed body is not that of the document.
   const size = answer.headers.has('content-encoding') ? Number.NaN : Number(answer.headers.get('content-length') ?? Number.NaN)
   return { stream: answer.body, contentType: answer.headers.get('content-type'), sizeBytes: Number.isNaN(size) ? null : size }
 }

@@ -1,4 +1,4 @@
-import { type Feed, walk } from '../feeds.ts'
+import { type Feed, readFeed } from '../feeds.ts'
 import type { Call, Channel } from '../http/channel.ts'
 import { pathOf } from '../http/paths.ts'
 import type { Reads } from '../http/reading.ts'
@@ -35,9 +35,8 @@ import { type Workspace, workspaceSchema } from '../schemas/workspace.ts'
 import type { CheckpointCommand, CreateBody, FormFillBody, PostBody, QuoteProductsBody } from './bodies.ts'
 import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, formOf, isFile } from './writing.ts'
 
-/** Where a page of a feed begins, and how many items it may have. */
 export interface PageOptions {
-  /** The cursor; from the beginning when left out. */
+  /** Cursor. Default: the beginning of the feed. */
   readonly since?: string
   readonly limit?: number
 }
@@ -45,10 +44,7 @@ export interface PageOptions {
 /** "Submissions and marketing" and "Application workspace" of the specification. */
 export interface Submissions {
   create(body: CreateBody): Promise<CreatedSubmission>
-  /**
-   * `fileField` is the form field of `files`, `files` when left out, and `fields` are others, files among them: the specification shows the
-   * name of none but `producer_email`.
-   */
+  /** The specification names only the field `producer_email`. `fileField` names the field of `files` (default: `files`); `fields` are others. */
   intake(
     given: Attribution & {
       readonly text?: string
@@ -64,11 +60,11 @@ export interface Submissions {
   answer(id: string, answers: Answers['answers'], options?: Attribution): Promise<AnswersResult>
   events(id: string, options?: PageOptions): Promise<EventsPage>
   thread(id: string, options?: PageOptions): Promise<ThreadPage>
-  /** All events behind `since`, each once; ends on a null cursor only. */
+  /** Iterates over all events after `since`, without duplicates, until a null cursor. */
   allEvents(id: string, options?: PageOptions): Feed<MarketEvent>
-  /** All messages behind `since`, each once; ends on a null cursor only. */
+  /** Iterates over all messages after `since`, without duplicates, until a null cursor. */
   allMessages(id: string, options?: PageOptions): Feed<ThreadMessage>
-  /** Replies in the thread. A key is made when none is given, and kept over retries, so the reply is recorded once. */
+  /** Replies in the thread. Retries reuse the key, so the reply is recorded once. Default key: a random uuid. */
   post(id: string, body: PostBody, options?: { readonly idempotencyKey?: string }): Promise<ThreadPostAnswer>
   upload(
     id: string,
@@ -77,7 +73,7 @@ export interface Submissions {
   formFill(id: string, body?: FormFillBody, options?: Attribution): Promise<FormFillSession>
   quoteSessions(id: string): Promise<QuoteSessions>
   workspace(id: string): Promise<Workspace>
-  /** Idempotent per `operation_id`: it is repeated while the application is busy. */
+  /** Idempotent per `operation_id`. Repeated while the application is busy. */
   checkpoint(id: string, applicationId: string, command: CheckpointCommand): Promise<CheckpointReceipt>
   /** Portal sessions only. */
   quoteProducts(id: string, body: QuoteProductsBody): Promise<Record<string, unknown>>
@@ -90,7 +86,7 @@ export function submissionCalls(channel: Channel, producerEmail: string | undefi
 type Creating = Pick<Submissions, 'create' | 'intake' | 'finalize'>
 
 function creating(channel: Channel, producerEmail: string | undefined): Creating {
-  // The specification doesn't show the name of the field: its id is found under one name.
+  // The specification doesn't show the name of the id field.
   const created = async (path: string, sent: Pick<Call, 'json' | 'form'>): Promise<CreatedSubmission> => {
     const answer = await channel.ask({ method: 'POST', path, ...sent, retry: 'at-most-once' }, createdSubmissionSchema)
     const submission_id = answer.submission_id ?? answer.id
@@ -142,12 +138,12 @@ function reading(channel: Channel): Reading {
     quoteSessions: (id) => channel.ask(get(pathOf`/broker/submissions/${id}/api-quotes/sessions`), quoteSessionsSchema),
     workspace: (id) => channel.ask(get(pathOf`/broker/submissions/${id}/application-workspace`), workspaceSchema),
     allEvents: (id, { since, limit } = {}) =>
-      walk(since ?? null, async (at) => {
+      readFeed(since ?? null, async (at) => {
         const { events: items, next_cursor } = await events(id, sized(limit, at))
         return { items, next_cursor }
       }),
     allMessages: (id, { since, limit } = {}) =>
-      walk(since ?? null, async (at) => {
+      readFeed(since ?? null, async (at) => {
         const { messages: items, next_cursor } = await thread(id, sized(limit, at))
         return { items, next_cursor }
       }),
@@ -194,8 +190,8 @@ function writing(channel: Channel, producerEmail: string | undefined): Writing {
   }
 }
 
-/** @throws RangeError for a key that no header holds as it is, or that is longer than the specification allows. */
+/** @throws RangeError for a key that is no valid header value or too long. */
 function checkedKey(key: string): string {
   if (key.length <= 128 && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) return key
-  throw new RangeError('an idempotency key is ASCII text of at most 128 characters that neither begins nor ends with a blank')
+  throw new RangeError('idempotencyKey must be 1 to 128 ASCII characters without leading or trailing blanks.')
 }

@@ -1,40 +1,36 @@
 import { isObject } from '../../model/json.ts'
 import { inShort, type Reads } from '../http/reading.ts'
 
-/** A file to upload. */
 export type FileContent = Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 
 export interface FileToSend {
   readonly content: FileContent
-  /** Name of the file. Default: `document.pdf`. */
+  /** Default: `document.pdf`. */
   readonly name?: string
-  /** Default: that of a Blob, else `application/pdf`. */
+  /** Default: the type of a Blob, or `application/pdf`. */
   readonly contentType?: string
 }
 
-/** To whom a write is attributed: another portal user than the client's `producerEmail`. */
+/** `producerEmail` attributes a write to another portal user than that of the client. */
 export interface Attribution {
   readonly producerEmail?: string
 }
 
-/** @returns the body with the client's `producer_email`, unless it says another. */
+/** @returns the body with the client's `producer_email`, unless it has its own. */
 export function attributed<T>(body: T, producerEmail: string | undefined): T {
   if (producerEmail === undefined || !isObject(body) || body['producer_email'] !== undefined) return body
   return { ...body, producer_email: producerEmail }
 }
 
-/**
- * @returns the body of a write: `attributed`, and as the specification asks for it.
- * @throws RangeError for one that the service would refuse.
- */
+/** @returns the `attributed` body. @throws RangeError for a body that the specification doesn't allow. */
 export function bodyOf<T>(schema: Reads<unknown>, body: T, producerEmail: string | undefined): T {
   const sent = attributed(body, producerEmail)
   const read = schema.safeParse(sent)
-  if (!read.success) throw new RangeError(`the body is not as the specification asks: ${inShort(read.error)}`)
+  if (!read.success) throw new RangeError(`The specification doesn't allow this body: ${inShort(read.error)}`)
   return sent
 }
 
-/** Reads a file once, so that it can be sent again. A file that is given as it is, is its content. */
+/** Reads a file, so that it can be sent again. */
 export async function fileOf(file: FileToSend | FileContent): Promise<{ readonly blob: Blob; readonly name: string }> {
   const given = isToSend(file) ? file : { content: file }
   const { content } = given
@@ -51,7 +47,7 @@ function isToSend(file: FileToSend | FileContent): file is FileToSend {
   return 'content' in file
 }
 
-/** @returns a maker of the form: it is made anew for each attempt. Fields without a value are left out. */
+/** @returns a function that builds the form for each attempt, without undefined fields. */
 export function formOf(
   fields: Readonly<Record<string, string | undefined>>,
   files: readonly { readonly field: string; readonly blob: Blob; readonly name: string }[],

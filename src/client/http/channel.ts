@@ -5,29 +5,25 @@ import { type Reads, readBody } from './reading.ts'
 import { backoffMs, LONGEST_WAIT_S, type Retry } from './retry.ts'
 import { bodyText, errorAnswer, sendOnce, type Wire } from './wire.ts'
 
-/**
- * Whether a request is repeated. `idempotent`, a read or a write that the specification makes so: until it is answered. `at-most-once`, any
- * other write and a metered read: only when it surely was not sent.
- */
-export type RetryMode = 'idempotent' | 'at-most-once'
+/** `idempotent` requests are repeated until they are answered, `at-most-once` requests only if they were surely not sent. */
+type RetryMode = 'idempotent' | 'at-most-once'
 
-/** One call of the service. */
 export interface Call {
   readonly method: string
   /** Relative to the base URL. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined
   readonly json?: unknown
-  /** Made anew for each attempt, for a form is sent but once. */
+  /** Called for each attempt, because a form can be sent only once. */
   readonly form?: () => FormData
   readonly headers?: Readonly<Record<string, string>>
   readonly retry: RetryMode
-  /** Whether a 409 says that a quote cannot be bound. */
+  /** Whether a 409 means NotBindable. */
   readonly isBind?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** Sends calls with a token, and repeats those that may be. */
+/** Sends calls with a token and retries. */
 export class Channel {
   readonly wire: Wire
   readonly #auth: Auth
@@ -39,10 +35,7 @@ export class Channel {
     this.#retry = retry
   }
 
-  /**
-   * @returns what the service answered, read by `schema`.
-   * @throws ServiceError, Unreachable; UnexpectedAnswer for an answer without the fields that the specification requires.
-   */
+  /** @throws ServiceError, Unreachable; UnexpectedAnswer for an answer without required fields. */
   async ask<T>(call: Call, schema: Reads<T>): Promise<T> {
     const what = `${call.method} ${call.path}`
     const answer = await this.send(call)
@@ -61,7 +54,7 @@ export class Channel {
         throw serviceError(what, await errorAnswer(this.wire, what, answer), call.isBind ?? false)
       } catch (error) {
         if (!isRenewed && error instanceof ServiceError && error.status === 401 && this.#auth.refused(token)) {
-          // A refused token had no effect. The same request goes once more, with another.
+          // A request with a rejected token had no effect, so it is sent again with a new one.
           isRenewed = true
           continue
         }
@@ -71,7 +64,7 @@ export class Channel {
     }
   }
 
-  /** Without a token nothing was sent, whatever became of the request for one: it is repeated for every call. */
+  /** Token requests are repeated for every call, because without a token nothing was sent. */
   async #token(what: string, signal?: AbortSignal): Promise<string> {
     for (let attempt = 1; ; ) {
       try {
@@ -82,7 +75,7 @@ export class Channel {
     }
   }
 
-  /** Waits until a request that failed is sent again. @throws `error` when it is not. */
+  /** Waits before a retry. @throws `error` if there is none. */
   async #pauseAfter(error: unknown, attempt: number, signal?: AbortSignal): Promise<void> {
     const afterS = error instanceof ServiceError ? error.retryAfterS : null
     if (!mayPassLater(error) || attempt >= this.#retry.tries || (afterS ?? 0) > LONGEST_WAIT_S) throw error
@@ -106,7 +99,7 @@ export class Channel {
     return await sendOnce(this.wire, what, urlOf(this.wire.baseUrl, path, query), init, call.signal)
   }
 
-  /** A body that broke off is asked for again where the call may be repeated. */
+  /** Repeats an idempotent call if its body breaks off. */
   async #bodyOf(call: Call, what: string, answer: Response): Promise<string> {
     try {
       return await bodyText(this.wire, what, answer)

@@ -2,15 +2,14 @@ import { isObject } from '../../model/json.ts'
 import { UnexpectedAnswer } from '../errors.ts'
 import { parsed } from './wire.ts'
 
-/** Something that reads a value of the service and keeps fields that it does not know: a schema. */
+/** A schema that keeps unknown fields. */
 export interface Reads<T> {
   safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error }
 }
 
 /**
- * Reads the body of a successful answer. Where the specification doesn't state whether a field may be null, a null counts as a missing field.
- * @param what the request, for messages.
- * @throws UnexpectedAnswer for a body without the fields that the specification requires.
+ * Reads the body of a successful answer. An unexpected null counts as a missing field.
+ * @param what the request, for messages. @throws UnexpectedAnswer for a body without required fields.
  */
 export function readBody<T>(schema: Reads<T>, what: string, status: number, text: string): T {
   const body = parsed(text)
@@ -18,10 +17,10 @@ export function readBody<T>(schema: Reads<T>, what: string, status: number, text
   if (first.success) return first.data
   const read = schema.safeParse(issuesOf(first.error).reduce((value: unknown, { path }) => withoutNull(value, path), body))
   if (read.success) return read.data
-  throw new UnexpectedAnswer(`${what} was answered ${status} with what the specification does not show: ${inShort(read.error)}`)
+  throw new UnexpectedAnswer(`${what} was answered ${status} with a body that violates the specification: ${inShort(read.error)}`)
 }
 
-/** @returns what a schema says against a value, in one line. */
+/** @returns the problems of a value in one line. */
 export function inShort(error: Error): string {
   const problems = issuesOf(error).map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
   return (problems.length > 0 ? problems.join('; ') : error.message).replace(/\s+/g, ' ').slice(0, 300)

@@ -1,20 +1,20 @@
 import { doublingMs } from '../../base/clock.ts'
 
-/** How reads, and writes that may be, are repeated. */
+/** Retries of reads and idempotent writes. */
 export interface Retry {
-  /** Attempts in all; 1 repeats nothing. */
+  /** Number of attempts. 1 means no retry. */
   readonly tries: number
-  /** The longest wait before the second attempt, in milliseconds; it doubles with each. */
+  /** Longest wait before the second attempt, in ms. Doubles with each attempt. */
   readonly baseMs: number
 }
 
 export const RETRY: Retry = { tries: 4, baseMs: 250 }
 
-/** The service asks for more than anybody waits for: the caller is told instead. */
+/** A longer `Retry-After` is thrown to the caller. */
 export const LONGEST_WAIT_S = 120
 const LONGEST_BACKOFF_MS = 20_000
 
-/** @returns how long to wait before the next attempt, with full jitter, in milliseconds. */
+/** @returns the wait before the next attempt in ms, with full jitter. */
 export function backoffMs({ baseMs }: Retry, attempt: number): number {
   return Math.random() * doublingMs(attempt - 1, baseMs, LONGEST_BACKOFF_MS)
 }

@@ -5,37 +5,34 @@ import { type ErrorAnswer, Unreachable } from '../errors.ts'
 
 export type Fetch = typeof fetch
 
-/** Time as the client needs it. */
 export type ClientClock = Pick<Clock, 'now' | 'sleep'>
 
-/** What one request needs of its surroundings. */
 export interface Wire {
   readonly baseUrl: string
   readonly fetch: Fetch
   readonly clock: ClientClock
-  /** For an answer to begin, and for a body that is read whole to end; milliseconds. */
+  /** Time limit for the start of an answer, and for its body, in ms. */
   readonly timeoutMs: number
 }
 
-/** More than any answer of the service that is not a document. */
+/** Limit of an answer other than a document. */
 const LARGEST_BODY = 64 * 1024 * 1024
 
-/** Codes with which a request surely did not leave. */
+/** Error codes of requests that were surely not sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 
-/** What Node's fetch says of a port that no web page may use, such as 6000: it connects to none of them. */
+/** Error message of Node's fetch for blocked ports such as 6000. */
 const BLOCKED = 'bad port'
 
 /**
- * Sends one request. Redirects are not followed, so that a token goes nowhere else (trap 45).
- * @param what the request, for messages.
- * @throws Unreachable without an answer; the reason of `signal` when it aborts.
+ * Sends one request without following redirects (trap 45).
+ * @param what the request, for messages. @throws Unreachable; the reason of `signal` if it aborts.
  */
 export async function sendOnce(wire: Wire, what: string, url: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(new Error(`no answer within ${wire.timeoutMs} ms`)), wire.timeoutMs)
   const signals = signal ? AbortSignal.any([signal, late.signal]) : late.signal
-  // A browser's own refuses to be called as a method.
+  // A browser's fetch can't be called as a method.
   const { fetch } = wire
   try {
     return await fetch(url, { ...init, redirect: 'manual', signal: signals })
@@ -53,10 +50,7 @@ function isUnsent(error: unknown): boolean {
   return causes.length > 0 && causes.every((each) => isObject(each) && (NOT_SENT.has(String(each['code'])) || each['message'] === BLOCKED))
 }
 
-/**
- * @returns the body as text.
- * @throws Unreachable when it breaks off, takes longer than `timeoutMs`, or is larger than any answer is.
- */
+/** @throws Unreachable if the body breaks off, takes longer than `timeoutMs`, or is too large. */
 export async function bodyText(wire: Wire, what: string, answer: Response): Promise<string> {
   if (answer.body === null) return ''
   const reader = answer.body.getReader()
@@ -84,7 +78,7 @@ export async function bodyText(wire: Wire, what: string, answer: Response): Prom
   }
 }
 
-/** @returns the value when the text is JSON, else the text (trap 52). */
+/** @returns the parsed JSON, or the text itself (trap 52). */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -93,7 +87,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** @returns a `detail` that is a code alone, such as `authorization_pending`. */
+/** @returns a `detail` that is only a code, such as `authorization_pending`. */
 function codeIn(detail: unknown): string | undefined {
   return typeof detail === 'string' && /^[a-z]+(?:_[a-z]+)+$/.test(detail) ? detail : undefined
 }

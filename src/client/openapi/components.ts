@@ -36,7 +36,7 @@ const files = [
 /** `bindRequestSchema` is named `BindRequest`. */
 const nameOf = (exported: string) => exported.charAt(0).toUpperCase() + exported.slice(1).replace(/Schema$/, '')
 
-/** @returns every schema of a resource, by the name that it has in the document. */
+/** @returns all schemas by their names in the document. */
 export function namedSchemas(): ReadonlyMap<string, z.ZodType> {
   const found = files.flatMap((file) => Object.entries<unknown>(file as Record<string, unknown>))
   const schemas = found.filter((entry): entry is [string, z.ZodType] => entry[0].endsWith('Schema') && entry[1] instanceof z.ZodType)

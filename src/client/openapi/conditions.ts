@@ -8,26 +8,20 @@ import {
   validationErrorSchema,
 } from '../schemas/errors.ts'
 
-/*
- * Every condition under which the service answers with an error: the document of the interface lists them by operation, and the emulator
- * answers with them.
- */
-
 interface Shown {
   readonly status: number
   readonly when: string
-  /** Default: any error. */
   readonly schema?: z.ZodType
 }
 
 interface Chosen extends Shown {
-  /** The place in the specification that leaves the status open. */
+  /** Place in the specification that leaves the status open. */
   readonly row: string
-  /** What else a client must expect. */
+  /** Other statuses that a client must expect. */
   readonly others: readonly number[]
 }
 
-/** Conditions whose status the specification gives. */
+/** Errors whose status the specification states. */
 const shown = {
   not_found: { status: 404, when: 'Missing, or of another brokerage' },
   no_producer: { status: 422, when: 'Machine credential with missing or unknown `producer_email`' },
@@ -49,7 +43,7 @@ const shown = {
   not_drafted: { status: 409, when: 'The bind request is no longer `drafted`' },
 } as const satisfies Readonly<Record<string, Shown>>
 
-/** Conditions whose status is the emulator's choice. Any status from 400 to 599 can take its place. */
+/** Errors whose status the emulator chooses. A setting can replace it with any status from 400 to 599. */
 export const chosenConditions = {
   malformed_request: {
     status: 400,
@@ -62,7 +56,7 @@ export const chosenConditions = {
   invalid_id: {
     status: 422,
     others: [400, 404],
-    when: 'An id in the path is no uuid',
+    when: 'An id in the path is not a uuid',
     row: 'Endpoints: "all path ids are uuids", one that is none',
   },
   invalid_input: {
@@ -101,7 +95,7 @@ export const chosenConditions = {
   bad_limit: {
     status: 422,
     others: [400],
-    when: '`limit` is no whole number',
+    when: '`limit` is not an integer',
     schema: validationErrorSchema,
     row: 'Limits: events and thread, a limit that is no whole number',
   },
@@ -197,19 +191,17 @@ export const chosenConditions = {
   },
 } as const satisfies Readonly<Record<string, Chosen>>
 
-export type ChosenName = keyof typeof chosenConditions
+type ChosenName = keyof typeof chosenConditions
 export type ConditionName = keyof typeof shown | ChosenName
 
-/** One condition. */
-export interface Condition {
+interface Condition {
   readonly status: number
   readonly when: string
   readonly schema: z.ZodType
-  /** Whether the specification gives the status. */
+  /** Whether the specification states the status. */
   readonly isShown: boolean
 }
 
-/** @returns a condition by its name. */
 export function conditionOf(name: ConditionName): Condition {
   const found: Shown = { ...shown, ...chosenConditions }[name]
   return { schema: errorSchema, ...found, isShown: name in shown }

@@ -19,12 +19,9 @@ const tags = {
   records: 'Policies and insureds',
 } as const
 
-const DESCRIPTION = `The interface of the service as far as its specification shows it. \`x-not-shown\` marks what it does not show: nothing may be assumed there, and a status marked so is the emulator's choice. \`x-known-values\` are the values that the specification names; others may come.`
+const DESCRIPTION = `The API of the service, as far as its specification shows it. \`x-not-shown\` marks gaps of the specification: assume nothing there. A status marked with it is the emulator's choice. \`x-known-values\` lists the values in the specification; other values are possible.`
 
-/**
- * @param statusOf the status of an error. Default: what the specification gives, or the emulator chooses.
- * @returns the OpenAPI 3.1 document of the service: the same for the same version of this program and the same statuses.
- */
+/** @param statusOf Status of an error. Default: as specified or chosen by the emulator. @returns the OpenAPI 3.1 document of the service. */
 export function openApiDocument(statusOf: StatusOf = (name) => conditionOf(name).status): Node {
   const schemas = new Schemas()
   const paths: Record<string, Record<string, unknown>> = {}
@@ -86,7 +83,7 @@ function describe(operation: Operation, schemas: Schemas, statusOf: StatusOf): N
   }
 }
 
-/** Of a read that succeeds the status is 200; that of a write is not shown. */
+/** The specification shows the status of reads (200), but not of writes. */
 function success({ answer }: Operation, schemas: Schemas, isRead: boolean): Node {
   const content = { [answer.type]: { schema: schemas.of(answer.schema) } }
   if (answer.type === 'text/html') return { '2XX': { description: 'A page', content }, '3XX': { description: 'A redirect' } }
@@ -94,7 +91,6 @@ function success({ answer }: Operation, schemas: Schemas, isRead: boolean): Node
   return { '2XX': { description: 'Done', 'x-not-shown': 'The status', content } }
 }
 
-/** Each status once, with all its conditions. */
 function failures(operation: Operation, schemas: Schemas, statusOf: StatusOf): Node {
   const errors = conditionsOf(operation).map((name) => ({ ...conditionOf(name), status: statusOf(name) }))
   const byStatus = Object.groupBy(errors, ({ status }) => status)
@@ -135,14 +131,13 @@ function delivery(name: string, summary: string, schema: Node): Node {
   }
 }
 
-/** A parameter's description stands beside its schema. */
 function described({ description, ...schema }: Node): Node {
   return { description, schema }
 }
 
 const REF = '#/components/schemas/'
 
-/** Makes JSON schemas; those of resources become components. */
+/** Generates JSON schemas. Named schemas become components. */
 class Schemas {
   readonly #names: ReadonlyMap<z.ZodType, string>
   readonly #components: Readonly<Record<string, Node>>
@@ -165,7 +160,7 @@ class Schemas {
     return { $ref: `${REF}${name}` }
   }
 
-  /** @returns the components that something refers to, by name. */
+  /** @returns the referenced components by name. */
   used(): Node {
     const entries = [...this.#used].sort().map((name) => [name, bare(this.#components[name] ?? {})])
     return Object.fromEntries(entries) as Node
@@ -182,7 +177,7 @@ function bare({ $schema: _, $id: __, ...schema }: Node): Node {
   return schema
 }
 
-/** Leaves out the bounds of JavaScript's integers, and that further fields are allowed, which is the default. */
+/** Removes the bounds of JavaScript's integers, and the default `additionalProperties`. */
 function plain({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum']
   if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum']

@@ -15,10 +15,10 @@ export const answersResultSchema = z
   .looseObject({
     applied: texts('Keys that were applied'),
     skipped: z
-      .array(z.looseObject({ key: text('The key'), reason: text('Why') }).partial())
-      .describe('Keys that are not in the current view, which are never written'),
-    routed: integer('How many carrier sessions the answers were routed to'),
+      .array(z.looseObject({ key: text('The key'), reason: text('Reason') }).partial())
+      .describe('Keys that are not in the current view, and are never written'),
+    routed: integer('Number of carrier sessions that received the answers'),
   })
   .partial()
-  .describe('What became of the answers')
+  .describe('Result of the answers')
 export type AnswersResult = z.output<typeof answersResultSchema>

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { flag, integer, programCategory, sentUuid, text, texts, unshown, uuid } from './fields.ts'
 
-/** Where the specification shows no shape: generators of clients need one. */
+/** Used where the specification shows no shape, because client generators need one. */
 const EMULATED = "these are the emulator's"
 
 /** "Turnaround reports speed only (first marketing to first quoting); no hit-rate or decline data is exposed." */
 const turnaroundSchema = z
   .looseObject({
     carrier: text('The carrier'),
-    quotes_counted: integer('How many quotes were counted'),
+    quotes_counted: integer('Number of quotes counted'),
     median_hours: z.number().describe('Median, hours'),
     avg_hours: z.number().describe('Average, hours'),
     typical_turnaround: text('The same in words'),
@@ -19,7 +19,7 @@ const turnaroundSchema = z
     pct_within_7d: integer('Within 7 days, percent'),
   })
   .partial()
-  .describe('How fast the carrier quotes')
+  .describe('Turnaround of the carrier')
 
 const lineSchema = z
   .looseObject({ slug: text('Slug of the line'), label: text('Name of the line') })
@@ -42,9 +42,9 @@ const appetiteMarketSchema = z
 
 export const appetiteSchema = z
   .looseObject({
-    query: text('What was asked'),
-    state: text('The state that was asked for').nullable(),
-    lob: text('The line that was asked for').nullable(),
+    query: text('Search text'),
+    state: text('Requested state').nullable(),
+    lob: text('Requested line').nullable(),
     results: z.array(appetiteMarketSchema).describe('The markets'),
   })
   .partial()
@@ -52,7 +52,7 @@ export const appetiteSchema = z
 export type Appetite = z.output<typeof appetiteSchema>
 
 export const appetiteSearchSchema = z
-  .looseObject({ query: text('What to look for'), state: text('State'), lines: texts('Lines of business') })
+  .looseObject({ query: text('Search text'), state: text('State'), lines: texts('Lines of business') })
   .partial()
   .describe('A search for appetite')
 export type AppetiteSearch = z.output<typeof appetiteSearchSchema>
@@ -81,9 +81,9 @@ const rankedMarketSchema = z
 
 export const appetiteRankingSchema = z
   .looseObject({
-    query: text('What was asked'),
-    state: text('The state that was asked for').nullable(),
-    lines: texts('The lines that were asked for'),
+    query: text('Search text'),
+    state: text('Requested state').nullable(),
+    lines: texts('Requested lines'),
     results: z.array(rankedMarketSchema).describe('The markets, the best first'),
   })
   .partial()
@@ -111,7 +111,7 @@ const accessibleProgramSchema = z
       .describe('The lines that the program lists'),
   })
   .partial()
-  .describe('A program of the table')
+  .describe('A program')
 
 export const marketAccessSchema = z
   .looseObject({ programs: z.array(accessibleProgramSchema).describe('All programs') })

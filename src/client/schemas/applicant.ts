@@ -16,7 +16,6 @@ export const addressSchema = z
   .partial()
   .required({ line1: true, city: true, state: true, zip: true })
   .describe('A postal address')
-export type Address = z.output<typeof addressSchema>
 
 export const applicantSchema = z
   .looseObject({

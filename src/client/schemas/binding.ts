@@ -3,26 +3,24 @@ import { day, flag, known, moment, producerEmail, sentUuid, text, texts, uuid } 
 
 export const assumptionSchema = z
   .looseObject({
-    key: text('What `attest_assumptions` lists'),
+    key: text('Key for `attest_assumptions`'),
     label: text('The assumption in words'),
     value: z.unknown().describe('The exact value asserted to the carrier; absent when there is none').optional(),
   })
-  .describe('An assumption that nobody confirmed')
-export type Assumption = z.output<typeof assumptionSchema>
+  .describe('An unconfirmed assumption')
 
 export const contingencySchema = z
   .looseObject({
     id: uuid('The contingency'),
-    kind: known(['question', 'signed_form', 'loss_runs', 'file_upload'], 'What is asked for'),
+    kind: known(['question', 'signed_form', 'loss_runs', 'file_upload'], 'Kind of the contingency'),
     label: text("The carrier's wording"),
-    status: known(['pending', 'satisfied', 'waived'], 'Whether it is settled'),
-    required: flag('Whether it must be settled'),
+    status: known(['pending', 'satisfied', 'waived'], 'Status of the contingency'),
+    required: flag('Whether it must be satisfied'),
     upload_path: text('Path to POST a PDF to while the request is drafted; null afterwards').nullable(),
     esign_status: text('State of a signature request started in the portal, for example sent, completed, queued_for_review').nullable(),
   })
   .partial()
   .describe('A condition of the carrier before it binds')
-export type Contingency = z.output<typeof contingencySchema>
 
 export const bindRequestSchema = z
   .looseObject({
@@ -30,7 +28,7 @@ export const bindRequestSchema = z
     submission_id: uuid('The submission'),
     status: known(
       ['drafted', 'submitted', 'sent', 'binder_received', 'bound', 'bind_failed', 'cancelled', 'declined', 'expired'],
-      'Where the bind request stands',
+      'Status of the bind request',
     ),
     status_label: text('The status in words'),
     quote_id: uuid('The quote').nullable(),
@@ -39,7 +37,7 @@ export const bindRequestSchema = z
     requested_by: text('The producing broker').nullable(),
     effective_date: day('First day of cover').nullable(),
     policy_id: uuid('Set once placed').nullable(),
-    unconfirmed_assumptions: z.array(assumptionSchema).describe('Assumptions to attest before the request can go on'),
+    unconfirmed_assumptions: z.array(assumptionSchema).describe('Assumptions to attest before the request can continue'),
     contingencies: z.array(contingencySchema).describe('Conditions of the carrier'),
     next_steps: texts('What to do, in order'),
   })

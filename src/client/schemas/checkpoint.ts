@@ -4,7 +4,7 @@ import { applicationSectionSchema, factSchema, sentSourceReferenceSchema } from 
 
 const collectionOperationSchema = z.looseObject({
   field_key: text('The question'),
-  operation: z.enum(['insert', 'update', 'remove']).describe('What to do with the record'),
+  operation: z.enum(['insert', 'update', 'remove']).describe('Operation on the record'),
   record_id: text('The record'),
   changes: z.record(z.string(), z.unknown()).describe('New values by field').optional(),
 })
@@ -24,18 +24,17 @@ export const checkpointSchema = z
   .partial()
   .required({ operation_id: true, expected_answer_revision: true, expected_schema_fingerprint: true })
   .describe('Saves answers to one application')
-export type Checkpoint = z.output<typeof checkpointSchema>
 
 export const checkpointReceiptSchema = z
   .looseObject({
     operation_id: text('The operation'),
     application: applicationSectionSchema,
     applied: texts('Keys that were applied'),
-    rejected: z.array(z.record(z.string(), z.string())).describe('Keys that were rejected, and why'),
+    rejected: z.array(z.record(z.string(), z.string())).describe('Rejected keys with reasons'),
     fact_changes: z.array(factSchema).describe("Facts implied for the submission's other applications"),
   })
   .partial()
-  .describe('What a checkpoint did')
+  .describe('Result of a checkpoint')
 export type CheckpointReceipt = z.output<typeof checkpointReceiptSchema>
 
 export const quoteProductsSchema = z

@@ -5,12 +5,12 @@ import { integer, moment, producerEmail, text, texts, uuid } from './fields.ts'
 export const submissionDocumentSchema = z
   .looseObject({
     id: uuid('The document'),
-    source: text('Where it comes from'),
+    source: text('Source of the document'),
     source_label: text('The source in words'),
     display_name: text('Name of the document'),
     size_bytes: integer('Size, bytes'),
     content_type: text('Media type'),
-    created_at: moment('When it was made').nullable().optional(),
+    created_at: moment('Creation time').nullable().optional(),
     download_path: text('Path of the file relative to the base URL'),
   })
   .describe('A finalized document of a submission')
@@ -36,7 +36,7 @@ export const formFillSessionSchema = z
     session_id: text('The session'),
     workflow_version: text('Version of the workflow'),
     token: text('Token of the session'),
-    auth_mode: text('How the session is opened'),
+    auth_mode: text('Authentication of the session'),
     forms_assigned: z.unknown().meta({ description: 'The forms of the session', 'x-not-shown': 'Whether it counts or lists them' }),
     status: text('Status of the session'),
     carrier_schemas: z.unknown().meta({ description: 'Schemas of the carriers', 'x-not-shown': 'The shape' }),
@@ -50,7 +50,7 @@ export const formSchema = z
     form_key: text('Key of the form'),
     title: text('Title of the form'),
     is_acord: z.boolean().describe('Whether it is an ACORD form'),
-    page_count: integer('How many pages it has'),
+    page_count: integer('Number of pages'),
   })
   .partial()
   .describe('A form of the catalog')
@@ -63,7 +63,7 @@ export const quoteSessionSchema = z
   .meta({ description: 'A carrier-API quote session', 'x-not-shown': 'All other fields' })
 export const quoteSessionListSchema = z
   .array(quoteSessionSchema)
-  .meta({ description: 'The carrier-API quote sessions of a submission', 'x-not-shown': 'Whether the list stands in an object' })
-/** The same as it is read. */
+  .meta({ description: 'The carrier-API quote sessions of a submission', 'x-not-shown': 'Whether the list is inside an object' })
+/** For reading: also accepts an object. */
 export const quoteSessionsSchema = z.union([quoteSessionListSchema, z.looseObject({})])
 export type QuoteSessions = z.output<typeof quoteSessionsSchema>

@@ -35,40 +35,40 @@ export const collidingProgramSchema = z
   .describe('A program that collides with a live submission')
 export type CollidingProgram = z.output<typeof collidingProgramSchema>
 
-/** The fields of a 409. The specification leaves open whether they stand at the top or in `detail`. */
+/** Fields of a 409, in the body or in `detail`: the specification leaves this open. */
 const conflict = <Shape extends z.ZodRawShape>(shape: Shape) => z.looseObject(shape).partial()
 
 const inDetail = <Shape extends z.ZodRawShape>(shape: Shape) => z.union([conflict(shape), z.string(), z.array(z.unknown())]).optional()
 
 const fileExists = {
-  code: known(['service_file_exists'], 'What it is'),
+  code: known(['service_file_exists'], 'Error code'),
   submission_id: uuid('The live submission of the same insured'),
   programs: z.array(collidingProgramSchema).describe("The programs that collide, of the caller's own rater submissions"),
 }
 export const fileExistsSchema = z
   .looseObject({ ...conflict(fileExists).shape, detail: inDetail(fileExists) })
-  .meta({ description: 'A live submission for the same insured exists', 'x-not-shown': 'Whether the fields stand in `detail`' })
+  .meta({ description: 'A live submission for the same insured exists', 'x-not-shown': 'Whether the fields are in `detail`' })
 
 const unconfirmed = {
-  code: known(['assumptions_unconfirmed'], 'What it is'),
+  code: known(['assumptions_unconfirmed'], 'Error code'),
   bind_request_id: uuid('The draft, which is kept'),
-  unconfirmed_assumptions: z.array(assumptionSchema).describe('The assumptions that nobody confirmed'),
+  unconfirmed_assumptions: z.array(assumptionSchema).describe('The unconfirmed assumptions'),
 }
 /** "Body `detail.code`, the `bind_request_id` of the kept draft and the unconfirmed assumptions (key, label, value)." */
 export const assumptionsUnconfirmedSchema = z
   .looseObject({ ...conflict(unconfirmed).shape, detail: conflict(unconfirmed).required({ code: true }) })
   .meta({
-    description: 'Assumptions that nobody confirmed hold the bind request; the draft is kept',
-    'x-not-shown': 'Where `bind_request_id` and the assumptions stand',
+    description: 'Unconfirmed assumptions block the bind request; the draft is kept',
+    'x-not-shown': 'Location of `bind_request_id` and the assumptions',
   })
 
 const refused = {
-  code: known(['application_command_rejected', 'application_busy'], 'What it is; the code of a stale command is not shown'),
+  code: known(['application_command_rejected', 'application_busy'], 'Error code; the code of a stale command is not shown'),
   application: applicationSectionSchema,
 }
 export const checkpointConflictSchema = z.looseObject({ ...conflict(refused).shape, detail: inDetail(refused) }).meta({
   description: 'The command is stale (the body has the current application), was rejected, or is to be repeated after `Retry-After`',
-  'x-not-shown': 'The code of a stale command, and where the fields stand',
+  'x-not-shown': 'The code of a stale command, and the location of the fields',
 })
 
 /** RFC 6749, RFC 8628: for example `authorization_pending`. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { known, moment, programCategory, text, texts, uuid } from './fields.ts'
 
 /** "Stable opaque cursor"; null "and never page length" is the end of the stream. */
-export const nextCursor = z.string().nullable().describe('Where to go on; null at the end of the stream and only there')
+export const nextCursor = z.string().nullable().describe('Cursor of the next page; null only at the end of the stream')
 
 export const eventMarketSchema = z
   .looseObject({
@@ -17,11 +17,8 @@ export const eventMarketSchema = z
 export const marketEventSchema = z
   .looseObject({
     id: uuid('Stable; dedupe key'),
-    type: known(
-      ['market_attached', 'quote_received', 'status_changed', 'declined', 'withdrawn', 'blocked', 'bound'],
-      'What happened to the lane of the market',
-    ),
-    occurred_at: moment('When it happened'),
+    type: known(['market_attached', 'quote_received', 'status_changed', 'declined', 'withdrawn', 'blocked', 'bound'], 'Type of the event'),
+    occurred_at: moment('Time of the event'),
     market: eventMarketSchema,
     status: text("Status of the lane, as in the submission detail's markets roll-up"),
     status_label: text('The status in words'),

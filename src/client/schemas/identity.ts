@@ -27,8 +27,8 @@ const apiClientSchema = z
   })
   .describe('A machine credential')
 
-/** "Two shapes discriminated by `kind`." A kind that the specification does not name is read too. */
+/** "Two shapes discriminated by `kind`." Other kinds are accepted. */
 export const identitySchema = z
-  .union([userSchema, apiClientSchema, z.looseObject({ kind: known(['user', 'api_client'], 'Who it is') })])
-  .describe('Who asks')
+  .union([userSchema, apiClientSchema, z.looseObject({ kind: known(['user', 'api_client'], 'Kind of the owner') })])
+  .describe('Owner of the token')
 export type Identity = z.output<typeof identitySchema>

@@ -6,7 +6,7 @@ export const tokenFormSchema = z
     grant_type: text('`authorization_code`, `refresh_token`, `client_credentials` or `urn:ietf:params:oauth:grant-type:device_code`'),
     code: text('The code of the authorization'),
     code_verifier: text('The verifier of PKCE'),
-    redirect_uri: text('Where the authorization was sent to'),
+    redirect_uri: text('Redirect URI of the authorization'),
     client_id: text('The client; `bac_…` of a machine'),
     client_secret: text('The secret of a machine, `bas_…`'),
     refresh_token: text('The last refresh token'),
@@ -16,7 +16,6 @@ export const tokenFormSchema = z
   .partial()
   .required({ grant_type: true })
   .describe('A request for tokens')
-export type TokenForm = z.output<typeof tokenFormSchema>
 
 export const tokenSchema = z
   .looseObject({
@@ -37,9 +36,9 @@ export const deviceFormSchema = z
 export const deviceAuthorizationSchema = z
   .looseObject({
     device_code: text('The code of the device'),
-    user_code: text('What the broker enters'),
-    verification_uri: text('Where the broker enters it'),
-    verification_uri_complete: text('The same with the code in it').optional(),
+    user_code: text('Code that the broker enters'),
+    verification_uri: text('Address where the broker enters the code'),
+    verification_uri_complete: text('The same address with the code').optional(),
     interval: integer('Time between two polls, seconds').optional(),
     expires_in: integer('Time until the codes expire, seconds').optional(),
   })
@@ -47,7 +46,7 @@ export const deviceAuthorizationSchema = z
 export type DeviceAuthorization = z.output<typeof deviceAuthorizationSchema>
 
 export const registrationSchema = z
-  .looseObject({ client_name: text('Name of the client'), redirect_uris: texts('Where authorizations are sent to') })
+  .looseObject({ client_name: text('Name of the client'), redirect_uris: texts('Redirect URIs') })
   .partial()
   .describe('Registers a client')
 
@@ -59,10 +58,10 @@ export const registeredSchema = z
 export const metadataSchema = z
   .looseObject({
     issuer: text('The issuer'),
-    authorization_endpoint: text('Where the user authorizes'),
-    token_endpoint: text('Where tokens are given'),
-    device_authorization_endpoint: text('Where devices are authorized'),
-    registration_endpoint: text('Where clients are registered'),
+    authorization_endpoint: text('Authorization endpoint'),
+    token_endpoint: text('Token endpoint'),
+    device_authorization_endpoint: text('Device authorization endpoint'),
+    registration_endpoint: text('Registration endpoint'),
     grant_types_supported: texts('Supported grant types'),
     scopes_supported: texts('Supported scopes'),
   })

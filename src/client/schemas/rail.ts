@@ -4,10 +4,10 @@ import { flag, integer, known, moment, programCategory, text, texts, uuid } from
 export const railQuoteSchema = z
   .looseObject({
     quote_id: uuid('The quote'),
-    premium_display: text('The premium as it is shown'),
+    premium_display: text('The premium as displayed'),
     total_cents: integer('The total, integer cents'),
     lines: texts('Lines of business'),
-    is_revision: flag('Whether it replaces an earlier one'),
+    is_revision: flag('Whether it replaces an earlier quote'),
   })
   .partial()
   .describe('A released quote')
@@ -15,7 +15,7 @@ export const railQuoteSchema = z
 export const sourceOfferSchema = z
   .looseObject({
     presentation_id: text('The presentation'),
-    kind: known(['quote', 'indication'], 'What it is'),
+    kind: known(['quote', 'indication'], 'Kind of the offer'),
     label: text('The offer in words'),
     document_url: text("Address of the carrier's document"),
     filename: text('Name of the file'),
@@ -40,30 +40,29 @@ export const laneSchema = z
     quotes: z.array(railQuoteSchema).describe('The quotes'),
     source_offers: z.array(sourceOfferSchema).describe('Carrier-original documents'),
     bound: flag('Whether it is bound'),
-    chip: known(['bound', 'quoted', 'not_available', 'needs_info', 'in_progress'], 'The state in one word'),
+    chip: known(['bound', 'quoted', 'not_available', 'needs_info', 'in_progress'], 'State of the lane'),
     carrier_api_session_ids: texts('The carrier sessions'),
-    next_step: text('What comes next').nullable(),
+    next_step: text('Next step').nullable(),
   })
   .partial()
   .describe('A lane: one market of the submission')
-export type Lane = z.output<typeof laneSchema>
 
 const quoteHistoryItemSchema = z
   .looseObject({
     history_key: text('Key of the item'),
     market_name: text('Name of the market'),
     program: text('The program'),
-    outcome: known(['expired', 'invalid'], 'What came of the quote'),
-    observed_at: moment('When that was seen'),
+    outcome: known(['expired', 'invalid'], 'Outcome of the quote'),
+    observed_at: moment('Time of the observation'),
   })
   .partial()
-  .describe('A quote of the past')
+  .describe('A past quote')
 
 export const railSchema = z
   .looseObject({
-    generated_at: moment('When it was made'),
+    generated_at: moment('Creation time'),
     lanes: z.array(laneSchema).describe('The lanes'),
-    quote_history: z.array(quoteHistoryItemSchema).describe('Quotes of the past'),
+    quote_history: z.array(quoteHistoryItemSchema).describe('Past quotes'),
     quote_history_unavailable: flag('Whether the history could not be read'),
   })
   .partial()

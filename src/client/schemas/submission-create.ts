@@ -46,7 +46,6 @@ export const submissionCreateSchema = z
   .partial()
   .required({ applicant: true, narrative: true })
   .meta({ description: 'A new submission', 'x-not-shown': 'Properties after `partner_program_ids`' })
-export type SubmissionCreate = z.output<typeof submissionCreateSchema>
 
 /** "Response shape: not shown beyond that it identifies the created submission." */
 export const createdSubmissionSchema = z
@@ -65,12 +64,12 @@ export const intakeFormSchema = z
   .partial()
   .meta({ description: 'Free text and/or PDFs about the risk', 'x-not-shown': 'The names of all form fields but `producer_email`' })
 
-/** What finalize answers at once; "matching is asynchronous". */
+/** Immediate answer of finalize; "matching is asynchronous". */
 export const finalizeAnswerSchema = z
   .looseObject({
     status: text('The submission is queued'),
     marketing_status: text('Marketing status after the release'),
-    typical_wait_seconds: z.int().describe('How long matching takes typically, seconds'),
+    typical_wait_seconds: z.int().describe('Typical duration of matching, seconds'),
     detail: text('The same in words'),
   })
   .partial()

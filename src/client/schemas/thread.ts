@@ -5,17 +5,17 @@ import { filled, known, moment, producerEmail, sentUuid, text, texts, uuid } fro
 export const attachmentSchema = z
   .looseObject({
     name: text('Name of the file'),
-    download_path: text('Path of the file relative to the base URL; null when it is no finalized document').nullable().optional(),
+    download_path: text('Path of the file relative to the base URL; null if it is not a finalized document').nullable().optional(),
   })
   .describe('A file of a message')
 
 export const threadMessageSchema = z
   .looseObject({
     id: uuid('Stable'),
-    channel: known(['email', 'chat'], 'How it was sent'),
+    channel: known(['email', 'chat'], 'Channel of the message'),
     direction: known(['inbound', 'outbound'], 'Inbound: the brokerage wrote it; outbound: the service wrote it'),
     kind: text('The e-mail type (for example initial_clearance, market_plan_update, quote_delivery, broker_reply) or chat'),
-    occurred_at: moment('When it was sent'),
+    occurred_at: moment('Time of the message'),
     subject: text('Subject').nullable(),
     body_text: text('Always plain text'),
     from: text('E-mail address; null on chat rows').nullable(),
@@ -40,7 +40,6 @@ export const threadPostSchema = z
     producer_email: producerEmail.optional(),
   })
   .describe('A reply in the thread')
-export type ThreadPost = z.output<typeof threadPostSchema>
 
 /** "Response: `status` (value `received`) and the id of the recorded thread message (field name not shown)." */
 export const threadPostAnswerSchema = z

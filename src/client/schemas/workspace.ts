@@ -6,26 +6,25 @@ const evidences = ['explicit', 'translated', 'assumed'] as const
 
 const origin = { source_id: text('Where it came from'), content_hash: text('Hash of that content') }
 const quoted = {
-  snippet: text('The words in question').nullable().optional(),
-  extractor_version: text('Version of what read them').nullable().optional(),
+  snippet: text('The quoted words').nullable().optional(),
+  extractor_version: text('Version of the extractor').nullable().optional(),
 }
 
 export const sourceReferenceSchema = z
   .looseObject({
     ...origin,
-    channel: known(channels, 'How it came'),
-    evidence: z.string().meta({ description: 'How sure it is', 'x-known-values': evidences, default: 'explicit' }).optional(),
+    channel: known(channels, 'Channel of the value'),
+    evidence: z.string().meta({ description: 'Certainty of the value', 'x-known-values': evidences, default: 'explicit' }).optional(),
     ...quoted,
   })
   .describe('Where a value comes from')
-export type SourceReference = z.output<typeof sourceReferenceSchema>
 
-/** A SourceReference that a caller sends: its vocabularies are closed. */
+/** For requests: a SourceReference with fixed values. */
 export const sentSourceReferenceSchema = z
   .looseObject({
     ...origin,
-    channel: z.enum(channels).describe('How it came'),
-    evidence: z.enum(evidences).meta({ description: 'How sure it is', default: 'explicit' }).optional(),
+    channel: z.enum(channels).describe('Channel of the value'),
+    evidence: z.enum(evidences).meta({ description: 'Certainty of the value', default: 'explicit' }).optional(),
     ...quoted,
   })
   .describe('Where the values of a command come from')
@@ -34,14 +33,13 @@ export const factSchema = z
   .looseObject({
     key: text('Name of the fact'),
     value: z.unknown().describe('Any value'),
-    scope: z.string().meta({ description: 'What it is about', default: 'insured' }),
-    period: text('The period that it holds for').nullable(),
+    scope: z.string().meta({ description: 'Scope of the fact', default: 'insured' }),
+    period: text('Period of the fact').nullable(),
     source: sourceReferenceSchema,
-    confirmed: flag('Whether somebody confirmed it'),
+    confirmed: flag('Whether it is confirmed'),
   })
   .partial()
   .describe('A fact of the submission')
-export type Fact = z.output<typeof factSchema>
 
 export const factsSetSchema = z
   .looseObject({
@@ -59,7 +57,7 @@ export const factsSetSchema = z
 
 const ownershipSchema = z
   .looseObject({
-    kind: known(['explicit', 'derived', 'cleared'], 'How the answer came to be'),
+    kind: known(['explicit', 'derived', 'cleared'], 'Origin of the answer'),
     revision: integer('Revision of the answer'),
     source: sourceReferenceSchema,
     dependencies: texts('Keys that it depends on'),
@@ -103,7 +101,7 @@ export const applicationSectionSchema = z
     request_state: known(['draft'], '`draft` until a quote request is made').meta({ 'x-not-shown': 'Other values' }),
     request_id: text('The last request').nullable(),
     result: z.looseObject({}).describe("The carrier's outcome of the last request"),
-    allowed_actions: texts('What can be done'),
+    allowed_actions: texts('Allowed actions'),
   })
   .partial()
   .required({
@@ -129,7 +127,7 @@ export const workspaceSchema = z
     facts: factsSetSchema,
     applications: z.array(applicationSectionSchema).describe('The carrier applications'),
     residual_pdf: z
-      .looseObject({ status: text('How far they are'), form_keys: texts('The forms') })
+      .looseObject({ status: text('Status of the forms'), form_keys: texts('The forms') })
       .partial()
       .describe('Forms still prepared outside carrier applications'),
   })

@@ -1,21 +1,20 @@
 import { z } from 'zod'
+import { isReservedPath } from '../../base/service-http.ts'
 import { isNonEmpty, items, secret, section, time, value, words } from './builders.ts'
 import { checkNames } from './cross-checks.ts'
 import { keyName } from './destination.ts'
-import { extraPath } from './extra-path.ts'
-import { probePath } from './probe-path.ts'
-import { baseUrl, clientId, clientSecret, flag, matching, webhookSecret } from './values.ts'
+import { isPlainPath, probePath } from './probe-path.ts'
+import { baseUrl, clientId, clientSecret, flag, invalid, matching, ok, type Parsed, webhookSecret } from './values.ts'
 
-/** One brokerage credential in one environment of the service. */
 export const accountSchema = section({
-  name: value(keyName, 'is missing; give the account a name, which stays its key for ever').meta({
+  name: value(keyName, 'is missing; give the account a name, which cannot change later').meta({
     env: 'ACCOUNT',
     shown: '`default`',
-    description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it stays. No default in the file',
+    description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it cannot change. Required in the file',
   }),
-  default: value(flag)
-    .prefault(false)
-    .meta({ description: "whether `POST /webhooks` is this account's too; one at most. The environment's account is" }),
+  default: value(flag).prefault(false).meta({
+    description: "whether `POST /webhooks` belongs to this account; at most one account. Always true for the environment's account",
+  }),
   base_url: value(baseUrl, "is missing; set it to the service's base URL, version segment included").meta({
     env: 'BROKER_API_BASE_URL',
     description: 'base URL of the service with its version segment, such as `https://…/api/v1`; http only on this machine',
@@ -55,10 +54,10 @@ export const accountSchema = section({
   )
     .check(checkNames('extra_reads'))
     .prefault([])
-    .meta({ description: 'paths whose answers are kept: [below](#keep-answers-that-have-no-table)' }),
+    .meta({ description: 'paths whose answers are kept: [below](extra-reads.md#keep-answers-that-have-no-table)' }),
   discovery: section({
     paths: items(value(probePath), 20)
-      .refine(isNonEmpty, 'must hold at least one path; else leave discovery out')
+      .refine(isNonEmpty, 'must hold at least one path; or leave discovery out')
       .transform((paths) => [...new Set(paths)]),
     id_fields: z
       .record(
@@ -74,5 +73,18 @@ export const accountSchema = section({
       message: 'must name only entries of `paths`',
     })
     .optional()
-    .meta({ description: 'paths that list submissions: [below](#find-submissions-that-nobody-named)' }),
+    .meta({ description: 'paths that list submissions: [below](extra-reads.md#find-submissions-automatically)' }),
 })
+
+/**
+ * Parses the path of an extra read: below the base URL, optionally with a query and `{submission_id}`. Token requests and the
+ * metered appetite reads are rejected (traps 44, 55, 76).
+ */
+function extraPath(text: string): Parsed<string> {
+  const example = '/broker/submissions/{submission_id}'
+  if (!isPlainPath(text)) return invalid(`must be a path below the base URL, such as ${example}; a query is optional`)
+  if (isReservedPath(text))
+    return invalid('must not be a path of /oauth or /broker/appetite, whose requests exchange secrets or count against a daily limit')
+  const others = [...text.matchAll(/\{(\w+)\}/g)].filter(([, key]) => key !== 'submission_id')
+  return others.length === 0 ? ok(text) : invalid('must not contain a {key} other than {submission_id}')
+}

@@ -4,11 +4,11 @@ import { Secret, secretsAfterHost } from '../../base/secret.ts'
 import { destinationUrl } from './destination-values.ts'
 import { shownKey } from './reading.ts'
 import { markSecret } from './secrets.ts'
-import { duration, type Ms, ok, type Parsed, type Verbatim } from './values.ts'
+import { duration, type Ms, ok, type Parsed } from './values.ts'
 
 // Messages follow the name of their setting and never contain its value, which may be a secret.
 
-/** A single value. The environment and the file give text; a default may be a number or a boolean. */
+/** A single value. Environment and file give text; a default may be a number or a boolean. */
 export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missing; set it') {
   const single = z.union([z.string(), z.number(), z.boolean()], {
     error: (issue) => (issue.input === undefined ? missing : 'must be a single value'),
@@ -16,12 +16,6 @@ export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missi
   return single.transform((given, context) => addProblems(parse(String(given).trim()), context))
 }
 
-/** Keys of `shape` that are names of columns, and the same in `Config`. */
-export function verbatim<S extends z.ZodType>(schema: S) {
-  return schema.transform((given) => given as Verbatim<z.output<S>>)
-}
-
-/** A duration of `min` to `max`, or what else `parse` makes of a text. */
 export function time(min: string, max: string) {
   return elapsed(duration(min, max))
 }
@@ -41,7 +35,7 @@ export function secret(parse: (text: string) => Parsed<string>, missing: string)
   )
 }
 
-/** The URL of a target. Its query, or the path of a hook, may hold secrets. */
+/** The URL of a target. Its query or path may hold secrets. */
 export function targetUrl(missing?: string) {
   return markSecret(value(destinationUrl, missing), secretsAfterHost)
 }
@@ -52,7 +46,7 @@ function addProblems<T>(parsed: Parsed<T>, context: z.RefinementCtx): T {
   return z.NEVER
 }
 
-/** An object with the keys of `shape` and no others. The message for unknown keys has one line each. */
+/** An object with only the keys of `shape`. The message about unknown keys has one line each. */
 export function section<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.strictObject(shape, {
     error: (issue) => {
@@ -71,7 +65,7 @@ function unknownKey(key: string, known: readonly string[]): string {
   return `has an unknown key, ${shownKey(key)}; ${hint}`
 }
 
-/** A list. Text is split by `split`, so that one variable can hold several values. */
+/** A list. `split` splits text, so that one variable can hold several values. */
 export function items<T extends z.ZodType>(item: T, max: number, split?: (text: string) => unknown[]) {
   const all = z
     .array(item, { error: (issue) => (issue.input === undefined ? 'is missing; set it' : 'must be a list') })
@@ -79,11 +73,17 @@ export function items<T extends z.ZodType>(item: T, max: number, split?: (text: 
   return z.preprocess((given) => (split && typeof given === 'string' ? split(given) : given), all)
 }
 
-/** Splits text at spaces and commas. */
 export function words(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '')
 }
 
 export function isNonEmpty(values: readonly unknown[]): boolean {
   return values.length > 0
+}
+
+export function checkPair<K extends string>(first: K, second: K, message: string) {
+  return z.superRefine((values: { readonly [key in K]?: unknown }, context) => {
+    const missing = [first, second].filter((key) => values[key] === undefined)
+    if (missing.length === 1) context.addIssue({ code: 'custom', path: missing, message })
+  })
 }

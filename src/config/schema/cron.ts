@@ -1,7 +1,7 @@
 import cron from 'node-cron'
 import { invalid, ok, type Parsed } from './values.ts'
 
-/** Parses a schedule of five cron fields; `off` is null. Extensions of node-cron (seconds, `@daily`, `L`, `#`) are refused. */
+/** Parses five cron fields; `off` is null. Extensions of node-cron (seconds, `@daily`, `L`, `#`) are rejected. */
 export function cronOrOff(text: string): Parsed<string | null> {
   const fields = text.trim().toLowerCase().split(/\s+/)
   const normalised = fields.join(' ')

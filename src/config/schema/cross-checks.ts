@@ -1,119 +1,86 @@
 import { z } from 'zod'
-import { Secret } from '../../base/secret.ts'
-import { field, list } from './reading.ts'
+import { listNames } from '../../base/list-names.ts'
+import type { Secret } from '../../base/secret.ts'
+import type { DestinationSettings } from './destination.ts'
+import { field } from './reading.ts'
 import { webhookKey } from './values.ts'
 
-/**
- * Checks of settings against each other. They run even when single settings are invalid, so that all problems are reported at once; they
- * skip whatever is missing or malformed. In a message `{a.b}` stands for the setting with that key: `merge.ts` puts in the name by which
- * the user set it.
- */
-export const alwaysRun = { when: () => true }
+/** Cross-checks of valid settings. In a message `merge.ts` replaces `{a.b}` by the name with which the user set that key. */
 
-/** Names in a list must differ: they are keys. @param section the key of the list. */
-export function checkNames(section: string): z.core.$ZodCheck<unknown> {
-  return z.superRefine((items: unknown, context) => {
-    const known = new Map<string, number>()
-    list(items).forEach((item, index) => {
-      const name = field(item, 'name')
-      if (typeof name !== 'string') return
-      const first = known.get(name)
-      if (first === undefined) known.set(name, index)
-      else context.addIssue({ code: 'custom', path: [index, 'name'], message: `is the same as {${section}.${first}.name}; choose another` })
+/** Names in a list are keys, so they must differ. @param section the key of the list. */
+export function checkNames(section: string) {
+  return z.superRefine((items: readonly { readonly name: string }[], context) => {
+    items.forEach(({ name }, index) => {
+      const first = items.findIndex((item) => item.name === name)
+      if (first === index) return
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: `is the same as {${section}.${first}.name}; choose another` })
     })
-  }, alwaysRun)
+  })
 }
 
 /** Each duration of `keys` in `section` must be at most the next one. */
-export function checkOrder(section: string, keys: readonly string[]): z.core.$ZodCheck<unknown> {
-  return z.superRefine((values: unknown, context) => {
-    keys.slice(1).forEach((key, index) => {
-      const shorter = keys[index] ?? ''
-      const [a, b] = [field(values, shorter), field(values, key)]
-      if (typeof a === 'number' && typeof b === 'number' && a > b) {
-        context.addIssue({ code: 'custom', path: [shorter], message: `must not be longer than {${section}.${key}}` })
-      }
+export function checkOrder<K extends string>(section: string, keys: readonly K[]) {
+  return z.superRefine((values: Readonly<Record<K, number>>, context) => {
+    keys.forEach((key, index) => {
+      const longer = keys[index + 1] ?? key
+      if (values[key] <= values[longer]) return
+      context.addIssue({ code: 'custom', path: [key], message: `must not be longer than {${section}.${longer}}` })
     })
-  }, alwaysRun)
+  })
 }
 
-/** Settings for Postgres are refused on SQLite: whoever set them expects Postgres. */
-export const checkDatabase = z.superRefine((values: unknown, context) => {
-  if (field(field(values, 'url'), 'kind') !== 'sqlite') return
+/** Settings for Postgres are rejected on SQLite: they show that Postgres was intended. */
+export const checkDatabase = z.superRefine((values: { readonly url: { readonly kind: string } }, context) => {
+  if (values.url.kind !== 'sqlite') return
   for (const key of ['schema', 'listen_url']) {
     if (field(values, key) === undefined) continue
     context.addIssue({ code: 'custom', path: [key], message: 'is for Postgres only; remove it, or set {database.url} to postgres://…' })
   }
-}, alwaysRun)
+})
 
-/** The receiver is public and the operations port is not, so the two must differ. Port 0 is any free port. */
-export const checkPorts = z.superRefine((values: unknown, context) => {
-  const port = field(field(values, 'ops'), 'port')
-  if (typeof port !== 'number' || port === 0 || port !== field(field(values, 'receiver'), 'port')) return
-  context.addIssue({ code: 'custom', path: ['ops', 'port'], message: 'must differ from {receiver.port}; choose another' })
-}, alwaysRun)
-
-/** A timetable on Postgres would be one that nothing follows. */
-export const checkBackup = z.superRefine((values: unknown, context) => {
-  const cron = field(field(values, 'backup'), 'cron')
-  if (typeof cron !== 'string' || field(field(values, 'database'), 'kind') !== 'postgres') return
-  const message = 'is for SQLite only; set it to off, and let pg_dump or the server itself back up Postgres'
-  context.addIssue({ code: 'custom', path: ['backup', 'cron'], message })
-}, alwaysRun)
-
-/** Actor names that the audit trail uses for actions without a token. */
-const RESERVED_NAMES: ReadonlyMap<unknown, string> = new Map([
-  ['command', 'who acts by commands'],
-  ['signal', 'who reloads by a signal'],
-  ['schedule', 'what is done by a timetable'],
+/** Actor names in the audit trail for actions without a token. */
+const RESERVED_NAMES: ReadonlyMap<string, string> = new Map([
+  ['command', 'the actor of commands'],
+  ['signal', 'the actor of reloads by a signal'],
+  ['schedule', 'the actor of scheduled work'],
 ])
 
-/** Token names appear in the audit trail, so neither names nor tokens may repeat. */
-export const checkTokens = z.superRefine((tokens: unknown, context) => {
-  const [names, texts] = [new Set<unknown>(), new Set<string>()]
-  list(tokens).forEach((item, index) => {
-    const [name, token] = [field(item, 'name'), field(item, 'token')]
-    if (typeof name === 'string' && names.has(name))
-      context.addIssue({ code: 'custom', path: [index], message: 'has a name that was used before; choose another' })
+/** Token names appear in the audit trail, so names and tokens must be unique. */
+export const checkTokens = z.superRefine((tokens: readonly { readonly name: string; readonly token: Secret }[], context) => {
+  tokens.forEach(({ name, token }, index) => {
+    const refuse = (message: string) => context.addIssue({ code: 'custom', path: [index], message })
+    const before = tokens.slice(0, index)
     const actor = RESERVED_NAMES.get(name)
-    if (actor !== undefined)
-      context.addIssue({ code: 'custom', path: [index], message: `must not be named ${name}, which is ${actor}; choose another name` })
-    names.add(name)
-    if (!(token instanceof Secret)) return
-    if (texts.has(token.reveal()))
-      context.addIssue({ code: 'custom', path: [index], message: 'has a token that was used before; make a new one' })
-    texts.add(token.reveal())
+    if (before.some((other) => other.name === name)) refuse('has a name that was used before; choose another')
+    if (actor !== undefined) refuse(`must not be named ${name}, which is ${actor}; choose another name`)
+    if (before.some((other) => other.token.reveal() === token.reveal())) refuse('has a token that was used before; make a new one')
   })
-}, alwaysRun)
+})
 
-/** Encrypting needs a key, and each text names its key. */
-export const checkProtect = z.superRefine((values: unknown, context) => {
-  const keys = list(field(values, 'keys'))
-  if (field(values, 'mode') === 'encrypt' && keys.length === 0)
-    context.addIssue({ code: 'custom', path: ['keys'], message: 'must hold a key when {protect.mode} is encrypt' })
-  const ids = new Set<unknown>()
-  keys.forEach((key, index) => {
-    const id = field(key, 'id')
-    if (typeof id === 'string' && ids.has(id))
-      context.addIssue({ code: 'custom', path: ['keys', index], message: 'has an id that was used before; choose another' })
-    ids.add(id)
+/** Encrypted text names its key. */
+export const checkKeyIds = z.superRefine((keys: readonly { readonly id: string }[], context) => {
+  keys.forEach(({ id }, index) => {
+    if (keys.findIndex((other) => other.id === id) < index)
+      context.addIssue({ code: 'custom', path: [index], message: 'has an id that was used before; choose another' })
   })
-}, alwaysRun)
+})
 
-/** At most one account is the default. No two accounts share a webhook secret: a staging secret must never write production rows (trap 36). */
-export const checkAccounts = z.superRefine((accounts: unknown, context) => {
-  const secrets = new Map<string, number>()
-  let defaultAt: number | null = null
-  list(accounts).forEach((account, index) => {
-    if (field(account, 'default') === true) {
-      if (defaultAt !== null) {
-        const message = `must not be true as well as {accounts.${defaultAt}.default}; one account at most is the default`
-        context.addIssue({ code: 'custom', path: [index, 'default'], message })
-      } else defaultAt = index
+interface AccountSettings {
+  readonly default: boolean
+  readonly webhook_secrets: readonly Secret[]
+}
+
+/** At most one default account. Accounts never share a webhook secret: a staging secret must not write production rows (trap 36). */
+export const checkAccounts = z.superRefine((accounts: readonly AccountSettings[], context) => {
+  const secrets = new Map<string | undefined, number>()
+  const defaultAt = accounts.findIndex((account) => account.default)
+  accounts.forEach((account, index) => {
+    if (account.default && index > defaultAt) {
+      const message = `must not be true, because {accounts.${defaultAt}.default} is true; at most one account is the default`
+      context.addIssue({ code: 'custom', path: [index, 'default'], message })
     }
-    list(field(account, 'webhook_secrets')).forEach((secret, position) => {
-      const key = secret instanceof Secret ? webhookKey(secret.reveal())?.toString('base64') : undefined
-      if (key === undefined) return
+    account.webhook_secrets.forEach((secret, position) => {
+      const key = webhookKey(secret.reveal())?.toString('base64')
       const other = secrets.get(key)
       secrets.set(key, other ?? index)
       if (other === undefined) return
@@ -122,4 +89,40 @@ export const checkAccounts = z.superRefine((accounts: unknown, context) => {
       context.addIssue({ code: 'custom', path: [index, 'webhook_secrets', position], message })
     })
   })
-}, alwaysRun)
+})
+
+interface AllSettings {
+  readonly accounts: readonly { readonly name: string }[]
+  readonly protect: { readonly keys: readonly unknown[] }
+  readonly destinations: readonly DestinationSettings[]
+}
+
+/** With several accounts, a destination must list its own. */
+export const checkDestinations = z.superRefine(({ accounts, destinations }: AllSettings, context) => {
+  const names = accounts.map(({ name }) => name)
+  if (names.length === 0) return
+  destinations.forEach((destination, index) => {
+    const at = ['destinations', index, 'accounts']
+    if (destination.accounts === undefined && names.length > 1) {
+      const message = 'is missing; list the accounts whose changes this destination gets'
+      context.addIssue({ code: 'custom', path: at, message })
+    }
+    destination.accounts?.forEach((account, position) => {
+      if (names.includes(account)) return
+      context.addIssue({ code: 'custom', path: [...at, position], message: `is not an account of the settings; ${listNames(names)}` })
+    })
+  })
+})
+
+/** Refresh tokens are stored encrypted, so they need a key. */
+export const checkRefreshTokens = z.superRefine(({ protect, destinations }: AllSettings, context) => {
+  if (protect.keys.length > 0) return
+  destinations.forEach((destination, index) => {
+    const auth = destination.kind === 'http' ? destination.auth : undefined
+    const key = auth?.type === 'login' ? 'refresh_token' : 'refresh'
+    const value = field(auth, key)
+    if (value === undefined || value === false) return
+    const message = 'needs a key in {protect.keys}: a refresh token is stored encrypted; set one, or leave out refreshing'
+    context.addIssue({ code: 'custom', path: ['destinations', index, 'auth', key], message })
+  })
+})

@@ -6,7 +6,7 @@ import { invalid, ok, type Parsed } from './values.ts'
 
 export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
 
-/** Linux gives up after as many links in a row. */
+/** Linux follows at most this many links. */
 const MAX_LINKS = 40
 
 /** Parses `sqlite:PATH`, `sqlite:///PATH` or `postgres://…`. */
@@ -21,7 +21,7 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
   const path = text.startsWith('///') ? text.slice(2) : text
   if (path.includes(':memory:') || path === '')
     return invalid('must name a file, such as sqlite:data/mirror.db; a database in memory would lose acknowledged deliveries')
-  // The driver trims spaces, and would open another file than the one that is locked.
+  // The driver trims spaces, and would open a file other than the locked one.
   if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path) || path !== path.trim()) {
     return invalid('must be sqlite: and the path of a file, without anything after it; write an absolute path as sqlite:///data/mirror.db')
   }
@@ -29,20 +29,19 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
 }
 
 /**
- * Resolves symbolic links as SQLite does, also to a file that does not exist yet. Files that belong to a database, such as the lock
- * against a second `serve`, must lie beside the real file.
+ * Resolves symbolic links as SQLite does, even if the file doesn't exist yet: companion files, such as the lock against a second
+ * `serve`, must be next to the real file.
  */
 function resolveLinks(path: string, links = 0): string {
   const to = links < MAX_LINKS ? linkTarget(path) : null
   return to === null ? path : resolveLinks(to, links + 1)
 }
 
-/** @returns the target of a symbolic link; null for anything else. */
 function linkTarget(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? resolve(realpathSync(dirname(path)), readlinkSync(path)) : null
   } catch {
-    // Missing or not readable: opening the database reports that.
+    // Missing or unreadable. Opening the database reports it.
     return null
   }
 }
@@ -51,15 +50,15 @@ function linkTarget(path: string): string | null {
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const LIBPQ_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
-/** The driver ignores unknown parameters, so that a typo would turn TLS off. `ssl` is here because it has a message of its own. */
+/** The driver ignores unknown parameters, so a typo would turn TLS off. `ssl` has its own message. */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
-/** libpq's words for a server that takes writes. It knows more, but nothing else is of use to a program that writes. */
+/** libpq's values for a writable server. */
 const WRITING = ['read-write', 'primary']
 
 /**
- * Parses a URL for the Postgres driver, with one server or several (see `splitServers`), and checks its TLS parameters. The driver treats `require` and `verify-ca` as `verify-full` and
- * warns that this will change, so they are replaced by `verify-full` here.
+ * Parses a URL for the Postgres driver, with one or several servers (see `splitServers`), and checks its TLS parameters. The driver
+ * treats `require` and `verify-ca` as `verify-full` and warns that this will change, so they become `verify-full` here.
  */
 export function postgresUrl(text: string): Parsed<string> {
   if (!/^postgres(?:ql)?:\/\//.test(text)) return invalid('must begin with postgres://')
@@ -68,19 +67,19 @@ export function postgresUrl(text: string): Parsed<string> {
   // The driver accepts a user without a host; URL.parse does not.
   const [url, ...others] = servers.map((server) => URL.parse(server.url.replace('@/', '@localhost/')))
   if (!url || others.includes(null))
-    return invalid('is not a valid URL; in user and password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25')
+    return invalid('is not a valid URL; in the user and the password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25')
   const parameters = url.searchParams
   const libpq = parameters.get('uselibpqcompat') === 'true'
   const problems: string[] = []
   if (url.hash !== '') problems.push('must not hold a fragment; in a password write # as %23')
-  if (parameters.has('ssl')) problems.push('must say sslmode=verify-full (or disable) in place of ssl')
+  if (parameters.has('ssl')) problems.push('must use sslmode=verify-full (or disable) instead of ssl')
   if ([...parameters.keys()].some((name) => /^(?:ssl|tls)/i.test(name) && !TLS_PARAMETERS.includes(name)))
     problems.push('has an unknown TLS parameter; known are sslmode, sslrootcert, sslcert and sslkey')
   const modes = libpq ? LIBPQ_MODES : MODES
   if (!parameters.getAll('sslmode').every((mode) => modes.includes(mode)))
     problems.push(`has an unknown sslmode; it must be one of ${modes.join(', ')}`)
   if (libpq && parameters.get('sslmode') === 'verify-ca' && !parameters.get('sslrootcert')) {
-    problems.push('says sslmode=verify-ca without sslrootcert; name the file of the CA')
+    problems.push('has sslmode=verify-ca without sslrootcert; set it to the file of the CA')
   }
   for (const name of TLS_FILES) {
     const path = parameters.get(name)
@@ -89,7 +88,7 @@ export function postgresUrl(text: string): Parsed<string> {
   }
   const wanted = parameters.get('target_session_attrs')
   if (wanted !== null && !WRITING.includes(wanted)) {
-    problems.push('must say target_session_attrs=read-write or primary, or leave it out: the mirror needs a server that it can write to')
+    problems.push('must have target_session_attrs=read-write or primary, or none: the mirror needs a writable server')
   }
   if (problems.length > 0) return invalid(...problems)
   return ok(libpq ? text : text.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full'))

@@ -1,36 +1,44 @@
 import { isIP } from 'node:net'
+import { z } from 'zod'
+import { nearest } from '../../base/near-names.ts'
+import { field } from './reading.ts'
 import { duration, invalid, type Ms, ok, type Parsed } from './values.ts'
+
+/** Parses one of `known`. @param what kind of name, with its article. */
+export function knownName(known: readonly string[], what: string): (text: string) => Parsed<string> {
+  return (text) => (known.includes(text) ? ok(text) : invalid(`is not ${what}; the nearest one is ${nearest(text, known)}`))
+}
 
 /** Parses a destination's URL. `checkTransport` decides about plain http. */
 export function destinationUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') return invalid('must be a URL that begins with https://')
   const problems: string[] = []
-  if (url.username !== '' || url.password !== '') problems.push('must not hold a user or a password; give them as secrets of their own')
+  if (url.username !== '' || url.password !== '') problems.push('must not hold a user or a password; set them as separate secrets')
   if (url.hash !== '') problems.push('must not contain a fragment; remove it')
   return problems.length > 0 ? invalid(...problems) : ok(url.href)
 }
 
-/** Parses `now`, `snapshot`, or the `seq` after which sending starts. */
+/** Parses `now`, `snapshot`, or the `seq` that sending starts after. */
 export function startPoint(text: string): Parsed<'now' | 'snapshot' | number> {
   if (text === 'now' || text === 'snapshot') return ok(text)
   const seq = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(seq) ? ok(seq) : invalid('must be now, snapshot, or a number of the change log')
 }
 
-/** Parses a maximum age; `none` is null. */
+/** `none` is null. */
 export function maxAge(text: string): Parsed<Ms | null> {
   return text === 'none' ? ok(null) : duration('1s', '3650d')(text)
 }
 
-/** Parses attempts a second; `none` is null. */
+/** Attempts per second; `none` is null. */
 export function ratePerSecond(text: string): Parsed<number | null> {
   if (text === 'none') return ok(null)
   const rate = /^\d{1,6}(?:\.\d{1,6})?$/.test(text) ? Number(text) : 0
   return rate >= 0.001 && rate <= 10_000 ? ok(rate) : invalid('must be a number from 0.001 to 10000, or none')
 }
 
-/** Parses a host name or address without a port. IPv6 addresses are normalised and have no brackets. */
+/** Parses a host name or address without a port; normalizes IPv6 and removes its brackets. */
 export function hostName(text: string): Parsed<string> {
   const bare = bareHost(text.toLowerCase())
   const host = isIP(bare) === 6 ? bareHost(URL.parse(`http://[${bare}]`)?.hostname ?? bare) : bare
@@ -38,20 +46,56 @@ export function hostName(text: string): Parsed<string> {
   return isName || isIP(host) !== 0 ? ok(host) : invalid('must be a host such as ams.example.com, without https:// and without a port')
 }
 
-/** @returns a URL's host without the brackets of IPv6. */
-export function bareHost(host: string): string {
+function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Parses a private key in PEM or OpenSSH form. */
 export function privateKey(text: string): Parsed<string> {
   return /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
     ? ok(`${text.trim()}\n`)
     : invalid('must be a private key in PEM or OpenSSH form; refer to its file with $' + '{file:PATH}')
 }
 
-/** Checks the length of a JSONata expression; `push/` checks its syntax. */
+/** Checks only the length of a JSONata expression; `push/` checks its syntax. */
 export function expression(text: string): Parsed<string> {
   if (text === '') return invalid('is empty; write an expression')
   return text.length <= 20_000 ? ok(text) : invalid('must not be longer than 20000 characters')
 }
+
+interface Transport {
+  readonly allow_private: boolean
+  readonly allow_hosts?: readonly string[] | undefined
+}
+
+/** Rejects plain http except for private addresses, and hosts that `allow_hosts` doesn't list. */
+export const checkTransport = z.superRefine((values: Transport, context) => {
+  const isAllowed = (host: string) => values.allow_hosts?.includes(host) ?? true
+  for (const path of [['url'], ['auth', 'token_url'], ['queue', 'url']]) {
+    const text = path.reduce<unknown>(field, values)
+    const url = typeof text === 'string' ? URL.parse(text) : null
+    if (url === null) continue
+    if (url.protocol === 'http:' && !values.allow_private)
+      context.addIssue({ code: 'custom', path, message: 'must use https; http is only allowed with allow_private: true' })
+    if (!isAllowed(bareHost(url.hostname)))
+      context.addIssue({ code: 'custom', path, message: 'has a host that allow_hosts does not list; add the host' })
+  }
+  const path = ['target', 'host']
+  const host = path.reduce<unknown>(field, values)
+  if (typeof host === 'string' && !isAllowed(host))
+    context.addIssue({ code: 'custom', path, message: 'is a host that allow_hosts does not list; add the host' })
+})
+
+interface Filters {
+  readonly documents: boolean
+  readonly entities?: readonly string[] | undefined
+  readonly operations?: readonly string[] | undefined
+}
+
+/** A document is sent with the update of its row that marks it as stored. */
+export const checkDocuments = z.superRefine(({ documents, entities, operations }: Filters, context) => {
+  const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })
+  if (documents && entities?.includes('documents') === false)
+    refuse(['entities'], 'must include documents, because documents: true sends their files')
+  if (documents && operations?.includes('update') === false)
+    refuse(['operations'], 'must include update, because a document is stored after it becomes known')
+})

@@ -1,91 +1,121 @@
 import { z } from 'zod'
+import type { Operation } from '../../model/change.ts'
+import { submissions } from '../../model/entities/submissions.ts'
+import { entities } from '../../model/entities.ts'
+import { personalColumns } from '../../model/personal.ts'
 import { checkKey, key, region } from './aws.ts'
-import { elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
-import { checkCredentials, checkDocuments, checkSecrets, checkTls, checkTransport } from './destination-checks.ts'
-import { expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
+import { checkPair, elapsed, isNonEmpty, items, secret, section, targetUrl, time, value, words } from './builders.ts'
+import { cronOrOff } from './cron.ts'
+import {
+  checkDocuments,
+  checkTransport,
+  expression,
+  hostName,
+  knownName,
+  maxAge,
+  privateKey,
+  ratePerSecond,
+  startPoint,
+} from './destination-values.ts'
 import { markUrl } from './secrets.ts'
 import { anySecret, flag, matching, number, oneOf, webhookSecret } from './values.ts'
-import { lookupAfter, verifying } from './verifying.ts'
 
-/** Parses a name that becomes part of keys. */
+/** A name that becomes part of keys. */
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
 
 const missingSecret = 'is missing; set it, as a reference'
-const word = value(matching(/^[a-z][a-z0-9_]{0,62}$/, 'must be a name of a-z, 0-9 and _'))
-const filter = (what: string) =>
-  items(word, 100, words).refine(isNonEmpty, `must name at least one ${what}; leave it out for all`).optional()
+/** Tables for the filter `entities`. */
+export const tables = entities.map(({ table }) => table)
+const operations: readonly Operation[] = ['insert', 'update', 'gone', 'purged']
+const filter = (known: readonly string[], what: string) =>
+  items(value(knownName(known, what)), 100, words)
+    .refine(isNonEmpty, 'must name at least one; leave it out for all')
+    .optional()
 
-/** Waits between attempts; also for the defaults in `push`. */
+/** Waits between attempts; also the defaults in `push`. */
 export const schedule = items(time('1ms', '30d'), 50, words).refine(isNonEmpty, 'must hold at least one duration')
-/** Limit for one attempt; also for the default in `push`. */
+/** Time limit for one attempt; also the default in `push`. */
 export const timeout = time('100ms', '10m')
 
-const kinds = '`webhook`, `queue`, `http`, `adapter` or `file`'
+const line = value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text'))
 
-/** Settings of every kind of destination. @param own what differs between the kinds. */
-function common(own: { readonly idempotent: boolean; readonly mapping: readonly ('none' | 'required' | 'lookup')[] }) {
+const kinds = '`webhook`, `queue`, `http`, `ams360` or `file`'
+
+type Mapping = 'none' | 'required' | 'lookup'
+
+/** Settings of every kind of destination. `own` holds the defaults that differ; the first of `mapping` is the default. */
+function common(own: { readonly idempotent: boolean; readonly mapping: readonly [Mapping, ...Mapping[]] }) {
   return {
-    name: value(keyName, 'is missing; give the destination a name, which stays its key for ever').meta({
-      description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it stays',
+    name: value(keyName, 'is missing; give the destination a name, which cannot change later').meta({
+      description: '1 to 63 of a-z, 0-9, _ and -, first a letter or digit; part of every key, so it cannot change',
     }),
     preset: value(matching(/./, 'must be the name of a preset'))
       .optional()
-      .meta({ description: 'a destination that is ready but for your ids and secrets; yours go before its keys' }),
+      .meta({ description: 'a ready-made destination to which you add your ids and secrets; your keys override its keys' }),
     accounts: items(value(keyName), 100, words)
       .refine(isNonEmpty, 'must name at least one account')
       .optional()
-      .meta({ shown: 'the only one', description: 'whose changes it gets; needed where there are several accounts' }),
-    entities: filter('table').meta({ shown: 'all', description: 'public tables, such as `market_events`, `thread_messages`, `quotes`' }),
-    operations: filter('operation').meta({ shown: 'all', description: '`insert`, `update`, `gone`, `purged`' }),
+      .meta({ shown: 'the only one', description: 'accounts whose changes it gets; required if there are several accounts' }),
+    entities: filter(tables, 'a public table').meta({
+      shown: 'all',
+      description: 'public tables, such as `market_events`, `thread_messages`, `quotes`',
+    }),
+    operations: filter(operations, 'an operation').meta({ shown: 'all', description: '`insert`, `update`, `gone`, `purged`' }),
     event_types: items(value(matching(/^[\x21-\x7e]{1,100}$/, 'must be an event type, without spaces')), 200, words)
       .refine(isNonEmpty, 'must name at least one type; leave it out for all')
       .optional()
       .meta({ shown: 'all', description: 'types of market events, such as `quote_received`; filters no other table' }),
     filter: value(expression).optional().meta({
       shown: 'none',
-      description: '[JSONata](#filter-by-content) over the change, `row` and `submission`: only what it finds true goes out',
+      description: '[JSONata](#filter-by-content) over the change, `row` and `submission`; changes for which it is false are not sent',
     }),
-    personal_fields: items(value(matching(/^[a-z_]+\.[a-z_]+$/, 'must be a table, a dot and a column')), 200, words)
+    personal_fields: items(value(knownName(personalColumns, 'a personal column')), 200, words)
       .prefault([])
-      .meta({ shown: 'none', description: '`table.column` of [personal data](#which-data-never-leave) that may go out' }),
+      .meta({ shown: 'none', description: '`table.column` of [personal data](#what-a-destination-receives) that may be sent' }),
     start: value(startPoint)
       .prefault('now')
-      .meta({ description: 'where it begins when first seen: `now`, `snapshot`, or a number of the change log, behind which it begins' }),
-    backfill: value(flag).prefault(false).meta({ description: 'whether it gets what happened before a submission was tracked' }),
-    max_age: elapsed(maxAge).prefault('none').meta({ description: 'events and messages that happened longer ago are left out' }),
+      .meta({ description: 'where sending starts for a new destination: `now`, `snapshot`, or after a number of the change log' }),
+    backfill: value(flag).prefault(false).meta({ description: 'whether to send history from before a submission was tracked' }),
+    max_age: elapsed(maxAge).prefault('none').meta({ description: 'events and messages older than this are not sent' }),
     on_dead: value(oneOf(['continue', 'hold']))
       .prefault('continue')
-      .meta({ description: 'after a change that was given up, or may have arrived: `continue` with its submission, or `hold` it' }),
-    mapping: value(oneOf(own.mapping)).prefault('none').meta({
-      description: 'whether changes wait for a [client of the AMS](#map-submissions-to-clients-of-the-ams): `none`, `required`, `lookup`',
+      .meta({ description: 'after a dead-lettered change, or one with unknown outcome: `continue` with its submission, or `hold` it' }),
+    mapping: value(oneOf(own.mapping)).prefault(own.mapping[0]).meta({
+      description: 'whether changes wait for a [client of the AMS](#map-submissions-to-clients): `none`, `required`, `lookup`',
     }),
     allow_private: value(flag)
       .prefault(false)
-      .meta({ description: 'whether it may lie on a loopback, private or link-local address, and use plain http' }),
+      .meta({ description: 'whether a loopback, private or link-local address, and plain http, are allowed' }),
     allow_hosts: items(value(hostName), 100, words)
       .refine(isNonEmpty, 'must name at least one host; leave it out for any')
       .optional()
-      .meta({ shown: 'any', description: 'the only hosts that are connected to' }),
-    timeout: timeout.optional().meta({ shown: 'that of `push`', description: 'longest try, 100ms to 10m' }),
-    schedule: schedule.optional().meta({ shown: 'that of `push`', description: 'waits between tries' }),
-    rps: value(ratePerSecond).prefault('none').meta({ description: 'tries a second at most, over all processes' }),
-    idempotent: value(flag).prefault(own.idempotent).meta({ description: 'whether the same change may arrive twice without harm' }),
+      .meta({ shown: 'any', description: 'the only hosts to connect to' }),
+    timeout: timeout.optional().meta({ shown: 'that of `push`', description: 'longest attempt, 100ms to 10m' }),
+    schedule: schedule.optional().meta({ shown: 'that of `push`', description: 'waits between attempts' }),
+    rps: value(ratePerSecond).prefault('none').meta({ description: 'attempts per second at most, over all processes' }),
+    idempotent: value(flag)
+      .prefault(own.idempotent)
+      .meta({ description: 'whether the destination handles the same change twice without harm' }),
   }
 }
 
-/** Attempts in flight. Files and queues have no such setting: they take one batch after the other. */
+/** Attempts in flight. Files and queues take one batch at a time, and have no such setting. */
 const concurrency = (fallback: number) =>
   value(number(1, 256)).prefault(fallback).meta({
-    description: 'tries in flight in each process, 1 to 256; of one submission only ever one',
+    description: 'attempts in flight in each process, 1 to 256; at most one per submission',
   })
 
 const pemFile = value(matching(/^\/[^\p{Cc}]*$/u, `must be a reference to a file in PEM form, $${'{file:PATH}'}`)).optional()
 
-/** The client certificate of a destination, and the authorities that it trusts: paths, for the files may change. */
-const tls = section({ cert: pemFile, key: pemFile, ca: pemFile }).check(checkTls).optional().meta({
-  description:
-    'references to PEM files: `cert` and `key` of a client certificate, `ca`: the only authorities that are trusted; read again when a file changes',
-})
+/** Client certificate and trusted authorities of a destination, as paths, because the files may change. */
+const tls = section({ cert: pemFile, key: pemFile, ca: pemFile })
+  .check(checkPair('cert', 'key', 'is missing; set both cert and key'))
+  .refine((files) => isNonEmpty(Object.keys(files)), 'is empty; set cert and key, or ca, or remove it')
+  .optional()
+  .meta({
+    description:
+      'references to PEM files: `cert` and `key` of a client certificate, `ca`: the only trusted authorities; re-read when a file changes',
+  })
 
 const webhook = section({
   kind: z.literal('webhook').meta({ description: kinds }),
@@ -96,8 +126,17 @@ const webhook = section({
   secret: secret(webhookSecret, missingSecret).optional().meta({ description: '`whsec_` and base64 of 24 to 64 bytes' }),
   secrets: items(secret(webhookSecret, missingSecret), 2, words)
     .optional()
-    .meta({ description: 'a list of two in place of `secret`, while one replaces the other: each signs' }),
-}).check(checkSecrets, checkTransport)
+    .meta({ description: 'two secrets instead of `secret`, during a rotation; each signs' }),
+})
+  .check(checkTransport)
+  .refine(({ secret, secrets }) => secret === undefined || secrets === undefined, {
+    path: ['secrets'],
+    message: 'and secret are both set; keep one',
+  })
+  .refine(({ secret, secrets = [] }) => secret !== undefined || isNonEmpty(secrets), {
+    path: ['secret'],
+    message: 'is missing; set it, as a reference to a secret of whsec_ and base64',
+  })
 
 const queue = section({
   kind: z.literal('queue').meta({ description: kinds }),
@@ -148,7 +187,7 @@ const auth = z
       section({
         type: z.literal('password'),
         token_url: targetUrl(),
-        username: value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text')),
+        username: line,
         password: secret(anySecret, missingSecret),
         client_id: value(matching(/^\S+$/, 'must be without spaces')).optional(),
         client_secret: secret(anySecret, missingSecret).optional(),
@@ -182,24 +221,36 @@ const auth = z
   )
   .optional()
 
-/** Most changes of one request: as many as are settled in one transaction. */
+/** Most changes of one request: the same as one transaction settles. */
 const MOST_IN_BATCH = 400
+
+/** Schedule for verifying what a destination has. */
+const verifying = section({ cron: value(cronOrOff), sample: value(number(1, 1_000_000)).optional() })
+  .optional()
+  .meta({
+    description: '`cron`: when to verify what the target has. `sample`: how many changes to verify (default: all)',
+  })
+
+const lookupAfter = time('1ms', '1h').optional().meta({
+  shown: 'none',
+  description: 'how long the target may take to show a new record: if a `lookup` finds nothing within this time, the change waits',
+})
 
 const http = section({
   kind: z.literal('http').meta({ description: kinds }),
   ...common({ idempotent: false, mapping: ['none', 'required'] }),
   concurrency: concurrency(4),
-  settings: texts.prefault({}).meta({ description: 'names and texts that expressions see as `settings`; no secrets' }),
-  auth: auth.meta({ shown: 'no auth', description: 'its `type`, one of the table below, and the keys of that' }),
+  settings: texts.prefault({}).meta({ description: 'names and texts that expressions can read as `settings`; no secrets' }),
+  auth: auth.meta({ shown: 'no auth', description: 'its `type` (see the table below) and the keys of that type' }),
   tls,
   request: section(request).meta({
     description: '`method` (`POST`), `url`, `headers`, `format` (`json`, `xml`, `form`, `multipart`, `file`), `body`',
   }),
-  update: section(request).optional().meta({ description: 'the same, for changes of a record whose `remote_id` is known' }),
+  update: section(request).optional().meta({ description: 'the same, for changes to a record with a known `remote_id`' }),
   upload: section(request)
     .optional()
-    .meta({ description: 'the same, sent with a document once the record exists; sees the answer of `request` or `lookup` as `body`' }),
-  documents: value(flag).prefault(false).meta({ description: 'whether a change that stores a [document](#send-documents-along) sends it' }),
+    .meta({ description: 'the same, sent with a document once the record exists; `body` is the answer of `request` or `lookup`' }),
+  documents: value(flag).prefault(false).meta({ description: 'whether a change that stores a [document](#documents) includes it' }),
   batch: section({
     max: value(number(1, MOST_IN_BATCH)),
     result: value(expression),
@@ -207,7 +258,7 @@ const http = section({
   })
     .optional()
     .meta({
-      description: `[several changes in one request](templates.md#send-several-changes-in-one-request): \`max\` (1 to ${MOST_IN_BATCH}), \`result\`, \`by\` (\`entity\` or \`operation\`)`,
+      description: `[several changes in one request](../templates.md#send-several-changes-in-one-request): \`max\` (1 to ${MOST_IN_BATCH}), \`result\`, \`by\` (\`entity\` or \`operation\`)`,
     }),
   lookup: section({ ...request, found: value(expression) })
     .optional()
@@ -216,40 +267,51 @@ const http = section({
   check: section({ ...request, found: value(expression), same: value(expression).optional() })
     .optional()
     .meta({
-      description: 'the same, `found`, and `same`: whether the target has a change whose `remote_id` is known (`destination verify`)',
+      description: 'the same, `found`, and `same`: whether the target has a change with a known `remote_id` (`destination verify`)',
     }),
   verify: verifying,
   probe: section(request).optional().meta({ description: 'the same: a harmless request for `destination test` and `doctor`' }),
   success: value(expression)
     .optional()
-    .meta({ shown: 'any 2xx', description: 'whether the answer means taken, over its `status`, `headers` and `body`' }),
+    .meta({ shown: 'any 2xx', description: 'whether the answer means success, over its `status`, `headers` and `body`' }),
   throttled: value(expression)
     .optional()
-    .meta({ description: 'whether it means later: `true`, or for how many seconds the destination waits; no try is counted' }),
-  duplicate: value(expression)
-    .optional()
-    .meta({ description: 'whether the target says that it has it already, which counts as delivered' }),
-  refused: value(expression).optional().meta({ description: 'whether no further try can help: the change is dead at once' }),
-  error: value(expression).optional().meta({ shown: 'found in the answer', description: 'the reason that is shown of a refusal' }),
+    .meta({ description: 'whether it means "later": `true`, or how many seconds the destination waits; the attempt does not count' }),
+  duplicate: value(expression).optional().meta({ description: 'whether the target already has the change, which counts as delivered' }),
+  refused: value(expression).optional().meta({ description: 'whether retrying is useless: the change is dead-lettered immediately' }),
+  error: value(expression).optional().meta({ shown: 'found in the answer', description: 'the reason to show for a rejection' }),
   remote_id: value(expression).optional().meta({ description: "the target's id of the record, kept for `update`" }),
   suspend_on: items(value(number(400, 599)), 50, words)
     .prefault([])
     .meta({
-      description: 'further statuses, such as 400 or 500, by which the endpoint refuses every message; they suspend the destination',
+      description: 'more statuses, such as 400 or 500, with which the endpoint rejects every message; they suspend the destination',
     }),
 }).check(checkTransport, checkDocuments)
 
-const adapter = section({
-  kind: z.literal('adapter').meta({ description: kinds }),
-  ...common({ idempotent: false, mapping: ['none', 'required', 'lookup'] }),
+const ams360 = section({
+  kind: z.literal('ams360').meta({ description: kinds }),
+  ...common({ idempotent: false, mapping: ['required', 'lookup'] }),
   concurrency: concurrency(4),
-  adapter: value(matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be the name of an adapter')).meta({
-    description: 'its name: [`ams360`](presets/README.md#ams360-the-adapter-ams360)',
-  }),
-  url: targetUrl().meta({ description: 'of the AMS' }),
-  settings: texts.prefault({}).meta({ description: 'names and texts, as the adapter asks; a missing or unknown one is told at the start' }),
-  credentials: credentials.prefault({}).meta({ description: 'names and references, likewise' }),
-}).check(checkTransport)
+  url: targetUrl().meta({ description: 'the WSAPI address from Vertafore' }),
+  agency: line.meta({ description: 'agency number' }),
+  user: line.meta({ description: 'WSAPI user of the agency' }),
+  password: secret(anySecret, missingSecret).meta({ description: 'its password' }),
+  employee: line.optional().meta({ shown: 'none', description: 'the EmployeeCode of the login, if the agency requires one' }),
+  customer_field: value(knownName(Object.keys(submissions.columns), 'a column of submissions'))
+    .optional()
+    .meta({
+      shown: 'none',
+      description: "for `mapping: lookup`: the column of `submissions` that holds the customer's number or id",
+    }),
+  namespace: line
+    .prefault('http://www.WSAPI.AMS360.com/v3.0')
+    .meta({ description: "WSAPI namespace, if the agency's WSDL has a different one" }),
+})
+  .check(checkTransport)
+  .refine(({ mapping, customer_field }) => mapping !== 'lookup' || customer_field !== undefined, {
+    path: ['customer_field'],
+    message: 'is missing; name the column of submissions that holds the number or id of the customer',
+  })
 
 const path = value(matching(/^[^\p{Cc}]+$/u, 'must be the path of a folder'))
 
@@ -259,10 +321,10 @@ const file = section({
   format: value(oneOf(['ndjson', 'csv']))
     .prefault('ndjson')
     .meta({ description: '`ndjson`, a JSON object a line, or `csv`' }),
-  byte_order_mark: value(flag).prefault(false).meta({ description: 'whether CSV begins with U+FEFF, by which Excel tells UTF-8' }),
+  byte_order_mark: value(flag).prefault(false).meta({ description: 'whether CSV begins with U+FEFF, so that Excel detects UTF-8' }),
   per: value(oneOf(['batch', 'submission']))
     .prefault('batch')
-    .meta({ description: 'files of whatever waits, or one for each `submission` (at most 16 changes, the next file goes on)' }),
+    .meta({ description: 'one file for all queued changes, or one per `submission` (at most 16 changes per file)' }),
   target: z
     .discriminatedUnion(
       'type',
@@ -272,12 +334,15 @@ const file = section({
           type: z.literal('sftp'),
           host: value(hostName),
           port: value(number(1, 65_535)).prefault(22),
-          username: value(matching(/^[^\p{Cc}]+$/u, 'must be one line of text')),
+          username: line,
           password: secret(anySecret, missingSecret).optional(),
           private_key: secret(privateKey, missingSecret).optional(),
           host_key: value(matching(/^SHA256:[A-Za-z0-9+/]{43}$/, 'must be SHA256: and the fingerprint, as ssh-keygen -lf prints it')),
           path,
-        }).check(checkCredentials),
+        }).refine(({ password, private_key }) => password !== undefined || private_key !== undefined, {
+          path: ['password'],
+          message: 'is missing; set it or private_key',
+        }),
       ],
       { error: (issue) => (issue.input === undefined ? 'is missing; set its type to folder or sftp' : 'must be one of folder, sftp') },
     )
@@ -287,14 +352,13 @@ const file = section({
     }),
   max_rows: value(number(1, 1_000_000))
     .prefault(10_000)
-    .meta({ description: 'rows of one delivery at most; of large rows fewer, about 16 MiB of them' }),
-  gather: time('1ms', '24h').prefault('60s').meta({ description: 'how long changes are gathered before files are written' }),
-  documents: value(flag).prefault(false).meta({ description: 'whether [documents](#send-documents-along) are copied beside the rows' }),
+    .meta({ description: 'most rows per file; fewer if rows are large (about 16 MiB)' }),
+  gather: time('1ms', '24h').prefault('60s').meta({ description: 'how long to collect changes before writing files' }),
+  documents: value(flag).prefault(false).meta({ description: 'whether to copy [documents](#documents) next to the rows' }),
 }).check(checkTransport, checkDocuments)
 
-/** One destination in the settings file. */
-export const destinationSchema = z.discriminatedUnion('kind', [webhook, queue, http, adapter, file], {
-  error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, queue, http, adapter, file' : 'must hold keys and values'),
+export const destinationSchema = z.discriminatedUnion('kind', [webhook, queue, http, ams360, file], {
+  error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, queue, http, ams360, file' : 'must hold keys and values'),
 })
 
 export type DestinationSettings = z.output<typeof destinationSchema>

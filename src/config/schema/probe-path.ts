@@ -6,22 +6,22 @@ const SEGMENT = /^(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]{0,62}\})$/
 const QUERY = /^[A-Za-z0-9._~=&%,:-]{1,500}$/
 
 /**
- * Parses a path that is probed for submission ids: below the base URL, with or without a query. A segment `{insured_id}` stands for every
- * id that another probed path shows under that key. Token requests and the metered appetite reads are refused (traps 44, 55).
+ * Parses a path to probe for submission ids: below the base URL, optionally with a query. A segment `{insured_id}` is replaced by every
+ * id that another probed path shows under that key. Token requests and the metered appetite reads are rejected (traps 44, 55).
  */
 export function probePath(text: string): Parsed<string> {
   const [path = ''] = text.split('?')
   const segments = path.split('/').slice(1)
   if (!isPlainPath(text))
-    return invalid('must be a path below the base URL, such as /broker/insureds or /broker/insureds/{insured_id}, with a query or without')
+    return invalid('must be a path below the base URL, such as /broker/insureds or /broker/insureds/{insured_id}; a query is optional')
   if (isReservedPath(text))
     return invalid('must not be a path of /oauth or /broker/appetite, whose requests exchange secrets or count against a daily limit')
-  if (segments.includes('{submission_id}')) return invalid('must not contain {submission_id}: probing is there to find those ids')
+  if (segments.includes('{submission_id}')) return invalid('must not contain {submission_id}: probing finds those ids')
   if (new Set(placeholders(path)).size > 1) return invalid('must contain at most one {key}; use several paths')
   return ok(text)
 }
 
-/** Whether a text is a path that stays below the base URL: no host, no `..`, nothing encoded. */
+/** Whether a path stays below the base URL: no host, no `..`, no encoding. */
 export function isPlainPath(text: string): boolean {
   const [path = '', query, more] = text.split('?')
   const segments = path.split('/').slice(1)
@@ -30,7 +30,6 @@ export function isPlainPath(text: string): boolean {
   return isPlain && path.length <= 300 && more === undefined && (query === undefined || QUERY.test(query))
 }
 
-/** @returns the keys in braces of a path. */
 function placeholders(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, key = '']) => key)
 }

@@ -1,39 +1,38 @@
 import { readFileSync } from 'node:fs'
 import { utf8Text } from '../../base/utf8.ts'
 
-/** The place of a value in the settings file: keys, and positions in lists. */
+/** Path of a value in the settings file: keys, and positions in lists. */
 export type Path = readonly (string | number)[]
 
 /** Unchecked values by the keys of the settings file. */
 export type Tree = { [key: string]: unknown }
 
-/** A value that is set but could not be read. It is null, not undefined, so that no default replaces it. */
+/** A value that is set but unreadable. Null, not undefined, so that no default replaces it. */
 export const UNREADABLE = null
 
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @returns the value at a key or position of an unchecked value; undefined when there is none. */
+/** @returns the value at a key or position of an unchecked value; undefined if there is none. */
 export function field(value: unknown, key: string | number): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
 }
 
-/** @returns a list as it is; an empty one for any other value. */
+/** @returns the value if it is a list, else an empty list. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The settings of one source. */
 export interface Reading {
   readonly tree: Tree
-  /** One line each, which names the setting and what to do, and never a value. */
+  /** One line per problem: the setting and what to do, never a value. */
   readonly problems: readonly string[]
-  /** Keys (see `keyOf`) of UNREADABLE values, which `problems` already reports. */
+  /** Keys (see `keyOf`) of UNREADABLE values, which are in `problems`. */
   readonly reported: ReadonlySet<string>
 }
 
-/** @returns the path as text, for maps and sets. */
+/** @returns the path as text, as a key of maps and sets. */
 export function keyOf(path: Path): string {
   return path.join('.')
 }
@@ -45,13 +44,13 @@ export function readBytes(path: string): { readonly bytes: Buffer } | { readonly
   try {
     return { bytes: readFileSync(path) }
   } catch (error) {
-    // The error's message would repeat the path, which may be a secret put in the wrong place.
+    // The error's message would repeat the path, which may be a misplaced secret.
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
     return { problem: `that cannot be read (${reason}); check the path and its permissions` }
   }
 }
 
-/** As `readBytes`, for text in UTF-8. */
+/** Like `readBytes`, for UTF-8 text. */
 export function readText(path: string): { readonly text: string } | { readonly problem: string } {
   const read = readBytes(path)
   if ('problem' in read) return read
@@ -59,13 +58,13 @@ export function readText(path: string): { readonly text: string } | { readonly p
   return text === null ? { problem: NOT_UTF8 } : { text }
 }
 
-/** Reads a file with one value. Removes the line break at its end and a byte order mark (U+FEFF) at its start. */
+/** Reads a file with one value, without the final line break and a byte order mark (U+FEFF). */
 export function readValue(path: string): ReturnType<typeof readText> {
   const read = readText(path)
   return 'problem' in read ? read : { text: read.text.replace(/^\uFEFF|\r?\n$/g, '') }
 }
 
-/** @returns a key as it may be shown. A key that is not a plain word might be a secret in the wrong place. */
+/** @returns a key that is safe to show. A key that isn't a plain word might be a misplaced secret. */
 export function shownKey<T extends string | number>(key: T): T | string {
   return typeof key === 'number' || /^(?:[A-Za-z_-]{1,40}|s3)$/.test(key) ? key : '(a key not shown)'
 }

@@ -1,3 +1,4 @@
+import type { ColumnPaths } from '../../model/record-fields.ts'
 import { items, section, value, words } from './builders.ts'
 import { matching } from './values.ts'
 
@@ -12,9 +13,12 @@ function lookedForAt(...paths: string[]) {
   return items(path, 20, words).prefault(paths)
 }
 
+/** Keeps column names unchanged in `Config`. */
+const asColumns = (paths: ColumnPaths): ColumnPaths => paths
+
 /**
- * Where columns of policies and insureds are looked for. The service shows no fields of these records, so the defaults are guesses: the
- * sandbox's fields first, then names that its words suggest. Amounts are guessed only where the name says that they are cents.
+ * Paths of the columns of policies and insureds. The spec shows no fields of these records, so the defaults are guesses: the
+ * sandbox's fields first, then names that its words suggest. Amounts are guessed only if the name says cents.
  */
 export const recordFieldsSchema = section({
   policies: section({
@@ -37,7 +41,9 @@ export const recordFieldsSchema = section({
     commission_rate: lookedForAt('commission.rate', 'commission.commission_rate', 'commission_rate'),
     commission_cents: lookedForAt('commission.amount_cents', 'commission.commission_cents', 'commission_amount_cents', 'commission_cents'),
     payment_terms: lookedForAt('payment_terms', 'payment.terms'),
-  }).prefault({}),
+  })
+    .transform(asColumns)
+    .prefault({}),
   insureds: section({
     legal_name: lookedForAt('name', 'legal_name', 'identity.name', 'identity.legal_name'),
     dba_name: lookedForAt('dba_name', 'dba', 'identity.dba_name', 'identity.dba'),
@@ -46,5 +52,7 @@ export const recordFieldsSchema = section({
     sic: lookedForAt('sic', 'sic_code', 'identity.sic', 'identity.sic_code'),
     mailing_address: lookedForAt('mailing_address', 'identity.mailing_address', 'address'),
     contacts: lookedForAt('contacts', 'active_contacts'),
-  }).prefault({}),
+  })
+    .transform(asColumns)
+    .prefault({}),
 })

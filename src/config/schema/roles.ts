@@ -1,9 +1,9 @@
-/** What a token may do, from the least on: each role may do what those before it may. */
+/** Roles of tokens. Each role includes the roles before it. */
 export const roles = ['viewer', 'operator', 'admin'] as const
 
 export type Role = (typeof roles)[number]
 
-/** Whether `role` may do what takes `needed`. */
+/** Whether `role` includes the rights of `needed`. */
 export function includesRole(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed)
 }

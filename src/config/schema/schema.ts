@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { Secret } from '../../base/secret.ts'
 import { accountSchema } from './account.ts'
-import { items, secret, section, time, value, verbatim, words } from './builders.ts'
+import { items, secret, section, time, value, words } from './builders.ts'
 import { cronOrOff } from './cron.ts'
-import { checkAccounts, checkBackup, checkDatabase, checkNames, checkOrder, checkPorts, checkProtect } from './cross-checks.ts'
+import { checkAccounts, checkDatabase, checkDestinations, checkKeyIds, checkNames, checkOrder, checkRefreshTokens } from './cross-checks.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { destinationSchema, schedule, timeout } from './destination.ts'
-import { checkDestinations, checkRefreshTokens } from './destination-checks.ts'
 import { documentsSchema } from './documents.ts'
 import { operatorSchema } from './operator.ts'
 import { host, opsSchema, port } from './ops.ts'
@@ -17,7 +16,6 @@ import { daysOrOff, flag, matching, number, oneOf, protectKey, proxyUrl, publicU
 
 // Messages follow the name of their setting and never contain its value, which may be a secret.
 
-/** Splits `id:key` pairs at spaces and commas. */
 function keyPairs(text: string): unknown[] {
   return words(text).map((pair) => {
     const colon = pair.indexOf(':')
@@ -34,17 +32,16 @@ const protectKeys = items(
   keyPairs,
 )
 
-/** Keys are compared by their letters alone, so a key needs at least three. */
+/** Only letters of keys are compared, so a key needs at least three. */
 const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
 
-/** Time between two reads of a submission. */
 const pollTime = (env: string, fallback: string, description: string) => time('1s', '3650d').prefault(fallback).meta({ env, description })
 
 const proxy = markUrl(secret((text) => proxyUrl(text.trim()), '')).optional()
 
 /**
- * All settings by the keys of the settings file: their values, defaults, variables and descriptions. `Config`, the tables of
- * `config/README.md` and `.env.example` follow from it.
+ * All settings by their keys in the settings file: values, defaults, variables and descriptions. `Config`, `.env.example` and the
+ * tables of `config/README.md` are generated from it.
  */
 export const settingsSchema = section({
   accounts: items(accountSchema, 100).check(checkNames('accounts'), checkAccounts).prefault([]),
@@ -53,10 +50,10 @@ export const settingsSchema = section({
       env: 'DATABASE_URL',
       file: true,
       description:
-        '`sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/NAME`; [several servers](#what-if-there-are-several-postgres-servers): `HOST:PORT,HOST:PORT`',
+        '`sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/NAME`; [several servers](../docker/postgres.md#survive-the-loss-of-a-server): `HOST:PORT,HOST:PORT`',
     }),
     schema: value(
-      matching(/^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/, 'must be a schema name of a-z, 0-9 and _, and none of the system'),
+      matching(/^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/, 'must be a schema name of a-z, 0-9 and _, and not a system schema'),
     )
       .optional()
       .meta({ env: 'DATABASE_SCHEMA', shown: '`mirror`', description: 'Postgres: schema of all tables, of a-z, 0-9 and _' }),
@@ -64,7 +61,7 @@ export const settingsSchema = section({
       env: 'DATABASE_LISTEN_URL',
       file: true,
       shown: 'as `DATABASE_URL`',
-      description: 'Postgres: a way past the pooler, which cannot pass on notifications',
+      description: 'Postgres: a URL that bypasses the pooler, because poolers drop notifications',
     }),
   })
     .check(checkDatabase)
@@ -72,48 +69,49 @@ export const settingsSchema = section({
       url.kind === 'sqlite' ? url : { kind: url.kind, url: new Secret(url.url), schema, listenUrl: new Secret(listen_url ?? url.url) },
     )
     .prefault({}),
-  migrate_on_start: value(flag)
-    .prefault(true)
-    .meta({ env: 'MIGRATE_ON_START', description: 'whether `serve` brings the tables up to date' }),
+  migrate_on_start: value(flag).prefault(true).meta({ env: 'MIGRATE_ON_START', description: 'whether `serve` migrates the database' }),
   receiver: section({
-    host: host.prefault('0.0.0.0').meta({ env: 'HOST', description: 'address on which deliveries arrive' }),
-    port: port.prefault(8080).meta({ env: 'PORT', description: 'port on which deliveries arrive; 0 is any free one' }),
+    host: host.prefault('0.0.0.0').meta({ env: 'HOST', description: 'address to listen on for deliveries' }),
+    port: port.prefault(8080).meta({ env: 'PORT', description: 'port to listen on for deliveries; 0 is any free port' }),
     body_limit: value(size('1KiB', '64MiB'))
       .prefault('4MiB')
       .meta({ env: 'WEBHOOK_BODY_LIMIT', description: 'longest body, 1KiB to 64MiB' }),
     trust_proxy: z
       .preprocess((given) => (Array.isArray(given) ? given.join(',') : given), value(trustProxy))
       .prefault('off')
-      .meta({ env: 'TRUST_PROXY', description: 'whose `X-Forwarded-For` is believed: [below](#run-behind-a-proxy-or-load-balancer)' }),
+      .meta({
+        env: 'TRUST_PROXY',
+        description: 'proxies whose `X-Forwarded-For` is trusted: [below](../docker/reverse-proxy.md#set-trust_proxy)',
+      }),
     public_url: value(publicUrl).optional().meta({
       env: 'PUBLIC_URL',
-      description: "the endpoint's address without `/webhooks`; only `doctor` uses it, to send itself a delivery",
+      description: 'public address of the endpoint without `/webhooks`; `doctor` sends a test delivery there',
     }),
   }).prefault({}),
   webhooks: section({
     lost_after: time('1s', '7d').prefault('15m').meta({
       env: 'WEBHOOK_LOST_AFTER',
-      description: 'from when on a webhook that did not come counts as lost, after a poll has found what it would have told; 1s to 7d',
+      description: 'how long after a poll found a record its missing webhook counts as lost; 1s to 7d',
     }),
     silence_after: time('1m', '30d').prefault('6h').meta({
       env: 'WEBHOOK_SILENCE_AFTER',
       description:
-        'how long no delivery may come, while polls find records that none announced, before [it is an alarm](../docker/runbook.md#when-is-an-account-silent); 1m to 30d',
+        'how long an account may have no deliveries, while polls find unannounced records, before [an alarm](../docker/runbook.md#when-is-an-account-silent); 1m to 30d',
     }),
   }).prefault({}),
   ops: opsSchema.prefault({}),
   poll: section({
-    active: pollTime('POLL_ACTIVE', '60s', 'between two polls of a submission in which something just happened'),
-    quiet: pollTime('POLL_QUIET', '15m', 'between two polls after a while'),
-    max: pollTime('POLL_MAX', '6h', 'the longest time between two polls'),
-    dormant: pollTime('POLL_DORMANT', '7d', 'the longest time between two polls when nothing moved for 90 days'),
+    active: pollTime('POLL_ACTIVE', '60s', 'time between polls of a submission with recent activity'),
+    quiet: pollTime('POLL_QUIET', '15m', 'time between polls after a while'),
+    max: pollTime('POLL_MAX', '6h', 'longest time between polls'),
+    dormant: pollTime('POLL_DORMANT', '7d', 'longest time between polls after 90 days without activity'),
   })
     .check(checkOrder('poll', ['active', 'quiet', 'max', 'dormant']))
     .prefault({}),
   replay: section({
-    active: pollTime('REPLAY_ACTIVE', '24h', 'the longest between two replays (reads from the beginning) of an active submission'),
-    quiet: pollTime('REPLAY_QUIET', '7d', 'the longest between two replays of a quiet submission'),
-    dormant: pollTime('REPLAY_DORMANT', '30d', 'the longest between two replays when nothing moved for 90 days'),
+    active: pollTime('REPLAY_ACTIVE', '24h', 'longest time between full re-reads of an active submission'),
+    quiet: pollTime('REPLAY_QUIET', '7d', 'longest time between full re-reads of a quiet submission'),
+    dormant: pollTime('REPLAY_DORMANT', '30d', 'longest time between full re-reads after 90 days without activity'),
   })
     .check(checkOrder('replay', ['active', 'quiet', 'dormant']))
     .prefault({}),
@@ -123,18 +121,18 @@ export const settingsSchema = section({
     .meta({
       env: 'STATE_READS',
       shown: 'all',
-      description: `the reads of a submission's state that are made: ${stateReadNames.map((name) => `\`${name}\``).join(', ')}. \`requirements\` always is`,
+      description: `reads of a submission's state: ${stateReadNames.map((name) => `\`${name}\``).join(', ')}. \`requirements\` is always read`,
     }),
   upstream: section({
     rps: value(number(0.01, 1_000_000, 'any'))
       .prefault(10)
       .meta({
         env: 'UPSTREAM_RPS',
-        description: 'requests a second, for each account, 0.01 to 1000000; lower by itself when the service asks',
+        description: 'requests per second and account, 0.01 to 1000000; lowered automatically if the service throttles',
       }),
     concurrency: value(number(1, 256)).prefault(8).meta({
       env: 'UPSTREAM_CONCURRENCY',
-      description: 'requests in flight, for each account, 1 to 256; at most 30 for each request a second',
+      description: 'requests in flight per account, 1 to 256; at most 30 times `UPSTREAM_RPS`',
     }),
     https_proxy: proxy.meta({
       env: 'HTTPS_PROXY',
@@ -144,35 +142,35 @@ export const settingsSchema = section({
     http_proxy: proxy.meta({ env: 'HTTP_PROXY', lowerCase: true, description: 'proxy for http URLs' }),
     no_proxy: value(matching(/^[^\p{Cc}]*$/u, 'must be host names, separated by commas'))
       .optional()
-      .meta({ env: 'NO_PROXY', lowerCase: true, description: 'hosts that are called directly, separated by commas' }),
+      .meta({ env: 'NO_PROXY', lowerCase: true, description: 'hosts to call without a proxy, separated by commas' }),
   }).prefault({}),
   retention: section({
     days: value(daysOrOff(36_500)).prefault(30).meta({
       env: 'RETENTION_DAYS',
-      description: 'days that raw deliveries, refused ones and pushes are [kept](#how-long-is-what-kept); `off`: for ever',
+      description: 'days to keep raw deliveries, rejected deliveries and pushes ([details](retention.md)); `off`: forever',
     }),
     changes_days: value(daysOrOff(36_500)).prefault(400).meta({
       env: 'CHANGES_RETENTION_DAYS',
-      description: 'days that the change log is kept, and always until all of it is pushed; or `off`',
+      description: 'days to keep the change log, at least until all of it is pushed; `off`: forever',
     }),
     max_share: value(number(1, 100)).prefault(50).meta({
       env: 'RETENTION_MAX_SHARE',
       description:
-        'percent of the kept deliveries or changes that one turn removes [without being confirmed](#when-does-retention-wait), 1 to 100 (never waits for that)',
+        'percent of the kept deliveries or changes that one run may remove [without confirmation](retention.md#when-retention-waits), 1 to 100 (100: never waits)',
     }),
   }).prefault({}),
   reconcile: section({
     cron: value(cronOrOff).prefault('0 3 * * *').meta({
       env: 'RECONCILE_CRON',
-      description: 'when every account is reconciled: minute, hour, day, month, day of the week; or `off`',
+      description: 'when to reconcile every account: minute, hour, day, month, day of the week; or `off`',
     }),
-    budget: time('1s', '30d').prefault('4h').meta({ env: 'RECONCILE_BUDGET', description: 'how long a run may take, 1s to 30d' }),
+    budget: time('1s', '30d').prefault('4h').meta({ env: 'RECONCILE_BUDGET', description: 'longest time of a run, 1s to 30d' }),
   }).prefault({}),
   backup: section({
     cron: value(cronOrOff).prefault('off').meta({
       env: 'BACKUP_CRON',
       description:
-        'SQLite: when `serve` [makes a backup](../docker/README.md#make-backups-by-a-timetable) and tries to restore it: minute, hour, day, month, day of the week; or `off`',
+        'SQLite: when `serve` [makes a backup](../docker/backups.md#back-up-sqlite-on-a-schedule) and test-restores it: minute, hour, day, month, day of the week; or `off`',
     }),
     dir: value(matching(/^[^\0]{1,4096}$/, 'must be the path of a folder'))
       .prefault('data/backups')
@@ -180,48 +178,51 @@ export const settingsSchema = section({
         env: 'BACKUP_DIR',
         shown: '`data/backups` (`/data/backups` in the image)',
         description:
-          'folder of these backups, best on another volume; created when it is missing. One mirror, one folder: a file in it names the mirror, and copies of another one make backups fail',
+          'folder for these backups, best on another volume; created if missing. One folder per mirror: backups fail if the folder contains backups of another mirror',
       }),
     keep: value(number(1, 10_000))
       .prefault(7)
-      .meta({ env: 'BACKUP_KEEP', description: 'how many of them are kept, the newest first, 1 to 10000' }),
+      .meta({ env: 'BACKUP_KEEP', description: 'how many of the newest backups to keep, 1 to 10000' }),
     keep_days: value(daysOrOff(36_500))
       .prefault('off')
-      .meta({ env: 'BACKUP_KEEP_DAYS', description: 'days that further ones are kept as well; `off`: none are' }),
+      .meta({ env: 'BACKUP_KEEP_DAYS', description: 'days to keep older backups as well; `off`: delete them' }),
   }).prefault({}),
   cron_timezone: value(timeZone)
     .prefault('UTC')
-    .meta({ env: 'CRON_TIMEZONE', description: 'time zone of times of day, such as `America/New_York`' }),
+    .meta({ env: 'CRON_TIMEZONE', description: 'time zone of schedules, such as `America/New_York`' }),
   documents: documentsSchema.prefault({}),
   tax_id_fields: items(taxIdField, 100, words).prefault([]).meta({
     env: 'TAX_ID_FIELDS',
-    description: 'more keys under which a tax id (FEIN, SSN) stands, separated by spaces or commas',
+    description: 'more keys whose values are tax ids (FEIN, SSN), separated by spaces or commas',
   }),
   protect: section({
     mode: value(oneOf(['drop', 'encrypt', 'keep']))
       .prefault('drop')
       .meta({
         env: 'PROTECT',
-        description:
-          'what is stored of a tax id: `drop` nothing, `encrypt`, or `keep` in plain text; see [Tax ids](../docker/README.md#tax-ids-and-personal-data)',
+        description: 'how tax ids are stored: `drop` (not at all), `encrypt`, or `keep` in plain text; see [Tax ids](../docker/tax-ids.md)',
       }),
-    keys: protectKeys.prefault([]).meta({
+    keys: protectKeys.check(checkKeyIds).prefault([]).meta({
       env: 'PROTECT_KEYS',
       file: true,
       description:
-        'keys of `encrypt`, and of stored refresh tokens, as `id:base64` of 32 bytes, separated by spaces or commas; in the file a list of `id` and `key`. The first encrypts, all decrypt',
+        'keys for `encrypt` and for stored refresh tokens: `id:base64` of 32 bytes, separated by spaces or commas; in the file a list of `id` and `key`. The first key encrypts, all keys decrypt',
     }),
   })
-    .check(checkProtect)
+    .refine(({ mode, keys }) => mode !== 'encrypt' || keys.length > 0, {
+      path: ['keys'],
+      message: 'must hold a key when {protect.mode} is encrypt',
+    })
     .prefault({}),
   shutdown_grace: time('100ms', '1h').optional().meta({
     env: 'SHUTDOWN_GRACE',
     shown: '`8s`; `25s` when a destination is not idempotent',
-    description: 'how long work in hand may take after SIGTERM, 100ms to 1h',
+    description: 'how long work in flight may take after SIGTERM, 100ms to 1h',
   }),
-  record_fields: verbatim(recordFieldsSchema).prefault({}).meta({
+  record_fields: recordFieldsSchema.prefault({}).meta({
     shown: 'guesses',
-    description: 'where columns of policies and insureds [are looked for](#fill-the-columns-of-policies-and-insureds) in their records',
+    description:
+      'where to find the [columns of policies and insureds](extra-reads.md#fill-the-columns-of-policies-and-insureds) in their records',
   }),
   destinations: items(destinationSchema, 100)
     .check(checkNames('destinations'))
@@ -229,19 +230,30 @@ export const settingsSchema = section({
     .meta({ description: '[receivers of changes](destinations.md)' }),
   push: section({
     schedule: schedule.prefault(['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h']).meta({
-      description: 'waits between tries, of destinations that do not say otherwise',
+      description: 'default waits between attempts',
     }),
-    timeout: timeout.prefault('20s').meta({ description: 'longest try, of destinations that do not say otherwise' }),
+    timeout: timeout.prefault('20s').meta({ description: 'default time limit of an attempt' }),
   }).prefault({}),
   operators: items(operatorSchema, 20)
     .check(checkNames('operators'))
     .prefault([])
-    .meta({ description: '[who is told of alarms](#who-is-told-of-alarms)' }),
+    .meta({ description: '[alert recipients](../docker/monitoring.md#send-alarms-to-people)' }),
   log: section({
     level: value(oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']))
       .prefault('info')
       .meta({ env: 'LOG_LEVEL', description: '`silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`' }),
   }).prefault({}),
-}).check(checkPorts, checkBackup, checkDestinations, checkRefreshTokens)
+})
+  // The receiver is public and the operations port is not. Port 0 is any free port.
+  .refine(({ ops, receiver }) => ops.port === 0 || ops.port !== receiver.port, {
+    path: ['ops', 'port'],
+    message: 'must differ from {receiver.port}; choose another',
+  })
+  // Nothing would run this schedule on Postgres.
+  .refine(({ backup, database }) => backup.cron === null || database.kind !== 'postgres', {
+    path: ['backup', 'cron'],
+    message: 'is for SQLite only; set it to off, and back up Postgres with pg_dump or the tools of the server',
+  })
+  .check(checkDestinations, checkRefreshTokens)
 
 export type Settings = z.output<typeof settingsSchema>

@@ -3,42 +3,39 @@ import { secretPartsOfUrl } from '../../base/secret.ts'
 import type { Path } from './reading.ts'
 import { field, isTree, list } from './reading.ts'
 
-/** Which parts of a setting's text are secret; null: all of it. */
+/** Function that returns the secret parts of a text; null if all of it is secret. */
 interface Mark {
   readonly partsOf: ((text: string) => readonly string[]) | null
 }
 
 const marks = z.registry<Mark>()
 
-/** Marks the schema of a text that is secret, or whose parts are. @returns the same schema. */
+/** Marks the schema of a text as secret, in whole or in part. @returns the same schema. */
 export function markSecret<S extends z.ZodType>(schema: S, partsOf: Mark['partsOf'] = null): S {
   marks.add(schema, { partsOf })
   return schema
 }
 
-/** As `markSecret`, for a URL with secret parts, or an expression that yields one. */
+/** Like `markSecret`, for a URL with secret parts, or an expression that yields one. */
 export function markUrl<S extends z.ZodType>(schema: S): S {
   return markSecret(schema, secretPartsOfUrl)
 }
 
-/** @returns which parts of a setting's text are secret; undefined for one that is none. */
+/** @returns undefined for a schema without a mark. */
 export function markOf(schema: z.core.$ZodType): Mark | undefined {
   return marks.get(schema)
 }
 
-/** A setting that is, or may hold, a secret. */
+/** A setting that is or may contain a secret. */
 export interface SecretSetting {
   readonly path: Path
-  /** Whether all of its text is secret. */
   readonly isWhole: boolean
-  /** The secret parts of its text. */
   readonly parts: readonly string[]
 }
 
 /**
- * @param schema that of the settings or a part of them. Of alternatives all are followed; a key of the one that is named counts as it says.
- * @param given unchecked values by its keys.
- * @returns the settings that the schema marks as secret, with the text that they have. One may come several times.
+ * @param schema of the settings or of a part. All alternatives are followed; a key of the selected alternative counts as declared there.
+ * @param given unchecked values by its keys. @returns the secret settings and their texts, some several times.
  */
 export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: Path = []): Generator<SecretSetting> {
   if (given === undefined) return
@@ -58,7 +55,7 @@ export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: P
     for (const option of schema.options) yield* secretSettings(option, option === named ? given : rest, path)
   } else if (schema instanceof z.ZodPipe) {
     const { in: first, out } = schema
-    // A preprocessed value, such as a text that is split into a list.
+    // A preprocessed value, such as text that is split into a list.
     if (first instanceof z.ZodTransform) yield* secretSettings(out, first.def.transform(given, { value: given, issues: [] }), path)
     else yield* secretSettings(first, given, path)
   } else if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {
@@ -66,7 +63,7 @@ export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: P
   }
 }
 
-/** @returns the alternative that the settings name by their `kind` or `type`; null for none. */
+/** @returns the alternative that `kind` or `type` selects; null for none. */
 function namedOption(schema: z.ZodUnion, given: unknown): z.ZodObject | null {
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return null
   const { discriminator } = schema.def

@@ -1,4 +1,4 @@
-/** What `STATE_READS` may name: the reads of a submission's state. `requirements` is always made: it is the one source of lanes and quotes. */
+/** Values of `STATE_READS`: reads of a submission's state. `requirements`, the only source of lanes and quotes, is always read. */
 export const stateReadNames = [
   'requirements',
   'outstanding',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-/** A parsed value, or problems: predicates that follow the setting's name and never repeat the text. */
+/** A parsed value, or problems: predicates that follow the setting's name and never repeat its text. */
 export type Parsed<T> = { readonly value: T } | { readonly problems: readonly string[] }
 
 export function ok<T>(value: T): Parsed<T> {
@@ -12,14 +12,9 @@ export function invalid(...problems: readonly string[]): Parsed<never> {
 }
 
 declare const unit: unique symbol
-/** Milliseconds. The mark exists for types alone: `ConfigOf` names such values with `Ms` at the end. */
+/** Milliseconds. The mark exists only for types: `ConfigOf` gives such values names that end in `Ms`. */
 export type Ms = number & { readonly [unit]?: 'ms' }
 export type MsMark = typeof unit
-
-declare const asWritten: unique symbol
-/** An object whose keys are not those of settings, and stay as they are. */
-export type Verbatim<T> = T & { readonly [asWritten]?: true }
-export type VerbatimMark = typeof asWritten
 
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
@@ -30,7 +25,7 @@ export function duration(min: string, max: string): (text: string) => Parsed<Ms>
   return (text) => {
     const ms = milliseconds(text)
     if (ms !== null && ms >= minMs && ms <= maxMs) return ok(ms)
-    if (milliseconds(`${text}s`) !== null) return invalid(`has no unit: write ${Number(text)}s for seconds, or m, h or d in place of s`)
+    if (milliseconds(`${text}s`) !== null) return invalid(`has no unit: write ${Number(text)}s for seconds, or m, h or d instead of s`)
     return invalid(`must be a duration from ${min} to ${max}, such as 60s, 15m, 6h or 7d`)
   }
 }
@@ -55,7 +50,6 @@ function bytes(text: string): number | null {
   return match ? Number(match[1]) * (SIZE_UNITS[match[2] ?? ''] ?? 0) : null
 }
 
-/** Parses numbers from `min` to `max`, both included. */
 export function number(min: number, max: number, kind: 'whole' | 'any' = 'whole'): (text: string) => Parsed<number> {
   const pattern = kind === 'whole' ? /^\d{1,9}$/ : /^\d{1,9}(?:\.\d{1,6})?$/
   return (text) => {
@@ -73,7 +67,6 @@ export function daysOrOff(max: number): (text: string) => Parsed<number | null> 
   }
 }
 
-/** Parses an IANA time zone. */
 export function timeZone(text: string): Parsed<string> {
   try {
     return ok(new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions().timeZone)
@@ -99,8 +92,8 @@ export function matching(pattern: RegExp, problem: string): (text: string) => Pa
 }
 
 /**
- * Parses the service's base URL, version segment included. Nothing is added to it (traps 42, 82); a slash at its end is removed.
- * Plain http would expose the token, so it is only allowed for this machine.
+ * Parses the service's base URL, including the version segment (traps 42, 82), and removes slashes at its end. Plain http would
+ * expose the token, so it is only allowed for this machine.
  */
 export function baseUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
@@ -112,19 +105,18 @@ export function baseUrl(text: string): Parsed<string> {
   return problems.length > 0 ? invalid(...problems) : ok(`${url.origin}${url.pathname}`.replace(/\/+$/, ''))
 }
 
-/** Parses the public URL of the receiver or of the ops port: https, with at most the path prefix that a load balancer adds. */
+/** The public URL of the receiver or of the ops port: https, optionally with the path prefix of a load balancer. */
 export function publicUrl(text: string): Parsed<string> {
   const parsed = baseUrl(text)
   if ('value' in parsed) return parsed
   return invalid('must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine')
 }
 
-/** Whether a host of a URL is this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** Parses the URL of a proxy. It may have a user and a password, which must be decodable. */
+/** The URL of a proxy. User and password, if present, must be decodable. */
 export function proxyUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') return invalid('must be a URL such as http://proxy.example:3128')
@@ -142,8 +134,8 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Parses whose `X-Forwarded-For` the receiver trusts: `off`, `on` (everyone's), or addresses and networks, separated by commas or spaces.
- * A number of hops is refused: a sender could add hops itself.
+ * Proxies whose `X-Forwarded-For` is trusted: `off`, `on` (all), or addresses and networks, separated by commas or spaces. A number
+ * of hops is rejected, because a sender could add hops.
  */
 export function trustProxy(text: string): Parsed<boolean | string> {
   if (/^[1-9]\d*$/.test(text))
@@ -162,7 +154,7 @@ function isNetwork(text: string): boolean {
   return version !== 0 && !address.includes('%') && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128))
 }
 
-/** @returns the bytes of a webhook secret (`whsec_…` or bare base64); null when it is not base64. */
+/** @returns the bytes of a webhook secret (`whsec_…` or bare base64); null if it isn't base64. */
 export function webhookKey(text: string): Buffer | null {
   const base64 = text.replace(/^whsec_/, '')
   const padded = base64.endsWith('=')
@@ -170,7 +162,7 @@ export function webhookKey(text: string): Buffer | null {
   return hasFullLength && /^[A-Za-z0-9+/]+={0,2}$/.test(base64) ? Buffer.from(base64, 'base64') : null
 }
 
-/** Parses a webhook secret. Short ones could be guessed. */
+/** Short webhook secrets could be guessed. */
 export function webhookSecret(text: string): Parsed<string> {
   const key = webhookKey(text)
   if (key === null) return invalid('must be whsec_ and base64, or base64 alone; copy the secret again from its source')
@@ -178,34 +170,31 @@ export function webhookSecret(text: string): Parsed<string> {
   return ok(text)
 }
 
-/** Parses a secret of another system. Any form is allowed except what only a copying mistake produces. */
+/** A secret of another system. Any form is valid except the results of copying mistakes. */
 export function anySecret(text: string): Parsed<string> {
   if (text.trim() === '') return invalid('is empty; set it')
   if (text !== text.trim()) return invalid('begins or ends with a space or a line break; remove it')
   return /\p{Cc}/u.test(text) ? invalid('holds a control character; copy it again') : ok(text)
 }
 
-/** Parses a key that encrypts tax ids. */
 export function protectKey(text: string): Parsed<string> {
   const isKey = /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, 'base64').toString('base64') === text
   return isKey ? ok(text) : invalid('must be base64 of 32 random bytes; make one with `openssl rand -base64 32`')
 }
 
-/** Some readers of `.env` files keep the quotes; the service would then refuse credentials that look right in the file. */
+/** Some readers of `.env` files keep quotes; the service would then reject credentials that look right in the file. */
 const QUOTED = /^(["']).*\1$/s
 
-/** Parses the client id of a credential of the service. */
 export function clientId(text: string): Parsed<string> {
   if (QUOTED.test(text)) return invalid('is in quotes, which count as part of the value; remove them')
   return /^[\x21-\x7e]+$/.test(text) ? ok(text) : invalid('must be a client id, without spaces')
 }
 
-/** Parses the client secret of a credential of the service, which never issues one in quotes. */
+/** The service never issues client secrets in quotes. */
 export function clientSecret(text: string): Parsed<string> {
   return QUOTED.test(text) ? invalid('is in quotes, which count as part of the value; remove them') : anySecret(text)
 }
 
-/** Parses an address or host name to listen on, without a port. */
 export function listenHost(text: string): Parsed<string> {
   return /^[A-Za-z0-9._-]+$/.test(text) || isIP(text) !== 0
     ? ok(text)

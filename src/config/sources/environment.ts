@@ -2,17 +2,15 @@ import { keyOf, type Reading, readValue, type Tree, UNREADABLE } from '../schema
 import { type Environment, type Setting, settings, unknownVariables } from './names.ts'
 
 export interface EnvironmentReading extends Reading {
-  /** The variable of each value, by the key of its path (see `keyOf`). */
+  /** Variable of each value, by the key of its path (see `keyOf`). */
   readonly variables: ReadonlyMap<string, string>
-  /** The variables that describe an account. */
   readonly accountVariables: readonly string[]
 }
 
 /**
- * Reads all settings of the environment, given directly or in the file that `NAME_FILE` names. An empty variable counts as not set: compose
- * files pass on unset variables like that.
- * @param referred variables that the settings file refers to; their names may be anything.
- * @returns a tree with one account when at least one variable of an account is set.
+ * Reads all settings of the environment, direct or from the file in `NAME_FILE`. An empty variable counts as unset, because compose
+ * files pass unset variables as empty. @param referred variables with any name that the settings file refers to.
+ * @returns a tree, with one account if a variable of an account is set.
  */
 export function readEnvironment(env: Environment, referred: ReadonlySet<string>): EnvironmentReading {
   const tree: Tree = {}
@@ -43,7 +41,7 @@ function readVariable(env: Environment, setting: Setting): VariableReading | nul
   const fileVariable = `${setting.env}_FILE`
   const path = setting.file ? env[fileVariable] : undefined
   if (!isSet(path)) return isSet(text) ? { variable, text } : null
-  if (isSet(text)) return { variable, problem: `${variable} and ${fileVariable} are both set; keep one of them` }
+  if (isSet(text)) return { variable, problem: `${variable} and ${fileVariable} are both set; keep one` }
   const value = readValue(path.trim())
   if ('problem' in value) return { variable: fileVariable, problem: `${fileVariable} names a file ${value.problem}` }
   if (value.text.trim() === '') return { variable: fileVariable, problem: `${fileVariable} names an empty file; write the value into it` }
@@ -54,7 +52,7 @@ function isSet(text: string | undefined): text is string {
   return text !== undefined && text.trim() !== ''
 }
 
-/** Stores a value where the settings file would have it. Values of the account are collected flat below `accounts`. */
+/** Stores a value at its place in the settings file. Values of the account are collected flat below `accounts`. */
 function setValue(tree: Tree, setting: Setting, text: string | null): void {
   const [section, ...rest] = setting.path
   if (rest.length === 0) {
@@ -66,7 +64,7 @@ function setValue(tree: Tree, setting: Setting, text: string | null): void {
   tree[String(section)] = values
 }
 
-/** The account of the environment in the form of the settings file. It is the default account. */
+/** The environment's account in the form of the settings file. It is the default account. */
 function accountTree(flat: unknown): Tree {
   const { id, secret, ...rest } = (flat ?? {}) as Tree
   const credential: Tree = { ...(id !== undefined && { id }), ...(secret !== undefined && { secret }) }

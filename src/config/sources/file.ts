@@ -6,27 +6,26 @@ import type { Environment } from './names.ts'
 import { withPresets } from './presets.ts'
 import { parseYaml } from './yaml.ts'
 
-/** `broken`: the file could not be read at all, so missing settings are not reported. */
+/** `broken`: the file was unreadable, so missing settings are not reported. */
 export interface FileReading extends Reading {
   readonly broken: boolean
-  /** What the file says, with `REFERENCE` in place of each reference to a variable or a file. */
+  /** The file with `REFERENCE` for each reference to a variable or file. */
   readonly written: Tree
-  /** Variables that the file refers to. */
   readonly variables: ReadonlySet<string>
 }
 
 const NO_FILE: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, written: {}, variables: new Set() }
 
-/** @returns the name of a value of the settings file in problems, such as `accounts[0].base_url in CONFIG_FILE`. */
+/** @returns the name of a value in problems, such as `accounts[0].base_url in CONFIG_FILE`. */
 export function nameInFile(path: Path): string {
   const text = path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('')
   return text === '' ? 'CONFIG_FILE' : `${text} in CONFIG_FILE`
 }
 
 /**
- * Reads the YAML file that `CONFIG_FILE` names, if set. In text values `${NAME}` is replaced by that variable and `${file:PATH}` by the
- * content of that file (relative to the folder of the settings file), or by its whole path where the program reads it by itself; `$${` stands
- * for `${`. A key without a value counts as left out.
+ * Reads the YAML file in `CONFIG_FILE`, if set. In text values `${NAME}` becomes the variable and `${file:PATH}` the content of the
+ * file (relative to the settings file's folder), or its absolute path if the program reads the file itself; `$${` means `${`.
+ * A key without a value counts as missing.
  */
 export function readConfigFile(env: Environment): FileReading {
   const path = env['CONFIG_FILE']?.trim()
@@ -50,16 +49,16 @@ function unreadableFile(...problems: string[]): FileReading {
   return { ...NO_FILE, problems, broken: true }
 }
 
-/** What is surely the name of a settings file, and not a secret that stands in the wrong variable. */
+/** Surely the name of a settings file, and not a misplaced secret. */
 const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 
-/** Stands in place of a reference where only the text around it matters. */
+/** Replaces a reference if only the text around it matters. */
 export const REFERENCE = '\uE000'
 
-/** `$${`, or a reference; one without its closing brace too. */
+/** `$${`, or a reference, even without its closing brace. */
 const REFERENCES = /\$\$\{|\$\{([^}]*)(\}?)/g
 
-/** @returns a copy of `value` with `REFERENCE` in place of each reference. */
+/** @returns a copy of `value` with `REFERENCE` for each reference. */
 function withoutReferences(value: unknown): unknown {
   if (typeof value === 'string')
     return value.replace(REFERENCES, (match, name?: string) => (name === undefined ? match.slice(1) : REFERENCE))
@@ -67,12 +66,12 @@ function withoutReferences(value: unknown): unknown {
   return isTree(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutReferences(item)])) : value
 }
 
-/** Files that are read again when they change: the settings hold their paths. */
+/** Files that are re-read when they change: the settings hold their paths. */
 function isFollowed([first, , third]: Path): boolean {
   return first === 'destinations' && third === 'tls'
 }
 
-/** Replaces references by their values. This happens after parsing, so a value can never change the structure. */
+/** Replaces references by their values, after parsing, so that a value can't change the structure. */
 class ReferenceExpander {
   readonly problems: string[] = []
   readonly reported = new Set<string>()
@@ -88,7 +87,7 @@ class ReferenceExpander {
     this.#original = original
   }
 
-  /** @returns a copy of `value` without keys that have no value. Text with a reference that cannot be resolved becomes UNREADABLE. */
+  /** @returns a copy of `value` without empty keys. Text with an unresolved reference becomes UNREADABLE. */
   expand(value: unknown, path: Path): unknown {
     if (typeof value === 'string') return this.#text(value, path)
     if (Array.isArray(value)) return value.map((item, index) => this.expand(item, [...path, index]))
@@ -124,7 +123,7 @@ class ReferenceExpander {
     this.variables.add(name)
     const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
     if (value !== undefined && value.trim() !== '') return value
-    // Only names in capitals are shown: anything else might be the secret itself, put in place of its name.
+    // Only names in capitals are shown: any other name might be a misplaced secret.
     const shown = /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(name) ? ` ${name}` : ''
     return fail(`refers to the variable${shown}, which is not set; set it`)
   }

@@ -2,42 +2,41 @@ import { z } from 'zod'
 import { editDistance, nearest } from '../../base/near-names.ts'
 import type { Path } from '../schema/reading.ts'
 import { settingsSchema } from '../schema/schema.ts'
-import { metaOf, unwrapped } from '../schema/walk.ts'
+import { metaOf, unwrapped } from '../schema/unwrapped.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A setting that has a variable. */
 export interface Setting {
   readonly env: string
-  /** Its place in the settings file. */
+  /** Path in the settings file. */
   readonly path: Path
+  readonly schema: z.core.$ZodType
   /** Whether `<env>_FILE` may name a file with the value. */
   readonly file?: true | undefined
-  /** Whether the name in lower case is read too, and first, as other programs do. */
+  /** Whether the variable in lower case overrides it, as in other programs. */
   readonly lowerCase?: true | undefined
 }
 
-/** Variables that are read by their names, and are no settings of the file. */
+/** Variables that aren't settings of the file. */
 export const outsideVariables = [
   { env: 'CONFIG_FILE', description: 'path of the YAML file' },
   {
     env: 'NODE_EXTRA_CA_CERTS',
-    description: 'file of certificates (PEM) trusted besides the usual ones; Node reads it at its start',
+    description: 'file of additional trusted certificates (PEM); Node reads it at startup',
   },
 ]
 
-/** All settings of the environment, in the order of the schema. */
 export const settings: readonly Setting[] = [...settingsIn(settingsSchema, [])]
 
 function* settingsIn(schema: z.core.$ZodType, path: Path): Generator<Setting> {
   const { env, file, lowerCase } = metaOf(schema)
-  if (env !== undefined) yield { env, path, file, lowerCase }
+  if (env !== undefined) yield { env, path, schema, file, lowerCase }
   const inner = unwrapped(schema)
   if (inner instanceof z.ZodObject) for (const [key, part] of Object.entries(inner.shape)) yield* settingsIn(part, [...path, key])
   else if (inner instanceof z.ZodArray) yield* settingsIn(inner.element, [...path, 0])
 }
 
-/** An unknown variable with one of these prefixes is a mistake, and not another program's. */
+/** Unknown variables with these prefixes are mistakes, not other programs' variables. */
 const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE|DOCUMENTS?|PROTECT)_/
 /** Variables that Kubernetes sets in every container for a service named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
@@ -47,33 +46,33 @@ const known = [
   ...outsideVariables.map(({ env }) => env),
 ]
 
-/** @returns one problem for each unknown variable with one of our prefixes. @param referred variables that the settings file refers to. */
+/** @returns one problem per unknown variable with one of our prefixes. @param referred variables that the settings file refers to. */
 export function unknownVariables(env: Environment, referred: ReadonlySet<string>): string[] {
-  return strangers(env, referred)
+  return unknownNames(env, referred)
     .filter((name) => OWN_PREFIX.test(name))
     .map((name) => `${shown(name)} is not a known variable; the nearest one is ${nearestVariable(name)}`)
 }
 
-/** Shorter names may be anybody's. */
+/** Shorter names may belong to other programs. */
 const SHORTEST_NAME = 8
 
-/** @returns one warning for each variable that is nearly one of ours, without one of our prefixes: it may still be another program's. */
+/** @returns one warning per variable that resembles one of ours, without our prefixes: it may belong to another program. */
 export function misspelled(env: Environment, referred: ReadonlySet<string>): string[] {
-  return strangers(env, referred).flatMap((name) => {
+  return unknownNames(env, referred).flatMap((name) => {
     const meant = known.find((other) => other.length >= SHORTEST_NAME && isNear(name, other))
     if (OWN_PREFIX.test(name) || meant === undefined) return []
-    return [`${shown(name)} is set, and no setting has that name, so it does nothing. Did you mean ${meant}?`]
+    return [`${shown(name)} is not a known setting and has no effect. Did you mean ${meant}?`]
   })
 }
 
-/** Whether the names differ in one character, or in nothing but case and underscores. */
+/** Whether the names differ in one character, or only in case and underscores. */
 function isNear(name: string, other: string): boolean {
   const letters = (text: string) => text.replaceAll('_', '').toUpperCase()
   return letters(name) === letters(other) || editDistance(name.slice(0, 64), other) === 1
 }
 
-/** Variables that are set and that nobody is known to read. */
-function strangers(env: Environment, referred: ReadonlySet<string>): string[] {
+/** Set variables without a known reader. */
+function unknownNames(env: Environment, referred: ReadonlySet<string>): string[] {
   const isExpected = (name: string) => known.includes(name) || referred.has(name) || isServiceLink(name, env[name])
   return Object.keys(env)
     .filter((name) => env[name] !== undefined && !isExpected(name))

@@ -5,10 +5,10 @@ import type { Path } from '../schema/reading.ts'
 import { isTree, type Tree } from '../schema/reading.ts'
 import { parseYaml } from './yaml.ts'
 
-/** Where `config/presets/` may be, seen from this file: in the sources it is fewer levels up than in `dist/`. */
+/** Candidates for `config/presets/`: sources and `dist/` are at different depths. */
 const FOLDERS = [2, 3, 4].map((levels) => join(import.meta.dirname, '../'.repeat(levels), 'config/presets'))
 
-/** A settings file in which presets are merged into their destinations. */
+/** A settings file with presets merged into their destinations. */
 export interface WithPresets {
   readonly tree: Tree
   /** `problem` follows the name of the setting at `path`. */
@@ -16,9 +16,9 @@ export interface WithPresets {
 }
 
 /**
- * Merges each destination over the preset that it names. Sections are merged key by key, unless the destination gives a section another
- * `type`; everything else, lists too, replaces what the preset says. Where a preset updates by its `request`, it updates by that of the
- * destination. References in a preset are resolved later, like those in the file.
+ * Merges each destination over its preset. Sections are merged by key, unless the destination's section has another `type`; other
+ * values, including lists, replace the preset's. If a preset's `update` is its `request`, the destination's `request` is used for both.
+ * References in a preset are resolved later, like those in the file.
  */
 export function withPresets(tree: Tree): WithPresets {
   const { destinations } = tree
@@ -33,7 +33,7 @@ export function withPresets(tree: Tree): WithPresets {
   return { tree: { ...tree, destinations: merged }, problems }
 }
 
-/** @returns the files of all presets by name. */
+/** @returns the paths of all presets by name. */
 export function presetFiles(): ReadonlyMap<string, string> {
   const folder = FOLDERS.find((path) => existsSync(path))
   const files = folder === undefined ? [] : readdirSync(folder).filter((file) => /^[a-z0-9][a-z0-9-]*\.yaml$/.test(file))
@@ -45,12 +45,12 @@ function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem
   const file = typeof name === 'string' ? files.get(name) : undefined
   if (file === undefined) return { problem: `is not a preset; ${listNames([...files.keys()])}` }
   const parsed = parseYaml(readFileSync(file, 'utf8'), 'its file')
-  return 'tree' in parsed ? parsed : { problem: `names a preset of which ${parsed.problems.join('; ')}` }
+  return 'tree' in parsed ? parsed : { problem: `names a broken preset: ${parsed.problems.join('; ')}` }
 }
 
 function merge(preset: Tree, destination: Tree): Tree {
   const merged = overlay(preset, destination)
-  // An alias in the preset's file.
+  // True for an alias in the preset's file.
   const updatesByRequest = preset['update'] !== undefined && preset['update'] === preset['request']
   return updatesByRequest && !isTree(destination['update']) ? { ...merged, update: merged['request'] } : merged
 }
@@ -58,7 +58,7 @@ function merge(preset: Tree, destination: Tree): Tree {
 function overlay(base: Tree, over: Tree): Tree {
   const merged: Tree = { ...base }
   for (const [key, value] of Object.entries(over)) {
-    // A key without a value counts as left out.
+    // A key without a value counts as missing.
     if (value === null) continue
     const preset = merged[key]
     merged[key] = isTree(preset) && isTree(value) && !isOtherType(preset, value) ? overlay(preset, value) : value

@@ -1,14 +1,13 @@
 import { LineCounter, parseDocument, type Scalar, visit } from 'yaml'
 import type { Tree } from '../schema/reading.ts'
 
-/** One mistake causes many errors in the lines after it; only the first ones are reported. */
+/** One mistake causes many errors in the lines after it, so only the first ones are reported. */
 const MAX_ERRORS = 5
 
 /**
- * Parses a YAML text of keys and values. Problems name only code and place: the library's messages quote the line, which may hold a secret.
- * Numbers and booleans stay text as written, and the schema decides what they mean: as numbers, 00123 and 3.0 would change and an id of
- * twenty digits would be rounded.
- * @param name how problems call the text.
+ * Parses YAML. Problems contain only code and position, because the library's messages quote the line, which may hold a secret.
+ * Numbers and booleans stay text, and the schema parses them: as numbers, 00123 and 3.0 would change and long ids would be rounded.
+ * @param name of the text in problems.
  */
 export function parseYaml(text: string, name: string): { readonly tree: Tree } | { readonly problems: string[] } {
   const lineCounter = new LineCounter()

@@ -1,42 +1,23 @@
-import { useSyncExternalStore } from 'react'
+import { createStore } from './store.ts'
 
-/** What came of an action, for the live region. */
-export interface Said {
+interface StatusMessage {
   readonly text: string
-  readonly isRefusal: boolean
-  /** Tells two sayings of the same words apart. */
-  readonly turn: number
+  readonly isError: boolean
+  /** Distinguishes two messages with the same text. */
+  readonly id: number
 }
 
-let said: Said | null = null
-let turn = 0
-const listeners = new Set<() => void>()
+export const statusMessage = createStore<StatusMessage | null>(null)
+let lastId = 0
 
-function set(next: Said | null): void {
-  said = next
-  for (const listener of listeners) listener()
-}
-
-/** Says what was done, and where to look. */
 export function announce(text: string): void {
-  set({ text, isRefusal: false, turn: ++turn })
+  statusMessage.set({ text, isError: false, id: ++lastId })
 }
 
-/** Says why something was not done. */
-export function announceRefusal(text: string): void {
-  set({ text, isRefusal: true, turn: ++turn })
+export function announceError(text: string): void {
+  statusMessage.set({ text, isError: true, id: ++lastId })
 }
 
-export function silence(): void {
-  set(null)
-}
-
-export function useSaid(): Said | null {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => said,
-  )
+export function clearMessage(): void {
+  statusMessage.set(null)
 }

@@ -1,67 +1,63 @@
 import createClient from 'openapi-fetch'
-import { noteAnswer, noteSilence } from './connection.ts'
+import { recordAnswer, recordNoAnswer } from './connection.ts'
 import type { components, paths } from './schema.d.ts'
 
 export type Schemas = components['schemas']
 export type Role = Schemas['Session']['role']
 
-/** The program's own routes, with the types of its description of them. */
-export const api = createClient<paths>({ baseUrl: location.origin, fetch: (request) => answerTo(request) })
+/** The program's own routes, typed by its OpenAPI document. */
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: (request) => fetchAnswer(request) })
 
-/** A route refused a request, or did not answer. */
-export class Refusal extends Error {
-  /** null when there was no answer. */
+/** A failed request. `status` is null if there was no answer. */
+export class ApiError extends Error {
   readonly status: number | null
-  readonly problems: readonly string[]
 
-  constructor(status: number | null, sentence: string, problems: readonly string[] = []) {
-    super(sentence)
+  constructor(status: number | null, message: string) {
+    super(message)
     this.status = status
-    this.problems = problems
   }
 }
 
-export interface Called<T> {
+export interface ApiResponse<T> {
   readonly data?: T
   readonly error?: unknown
   readonly response: Response
 }
 
-/** @returns what a route answered. @throws Refusal when it refused. */
-export async function answered<T>(call: Promise<Called<T>>): Promise<T> {
+/** @returns the body of an answer. @throws ApiError unless its status is a success. */
+export async function unwrap<T>(call: Promise<ApiResponse<T>>): Promise<T> {
   const { data, error, response } = await call
-  if (!response.ok) throw refusalOf(response.status, error)
+  if (!response.ok) throw errorOf(response.status, error)
   return data as T
 }
 
-/** Makes a request that a route itself described, such as the one that mends a matter. */
+/** Sends a request that an answer describes, such as the fix of an issue. */
 export async function send(method: string, path: string, body: unknown): Promise<unknown> {
   const json = body === null || body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const response = await answerTo(new Request(new URL(path, location.origin), { method, ...json }))
+  const response = await fetchAnswer(new Request(new URL(path, location.origin), { method, ...json }))
   const text = await response.text()
   const answer: unknown = text === '' ? null : JSON.parse(text)
-  if (!response.ok) throw refusalOf(response.status, answer)
+  if (!response.ok) throw errorOf(response.status, answer)
   return answer
 }
 
-async function answerTo(request: Request): Promise<Response> {
+async function fetchAnswer(request: Request): Promise<Response> {
   try {
     const response = await fetch(request)
-    noteAnswer(response.status)
+    recordAnswer(response.status)
     return response
   } catch (error) {
     if (request.signal.aborted) throw error
-    noteSilence()
-    throw new Refusal(null, 'The program did not answer. What it has stored is safe; this page tries again.')
+    recordNoAnswer()
+    throw new ApiError(null, 'submission-mirror did not answer. Stored data is safe. This page tries again automatically.')
   }
 }
 
-function refusalOf(status: number, error: unknown): Refusal {
-  const { detail, problems = [] } = (typeof error === 'object' && error !== null ? error : {}) as Partial<Schemas['Problem']>
-  return new Refusal(status, detail ?? `The program answered ${status}.`, problems)
+function errorOf(status: number, error: unknown): ApiError {
+  const { detail } = (typeof error === 'object' && error !== null ? error : {}) as Partial<Schemas['Problem']>
+  return new ApiError(status, detail ?? `submission-mirror answered ${status}.`)
 }
 
-/** @returns why something failed, in words. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,38 +1,14 @@
-import { useSyncExternalStore } from 'react'
+import { createStore } from './store.ts'
 
-/** Whether the program answers, as the last request showed. */
-export interface Connection {
-  /** When it last answered; null before its first answer. */
-  readonly answeredAt: number | null
-  readonly isLost: boolean
+/** Whether the last request failed, and the time of the last answer in ms: null before the first. */
+export const connection = createStore({ answeredAt: null as number | null, isLost: false })
+
+/** A gateway error counts as no answer, because the page may be out of date. */
+export function recordAnswer(status: number): void {
+  if (status >= 502 && status <= 504) recordNoAnswer()
+  else connection.set({ answeredAt: Date.now(), isLost: false })
 }
 
-let connection: Connection = { answeredAt: null, isLost: false }
-const listeners = new Set<() => void>()
-
-function set(next: Connection): void {
-  const isSeen = next.isLost !== connection.isLost
-  connection = next
-  // Each answer moves the time, which is shown only while the connection is lost.
-  if (isSeen) for (const listener of listeners) listener()
-}
-
-/** A database that does not answer is as good as no answer: what is shown may be old. */
-export function noteAnswer(status: number): void {
-  if (status >= 502 && status <= 504) noteSilence()
-  else set({ answeredAt: Date.now(), isLost: false })
-}
-
-export function noteSilence(): void {
-  set({ ...connection, isLost: true })
-}
-
-export function useConnection(): Connection {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => connection,
-  )
+export function recordNoAnswer(): void {
+  connection.set({ ...connection.get(), isLost: true })
 }

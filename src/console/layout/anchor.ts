@@ -1,16 +1,16 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 
-/** How long what stands above the section may take to load, and move it. */
+/** Content above the section may load for this long, and move the section. */
 const LOAD_MS = 4_000
-/** Input of a person who wants to look elsewhere. */
-const moves = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const
+/** Input that ends the scrolling. */
+const inputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const
 
-/** Scrolls to the section that the `#` of the address names, and keeps it in view while the page loads. */
+/** Scrolls to the section in the `#` of the address, and keeps it in view while the page loads. */
 export function useAnchor(): void {
   const hash = useRouterState({ select: ({ location }) => location.hash })
-  const turn = useRouterState({ select: ({ location }) => location.state.__TSR_key })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the same address, gone to again, is gone to again.
+  const visit = useRouterState({ select: ({ location }) => location.state.__TSR_key })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a repeated visit of the same address scrolls again.
   useEffect(() => {
     const target = hash === '' ? null : document.getElementById(hash)
     const page = document.querySelector('main')
@@ -21,11 +21,11 @@ export function useAnchor(): void {
     const stop = () => {
       observer.disconnect()
       clearTimeout(timer)
-      for (const move of moves) removeEventListener(move, stop)
+      for (const input of inputs) removeEventListener(input, stop)
     }
     const timer = setTimeout(stop, LOAD_MS)
-    for (const move of moves) addEventListener(move, stop, { passive: true })
+    for (const input of inputs) addEventListener(input, stop, { passive: true })
     show()
     return stop
-  }, [hash, turn])
+  }, [hash, visit])
 }

@@ -1,23 +1,12 @@
-import { useRouter } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react'
-import { goBack } from './back.ts'
-import { KeysDialog } from './keys-dialog.tsx'
-import { places } from './navigation.ts'
-import { awaitPalette, takeTyped, typeAhead } from './typed-ahead.ts'
+import { type AnyRouter, useRouter } from '@tanstack/react-router'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { Palette } from './palette.tsx'
 
-const loadPalette = async () => ({ default: (await import('./palette.tsx')).Palette })
-const Palette = lazy(loadPalette)
-/** Once the page has come to rest the palette is loaded, so that it opens at once. */
-const PALETTE_AFTER_MS = 1_500
-
-type Open = 'palette' | 'keys' | null
-
-/** Whether somebody is typing, so that a letter is a letter. */
 function isTyping({ target }: KeyboardEvent): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
-/** Goes from a field to the page, or from a search to the first row that it found. What was typed stays. */
+/** Leaves a field with Escape, or a search with the down arrow for the first row of the list. The typed text stays. */
 function leaveField(event: KeyboardEvent): void {
   const { key, target } = event
   if (!(target instanceof HTMLElement)) return
@@ -28,114 +17,75 @@ function leaveField(event: KeyboardEvent): void {
   if (isDown) visibleRows()[0]?.focus()
 }
 
-function visibleRows(): HTMLElement[] {
-  return [...document.querySelectorAll<HTMLElement>('main [data-row]')].filter((row) => row.offsetParent !== null)
+function visibleRows(): HTMLAnchorElement[] {
+  return [...document.querySelectorAll<HTMLAnchorElement>('main a[data-row]')].filter((row) => row.offsetParent !== null)
 }
 
-/** Moves the focus to the next or the last row of the list on the page. */
-function moveRow(by: 1 | -1): void {
+function moveRow(event: KeyboardEvent, by: 1 | -1): void {
   const rows = visibleRows()
-  const focused = rows.indexOf(document.activeElement as HTMLElement)
-  // From what is open beside the list one goes on to its neighbour.
-  const now = focused >= 0 ? focused : rows.findIndex((row) => row.closest('tr')?.classList.contains('chosen'))
-  const next = rows[now === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, now + by))]
-  next?.focus()
-  next?.scrollIntoView({ block: 'nearest' })
+  const focused = rows.indexOf(document.activeElement as HTMLAnchorElement)
+  if (focused === -1) return
+  event.preventDefault()
+  rows[focused + by]?.focus()
 }
 
-/** Selects the row that has the focus, or takes it out again. */
-function selectRow(): void {
-  document.activeElement?.closest('tr')?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click()
-}
-
-/** Replays what is open, or else what is selected. */
-function replay(): void {
-  const buttons = ['main .detail-side', 'main .filters'].flatMap((place) => [
-    ...document.querySelectorAll<HTMLButtonElement>(`${place} .actions button.button`),
-  ])
-  buttons.find(({ disabled, textContent }) => !disabled && /^Replay(?: selected)?$/.test(textContent.trim()))?.click()
-}
-
-function focusSearch(): void {
+function focusSearch(event: KeyboardEvent): void {
+  event.preventDefault()
   const field =
     document.querySelector<HTMLInputElement>('main input[type="search"]') ?? document.querySelector<HTMLElement>('.search-button')
   field?.focus()
   if (field instanceof HTMLInputElement) field.select()
 }
 
-/** The keys of the whole console, and the dialogs that they open. */
-export function useKeys(): { readonly openPalette: () => void; readonly dialogs: ReactNode } {
-  const [open, setOpen] = useState<Open>(null)
+/**
+ * Goes back from an item to its list and focuses the item's row.
+ * @param cameFrom path of the previous page below `/console`. If it is the list, its filters are kept.
+ */
+function goBack(router: AnyRouter, cameFrom: string | null): void {
+  const back = document.querySelector<HTMLAnchorElement>('main a[data-back]')
+  if (!back) return
+  const { pathname } = location
+  const stop = router.subscribe('onRendered', () => {
+    stop()
+    visibleRows()
+      .find((row) => row.pathname === pathname)
+      ?.focus()
+  })
+  if (cameFrom !== null && back.pathname.endsWith(cameFrom)) history.back()
+  else back.click()
+}
+
+export function useKeys(): { readonly openPalette: () => void; readonly palette: ReactNode } {
+  const [isOpen, setOpen] = useState(false)
   const router = useRouter()
-  const close = useCallback(() => {
-    takeTyped()
-    setOpen(null)
-  }, [])
+  const close = useCallback(() => setOpen(false), [])
   const cameFrom = useRef<string | null>(null)
-  const isGoing = useRef(false)
   useEffect(() => {
-    const plain: Readonly<Record<string, () => void>> = {
-      g: () => {
-        isGoing.current = true
-      },
-      r: replay,
-      x: selectRow,
-      '?': () => setOpen('keys'),
-      '/': focusSearch,
-      j: () => moveRow(1),
-      k: () => moveRow(-1),
-      Escape: () => goBack(cameFrom.current),
-    }
     const press = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault()
-        awaitPalette()
-        setOpen('palette')
-        return
+        return setOpen(true)
       }
-      if (typeAhead(event)) return void (event.key === 'Escape' && close())
-      // What an open menu took is no key of the page.
+      // An open menu or dialog handles its own keys.
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
-      if (isTyping(event)) return leaveField(event)
-      const deed = plain[event.key]
-      if (deed === undefined && !isGoing.current) return
-      event.preventDefault()
-      const place = isGoing.current ? places.find(({ key }) => key === event.key) : undefined
-      isGoing.current = false
-      if (place !== undefined) void router.navigate({ to: place.to })
-      else deed?.()
+      if (isTyping(event)) leaveField(event)
+      else if (event.key === '/') focusSearch(event)
+      else if (event.key === 'ArrowDown') moveRow(event, 1)
+      else if (event.key === 'ArrowUp') moveRow(event, -1)
+      else if (event.key === 'Escape') goBack(router, cameFrom.current)
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
-  }, [router, close])
-  useEffect(() => {
-    const timer = setTimeout(() => void loadPalette(), PALETTE_AFTER_MS)
-    return () => clearTimeout(timer)
-  }, [])
+  }, [router])
   useEffect(
     () =>
       router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
-        // What narrows the list behind a dialog changes the address, too.
+        // A search field behind the palette may still change the query string.
         if (!pathChanged) return
         cameFrom.current = fromLocation?.pathname ?? null
         close()
       }),
     [router, close],
   )
-  return {
-    openPalette: () => {
-      awaitPalette()
-      setOpen('palette')
-    },
-    dialogs: (
-      <>
-        {open === 'keys' && <KeysDialog onClose={close} />}
-        {open === 'palette' && (
-          <Suspense fallback={null}>
-            <Palette onClose={close} />
-          </Suspense>
-        )}
-      </>
-    ),
-  }
+  return { openPalette: () => setOpen(true), palette: isOpen && <Palette onClose={close} /> }
 }

@@ -1,24 +1,46 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { ArrowRight, Bell, FileText, Inbox, LogOut, type LucideIcon, RefreshCw, Send, Wrench } from 'lucide-react'
+import { ArrowRight, Bell, FileText, Inbox, ListChecks, LogOut, type LucideIcon, RefreshCw, Send, Wrench } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { Role, Schemas } from '../api/client.ts'
 import { destinationsQuery, sessionQuery } from '../api/queries.ts'
 import { useSignOut } from '../session/session.ts'
-import { startLater } from './pending-action.ts'
-import { type OperationsSection, operationsSections } from './sections.ts'
+import { type OperationsSection, operationsSections, type PageLink } from './navigation.ts'
+import { type PendingAction, startLater } from './pending-action.ts'
 
-/** Something that can be named from anywhere. */
 interface PaletteAction {
   readonly name: string
   readonly icon: LucideIcon
-  readonly needs: Role
+  readonly requires: Role
   readonly run: () => void
-  /** Other words that find it. */
-  readonly words?: readonly string[]
+  readonly keywords?: readonly string[]
 }
 
-/** Actions that belong to no page, or to another one than is shown; those alone that the role may do. */
+interface ChoiceProps {
+  readonly value: string
+  readonly icon: LucideIcon
+  readonly keywords?: readonly string[] | undefined
+  readonly onClose: () => void
+  readonly onChoose: () => void
+  readonly children: ReactNode
+}
+
+/** An item of the palette. Choosing it first closes the palette. */
+export function Choice({ value, icon: Icon, keywords = [], onClose, onChoose, children }: ChoiceProps) {
+  const choose = () => {
+    onClose()
+    onChoose()
+  }
+  return (
+    <Command.Item value={value} keywords={[...keywords]} onSelect={choose}>
+      <Icon aria-hidden="true" />
+      {children}
+    </Command.Item>
+  )
+}
+
+/** Actions of other pages that the user's role allows. */
 export function PaletteActions({ onClose }: { readonly onClose: () => void }) {
   const { data: session } = useQuery(sessionQuery)
   const { data: destinations } = useQuery(destinationsQuery)
@@ -28,20 +50,11 @@ export function PaletteActions({ onClose }: { readonly onClose: () => void }) {
   return (
     <Command.Group heading="Actions">
       {actions
-        .filter(({ needs }) => session?.may.includes(needs))
-        .map(({ name, icon: Icon, run, words }) => (
-          <Command.Item
-            key={name}
-            value={name}
-            keywords={[...(words ?? [])]}
-            onSelect={() => {
-              onClose()
-              run()
-            }}
-          >
-            <Icon aria-hidden="true" />
+        .filter(({ requires }) => session?.may.includes(requires))
+        .map(({ name, icon, run, keywords }) => (
+          <Choice key={name} value={name} icon={icon} keywords={keywords} onClose={onClose} onChoose={run}>
             {name}
-          </Command.Item>
+          </Choice>
         ))}
     </Command.Group>
   )
@@ -50,74 +63,38 @@ export function PaletteActions({ onClose }: { readonly onClose: () => void }) {
 function useGeneralActions(): readonly PaletteAction[] {
   const navigate = useNavigate()
   const signOut = useSignOut()
+  const go = (to: PageLink['to']) => void navigate({ to })
+  const showDead = () => void navigate({ to: '/deliveries', search: { tab: 'dead' } })
   const section = (hash: OperationsSection['id']) => void navigate({ to: '/operations', hash })
+  const upkeep = (action: PendingAction) => {
+    startLater(action)
+    section('upkeep')
+  }
   return [
-    {
-      name: 'Go to Reconcile, to start a run',
-      icon: ArrowRight,
-      needs: 'operator',
-      words: ['prove', 'check', 'sync'],
-      run: () => void navigate({ to: '/reconcile' }),
-    },
-    {
-      name: 'Choose a submission, to read it now',
-      icon: ArrowRight,
-      needs: 'operator',
-      words: ['sync', 'replay feeds'],
-      run: () => void navigate({ to: '/submissions' }),
-    },
-    {
-      name: 'Show dead deliveries, to replay them',
-      icon: Inbox,
-      needs: 'operator',
-      words: ['retry', 'inbox', 'given up'],
-      run: () => void navigate({ to: '/deliveries', search: { tab: 'dead' } }),
-    },
-    {
-      name: 'Show failed documents',
-      icon: FileText,
-      needs: 'viewer',
-      words: ['files', 'fetch'],
-      run: () => void navigate({ to: '/documents' }),
-    },
-    { name: 'Acknowledge an alarm', icon: Bell, needs: 'operator', run: () => section('alarms') },
-    { name: 'Resume an account', icon: RefreshCw, needs: 'operator', run: () => section('accounts') },
-    {
-      name: 'Run the doctor',
-      icon: Wrench,
-      needs: 'admin',
-      words: ['check', 'diagnose'],
-      run: () => {
-        startLater('doctor')
-        section('upkeep')
-      },
-    },
-    {
-      name: 'Back up',
-      icon: Wrench,
-      needs: 'admin',
-      words: ['make a backup', 'copy'],
-      run: () => {
-        startLater('backup')
-        section('upkeep')
-      },
-    },
+    { name: 'Start a reconcile run…', icon: ListChecks, requires: 'operator', keywords: ['verify', 'check'], run: () => go('/reconcile') },
+    { name: 'Sync a submission…', icon: RefreshCw, requires: 'operator', keywords: ['read', 'feeds'], run: () => go('/submissions') },
+    { name: 'Replay dead deliveries…', icon: Inbox, requires: 'operator', keywords: ['retry', 'inbox'], run: showDead },
+    { name: 'Show failed documents', icon: FileText, requires: 'viewer', keywords: ['files', 'fetch'], run: () => go('/documents') },
+    { name: 'Acknowledge an alarm', icon: Bell, requires: 'operator', run: () => section('alarms') },
+    { name: 'Resume an account', icon: RefreshCw, requires: 'operator', run: () => section('accounts') },
+    { name: 'Run doctor', icon: Wrench, requires: 'admin', keywords: ['check', 'diagnose'], run: () => upkeep('doctor') },
+    { name: 'Back up', icon: Wrench, requires: 'admin', keywords: ['make a backup', 'copy'], run: () => upkeep('backup') },
     ...operationsSections.map(
-      ({ id, name }): PaletteAction => ({ name, icon: ArrowRight, needs: 'viewer', words: ['operations'], run: () => section(id) }),
+      ({ id, name }): PaletteAction => ({ name, icon: ArrowRight, requires: 'viewer', keywords: ['operations'], run: () => section(id) }),
     ),
-    { name: 'Sign out', icon: LogOut, needs: 'viewer', words: ['log out', 'leave'], run: () => void signOut() },
+    { name: 'Sign out', icon: LogOut, requires: 'viewer', keywords: ['log out'], run: () => void signOut() },
   ]
 }
 
-/** What is done on the page of a destination leads there, where its state is seen before it is done. */
+/** Actions that open the page of a destination, because the user should see its state before acting. */
 function useDestinationActions(): (destination: Schemas['Destination']) => readonly PaletteAction[] {
   const navigate = useNavigate()
   return ({ destination: name, state, dead }) => {
     const run = () => void navigate({ to: '/destinations/$name', params: { name } })
-    const actionNamed = (text: string): PaletteAction => ({ name: text, icon: Send, needs: 'operator', run })
+    const actionNamed = (text: string): PaletteAction => ({ name: text, icon: Send, requires: 'operator', run })
     const isStopped = state !== null && state !== 'active'
     return [
-      { name: `Open destination ${name}`, icon: Send, needs: 'viewer', run },
+      { name: `Open destination ${name}`, icon: Send, requires: 'viewer', run },
       actionNamed(`${isStopped ? 'Resume' : 'Pause'} destination ${name}`),
       actionNamed(`Test destination ${name}`),
       ...(dead > 0 ? [actionNamed(`Retry dead changes of destination ${name}`)] : []),

@@ -4,13 +4,12 @@ import { useCallback } from 'react'
 /** The query string of a page. A filter that isn't set is missing. */
 export type ListSearch = Readonly<Partial<Record<string, string>>>
 
-/** Tells which rows belong to the account in the address. A row without an account always does; alarms name no account by an empty text. */
+/** @returns a filter for rows of the account in the address. A row without an account always passes; alarms use '' for no account. */
 export function useOfAccount(): (row: { readonly account?: string | null | undefined }) => boolean {
   const [{ account: chosen }] = useAddress()
   return ({ account }) => chosen === undefined || !account || account === chosen
 }
 
-/** Filters and sorting in the address, and a function that changes them. */
 export function useAddress(): readonly [ListSearch, (change: ListSearch) => void] {
   const search: ListSearch = useSearch({ strict: false })
   const navigate = useNavigate()

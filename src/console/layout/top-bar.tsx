@@ -1,91 +1,132 @@
 import { useQuery } from '@tanstack/react-query'
-import { ChevronDown, LogOut, Monitor, Moon, Search, Sun, User } from 'lucide-react'
-import { DropdownMenu } from 'radix-ui'
-import { useConnection } from '../api/connection.ts'
-import { useIsLive } from '../api/live.ts'
+import { ChevronDown, LogOut, Monitor, Moon, Search, Sun, User, X } from 'lucide-react'
+import { useEffect } from 'react'
+import { clearMessage, statusMessage } from '../api/announce.ts'
+import { connection } from '../api/connection.ts'
 import { overviewQuery, sessionQuery } from '../api/queries.ts'
+import { useStore } from '../api/store.ts'
+import { Choice } from '../parts/fields.tsx'
+import { Menu } from '../parts/menu.tsx'
 import { clockTime } from '../parts/time.tsx'
 import { useSignOut } from '../session/session.ts'
-import { AccountSwitch } from './account-switch.tsx'
-import { Saying } from './saying.tsx'
-import { setTheme, type Theme, themes, useTheme } from './theme.ts'
+import { useAddress } from './search.ts'
+import { setTheme, type Theme, theme, themes } from './theme.ts'
 
-/** What is fixed above every page: search, what was done last, whether what is shown is live, and who is signed in. */
+const SHOWN_MS = 12_000
+
 export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
   return (
-    <header className="top-bar">
+    <header className="top-bar line">
       <AccountSwitch />
-      <button type="button" className="search-button" onClick={onPalette}>
+      <button type="button" className="search-button line table-text quiet" onClick={onPalette}>
         <Search aria-hidden="true" />
-        <span>Find or do</span>
+        <span>Search or run</span>
         <kbd>Ctrl K</kbd>
       </button>
-      <Saying />
+      <StatusMessage />
       <LiveMark />
-      <Who />
+      <UserMenu />
     </header>
   )
 }
 
-function LiveMark() {
-  const { answeredAt, isLost } = useConnection()
-  const { data } = useQuery(overviewQuery)
-  const isLive = useIsLive()
-  if (isLost) {
-    return <span className="live lost">{answeredAt === null ? 'No connection' : `as of ${clockTime(answeredAt)}, connection lost`}</span>
-  }
-  if (data && !data.served) return <span className="live unserved">No process is running</span>
-  if (isLive) return <span className="live on">Live</span>
+/** Account filter of all pages. Hidden if there is only one account and the address names none. */
+function AccountSwitch() {
+  const [search, set] = useAddress()
+  const { data: overview } = useQuery(overviewQuery)
+  const { account: chosen = '' } = search
+  const known = overview?.accounts.map(({ account }) => account) ?? []
+  if (known.length < 2 && chosen === '') return null
+  const accounts = chosen === '' || known.includes(chosen) ? known : [...known, chosen]
   return (
-    <span className="live asking" title="Events do not arrive; what is shown is asked for every few seconds.">
-      Every 5 s
+    <div className="account-switch">
+      <Choice
+        label="Account"
+        all="All accounts"
+        value={chosen}
+        options={accounts.map((each) => [each, each])}
+        onChange={(account) => set({ account })}
+      />
+    </div>
+  )
+}
+
+/** The live region always exists, or screen readers would not read it out. */
+function StatusMessage() {
+  const message = useStore(statusMessage)
+  useEffect(() => {
+    if (message === null || message.isError) return
+    const timer = setTimeout(clearMessage, SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [message])
+  return (
+    <div className={`status-message${message === null ? '' : message.isError ? ' line table-text shown error' : ' line table-text shown'}`}>
+      <div role="status">{message && <span key={message.id}>{message.text}</span>}</div>
+      {message && (
+        <button type="button" className="plain" aria-label="Close message" onClick={clearMessage}>
+          <X aria-hidden="true" />
+        </button>
+      )}
+    </div>
+  )
+}
+
+function LiveMark() {
+  const { answeredAt, isLost } = useStore(connection)
+  const { data } = useQuery(overviewQuery)
+  if (isLost) {
+    return (
+      <span className="live inline table-text lost">
+        {answeredAt === null ? 'No connection' : `Connection lost, as of ${clockTime(answeredAt)}`}
+      </span>
+    )
+  }
+  if (data && !data.served) return <span className="live inline table-text lost">No process is running</span>
+  return (
+    <span className="live inline table-text quiet" title="Updates every 2 s">
+      Live
     </span>
   )
 }
 
 const looks: Readonly<Record<Theme, { readonly icon: typeof Sun; readonly name: string }>> = {
-  system: { icon: Monitor, name: 'As the system' },
+  system: { icon: Monitor, name: 'Same as system' },
   light: { icon: Sun, name: 'Light' },
   dark: { icon: Moon, name: 'Dark' },
 }
 
-function Who() {
+function UserMenu() {
   const { data: session } = useQuery(sessionQuery)
-  const theme = useTheme()
+  const chosen = useStore(theme)
   const signOut = useSignOut()
   if (!session) return null
+  const who = (
+    <>
+      <User aria-hidden="true" />
+      <span>{session.name}</span>
+      <ChevronDown aria-hidden="true" />
+    </>
+  )
   return (
-    // Not modal: the page behind it may be scrolled, and no style is added to it for that.
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger className="who" aria-label={`Signed in as ${session.name}, ${session.role}`}>
-        <User aria-hidden="true" />
-        <span>{session.name}</span>
-        <ChevronDown aria-hidden="true" />
-      </DropdownMenu.Trigger>
-      <DropdownMenu.Portal container={document.querySelector<HTMLElement>('.top-bar')}>
-        <DropdownMenu.Content className="menu" align="end" sideOffset={6}>
-          <DropdownMenu.Label>
-            {session.name} · {session.role}
-          </DropdownMenu.Label>
-          <DropdownMenu.Separator />
-          <DropdownMenu.RadioGroup value={theme} onValueChange={(value) => setTheme(themes.find((each) => each === value) ?? 'system')}>
-            {themes.map((each) => {
-              const { icon: Icon, name } = looks[each]
-              return (
-                <DropdownMenu.RadioItem key={each} value={each}>
-                  <Icon aria-hidden="true" />
-                  {name}
-                </DropdownMenu.RadioItem>
-              )
-            })}
-          </DropdownMenu.RadioGroup>
-          <DropdownMenu.Separator />
-          <DropdownMenu.Item onSelect={() => void signOut()}>
-            <LogOut aria-hidden="true" />
-            Sign out
-          </DropdownMenu.Item>
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+    <Menu className="who line table-text" label={who} name={`Signed in as ${session.name}, ${session.role}`}>
+      <p className="quiet">
+        {session.name} · {session.role}
+      </p>
+      <hr />
+      {themes.map((each) => {
+        const { icon: Icon, name } = looks[each]
+        return (
+          <button key={each} type="button" className="line" aria-pressed={each === chosen} onClick={() => setTheme(each)}>
+            <Icon aria-hidden="true" />
+            {name}
+          </button>
+        )
+      })}
+      <hr />
+      <button type="button" className="line" onClick={() => void signOut()}>
+        <LogOut aria-hidden="true" />
+        Sign out
+      </button>
+    </Menu>
   )
 }

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { Page } from '../parts/page.tsx'
 
-/** For an address that is no view, or names something that the mirror does not hold. */
+/** For an unknown address or record. */
 export function NotFound() {
   return (
     <Page title="Not found">
       <p>
-        The mirror has nothing under this address. <Link to="/">Back to the overview</Link>
+        Nothing was found at this address. <Link to="/">Back to the overview</Link>
       </p>
     </Page>
   )

@@ -2,11 +2,14 @@ import type { ReactNode } from 'react'
 import type { Role } from '../api/client.ts'
 import { useMay } from '../session/session.ts'
 
-interface ButtonProps {
-  readonly onClick: () => void
+/** @returns a tooltip: `Requires the operator role.` */
+export const requiresRole = (role: Role) => `Requires the ${role} role.`
+
+export interface ButtonProps {
   readonly children: ReactNode
-  /** The role that it takes. */
-  readonly needs?: Role
+  readonly onClick?: () => void
+  readonly type?: 'button' | 'submit'
+  readonly requires?: Role
   readonly isBusy?: boolean
   readonly disabled?: boolean
   readonly kind?: 'primary' | 'danger' | ''
@@ -14,20 +17,38 @@ interface ButtonProps {
   readonly label?: string
 }
 
-/** A button for an action; whoever may not do it sees which role it takes. */
-export function Button({ onClick, children, needs = 'viewer', isBusy = false, disabled = false, kind = '', isSmall, label }: ButtonProps) {
-  const may = useMay(needs)
+/** Disabled for users without the required role, which the tooltip names. */
+export function Button({
+  children,
+  requires = 'viewer',
+  isBusy = false,
+  disabled = false,
+  kind = '',
+  isSmall,
+  label,
+  ...rest
+}: ButtonProps) {
+  const may = useMay(requires)
   return (
     <button
       type="button"
+      {...rest}
       className={`button ${kind}${isSmall ? ' small' : ''}`}
       disabled={!may || isBusy || disabled}
       aria-busy={isBusy || undefined}
       aria-label={label}
-      title={may ? undefined : `This takes the role ${needs}.`}
-      onClick={onClick}
+      title={may ? undefined : requiresRole(requires)}
     >
       {children}
     </button>
   )
+}
+
+interface ActionButtonProps extends Omit<ButtonProps, 'onClick' | 'isBusy'> {
+  readonly action: { readonly isPending: boolean; readonly mutate: () => void }
+}
+
+/** Runs an action, which by default requires the operator role. */
+export function ActionButton({ action, ...button }: ActionButtonProps) {
+  return <Button requires="operator" isSmall {...button} isBusy={action.isPending} onClick={() => action.mutate()} />
 }

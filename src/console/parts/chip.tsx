@@ -1,7 +1,7 @@
 import { CircleCheck, CircleCheckBig, CircleDashed, CircleSlash, Clock3, TriangleAlert } from 'lucide-react'
 import { wordOf } from '../../ops/output/words.ts'
 
-/** The four meanings, and no more; of what is good `won` is best, and `declined` is unknown to none. */
+/** Meaning of a state, shown by icon and colour. */
 export type Tone = 'won' | 'good' | 'waiting' | 'bad' | 'declined' | 'unknown'
 
 const icons = {
@@ -13,48 +13,20 @@ const icons = {
   unknown: CircleDashed,
 } as const
 
-/** What the words of the service and of the program mean; any other is unknown. */
+/** States by meaning. Any other state is `unknown`. */
 const words: Readonly<Record<Tone, readonly string[]>> = {
   won: ['bound'],
   good: ['quoted', 'done', 'delivered', 'active', 'resolved', 'complete', 'stored', 'binder_received', 'ok', 'accepted', 'resent'],
   waiting: [
-    'needs_info',
-    'in_progress',
-    'ready',
-    'waiting',
-    'queued',
-    'running',
-    'requested',
-    'catching_up',
-    'retrying',
-    'pending',
-    'submitted',
-    'sent',
-    'drafted',
-    'budget',
-    'begun',
-    'rate_limited',
-    'sending',
-    'warning',
-    'not started',
+    ...['needs_info', 'in_progress', 'ready', 'waiting', 'queued', 'running', 'requested', 'catching_up', 'retrying', 'pending'],
+    ...['submitted', 'sent', 'drafted', 'budget', 'begun', 'rate_limited', 'sending', 'warning', 'not started'],
   ],
   bad: [
-    'dead',
-    'failed',
-    'held',
-    'unmapped',
-    'unreachable',
-    'firing',
-    'critical',
-    'suspended',
-    'attention',
-    'unknown outcome',
-    'bind_failed',
-    'refused',
-    'wrong',
+    ...['dead', 'failed', 'held', 'unmapped', 'unreachable', 'firing', 'critical', 'suspended', 'attention', 'unknown outcome'],
+    ...['bind_failed', 'refused', 'wrong'],
   ],
   declined: ['not_available', 'declined', 'blocked', 'closed'],
-  // `paused`: somebody chose it.
+  // Such as `paused`, which a person chose.
   unknown: [],
 }
 
@@ -66,16 +38,15 @@ export function toneOf(word: string | null | undefined): Tone {
 
 interface ChipProps {
   readonly word: string | null | undefined
-  /** When it is not the word's own. */
+  /** Default: the tone of the word. */
   readonly tone?: Tone
   readonly label?: string | null | undefined
 }
 
-/** A state: its meaning by icon and colour, and always its word. */
 export function Chip({ word, tone = toneOf(word), label }: ChipProps) {
   const Icon = icons[tone]
   return (
-    <span className={`chip ${tone}`}>
+    <span className={`chip inline small-text ${tone}`}>
       <Icon aria-hidden="true" />
       {label ?? wordOf(word ?? 'unknown')}
     </span>

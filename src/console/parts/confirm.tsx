@@ -1,37 +1,65 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
+import { announceError } from '../api/announce.ts'
+import { reasonOf } from '../api/client.ts'
+import { Button, type ButtonProps } from './button.tsx'
 import { Modal } from './modal.tsx'
 
-interface ConfirmProps {
-  /** A question, or what will be done. */
+export interface Question {
   readonly title: string
-  readonly children: ReactNode
-  /** A verb with its object. */
-  readonly deed: string
-  readonly onDo: () => void
-  readonly onClose: () => void
+  readonly text: ReactNode
+  /** Label of the confirming button: a verb with its object. */
+  readonly confirmLabel: string
   readonly isDanger?: boolean
 }
 
-/** Tells what an action will do, before it is done. */
-export function Confirm({ title, children, deed, onDo, onClose, isDanger = false }: ConfirmProps) {
+interface ConfirmProps extends Question {
+  readonly onDo: () => void
+  readonly onClose: () => void
+}
+
+export function Confirm({ title, text, confirmLabel, isDanger = false, onDo, onClose }: ConfirmProps) {
   return (
     <Modal title={title} onClose={onClose}>
-      <div>{children}</div>
+      <div>{text}</div>
       <div className="actions">
-        <button type="button" className="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          className={`button ${isDanger ? 'danger' : 'primary'}`}
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          kind={isDanger ? 'danger' : 'primary'}
           onClick={() => {
             onClose()
             onDo()
           }}
         >
-          {deed}
-        </button>
+          {confirmLabel}
+        </Button>
       </div>
     </Modal>
+  )
+}
+
+interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick' | 'type'> {
+  /** @returns the question, or null if there is nothing to do, which `ask` then announces. */
+  readonly ask: () => Question | Promise<Question | null>
+  readonly onDo: () => void
+  /** Shows the question outside the button, if the button may disappear while the question is open. */
+  readonly onQuestion?: (question: Question) => void
+}
+
+/** Asks before it acts, which by default requires the operator role. */
+export function ConfirmButton({ ask, onDo, onQuestion, isBusy = false, ...button }: ConfirmButtonProps) {
+  const [question, setQuestion] = useState<Question | null>(null)
+  const [isAsking, setAsking] = useState(false)
+  const show = (asked: Question | null) => (asked && onQuestion ? onQuestion(asked) : setQuestion(asked))
+  const open = () => {
+    const asked = ask()
+    if (!(asked instanceof Promise)) return show(asked)
+    setAsking(true)
+    void asked.then(show, (error: unknown) => announceError(reasonOf(error))).finally(() => setAsking(false))
+  }
+  return (
+    <>
+      <Button requires="operator" isSmall {...button} isBusy={isBusy || isAsking} onClick={open} />
+      {question && <Confirm {...question} onDo={onDo} onClose={() => setQuestion(null)} />}
+    </>
   )
 }

@@ -1,7 +1,6 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { isByKey } from '../layout/last-input.ts'
 import { useTitle } from './page.tsx'
 
 interface DetailProps {
@@ -13,24 +12,24 @@ interface DetailProps {
   readonly children: ReactNode
 }
 
-/** One thing of a list, beside it or in its place. */
+/** An item of a list, shown next to the list or instead of it. */
 export function Detail({ title, back, chip, lead, actions, children }: DetailProps) {
   useTitle(title)
   const heading = useRef<HTMLHeadingElement>(null)
-  // Who opened it by a key reads on in it; the focus of a mouse stays where it is.
+  // After opening by keyboard, reading continues at the heading. A click doesn't move the focus.
   useEffect(() => {
-    if (isByKey()) heading.current?.focus()
+    if (document.activeElement?.matches(':focus-visible')) heading.current?.focus()
   }, [])
   return (
     <article className="detail">
-      <header className="page-head">
-        <div className="detail-title">
+      <header className="page-head split">
+        <div className="detail-title cluster">
           <h1 ref={heading} tabIndex={-1}>
             <bdi>{title}</bdi>
           </h1>
           {chip}
         </div>
-        <Link to={back} search={true} className="plain" data-back="" aria-label="Close" title="Back to the list (Esc)">
+        <Link to={back} search={true} className="plain" data-back="" aria-label="Close" title="Back to list (Esc)">
           <X aria-hidden="true" />
         </Link>
         {lead && <div className="lead detail-lead">{lead}</div>}

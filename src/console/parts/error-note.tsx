@@ -1,27 +1,23 @@
-import { type ReactNode, useState } from 'react'
-import { Modal } from './modal.tsx'
+import type { ReactNode } from 'react'
+import { OpensModal } from './modal.tsx'
 
 interface ErrorNoteProps {
   readonly text: string
-  /** Of what it is told. */
   readonly of: string
-  /** The whole of it, where the line is not; read when it is opened. */
+  /** The whole error, if `text` is shortened. Rendered when opened. */
   readonly children?: ReactNode
 }
 
-/** What went wrong with a row, in one line of it; a click opens the whole. */
+/** The error of a row in one line. A click opens the whole error. @param of Name of the row. */
 export function ErrorNote({ text, of, children = text }: ErrorNoteProps) {
-  const [isOpen, setOpen] = useState(false)
+  const button = (open: () => void) => (
+    <button type="button" className="plain cell-note ellipsis small-text bad" title={text} onClick={open}>
+      {text}
+    </button>
+  )
   return (
-    <>
-      <button type="button" className="plain cell-note bad" title={text} onClick={() => setOpen(true)}>
-        {text}
-      </button>
-      {isOpen && (
-        <Modal title={`${of}: what went wrong`} onClose={() => setOpen(false)}>
-          <p className="whole-text">{children}</p>
-        </Modal>
-      )}
-    </>
+    <OpensModal title={`${of}: error`} button={button}>
+      <p className="whole-text">{children}</p>
+    </OpensModal>
   )
 }

@@ -2,36 +2,48 @@ import { X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { headOf, wordOf } from '../../ops/output/words.ts'
 import { useAddress } from '../layout/search.ts'
+import { SearchField } from './search-field.tsx'
 
-/** Names with their values. */
-export function Facts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
+type Fact = readonly [name: string, value: ReactNode]
+
+interface FactsProps {
+  /** A fact that doesn't apply is false. */
+  readonly items: readonly (Fact | false)[]
+  readonly isMono?: boolean
+}
+
+export function Facts({ items, isMono = false }: FactsProps) {
   return (
-    <dl className="facts">
-      {items.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+    <dl className="facts table-text">
+      {items
+        .filter((fact) => fact !== false)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt className="quiet small-text">{name}</dt>
+            <dd>{isMono ? <span className="mono">{value}</span> : value}</dd>
+          </div>
+        ))}
     </dl>
   )
 }
 
+export function StyledText({ className, text }: { readonly className: 'bad' | 'mono' | 'quiet'; readonly text: string | null }) {
+  return <span className={className}>{text}</span>
+}
+
 interface SectionProps {
   readonly title: string
-  /** Its anchor in the address. */
   readonly id?: string
   readonly actions?: ReactNode
   readonly className?: string
   readonly children: ReactNode
 }
 
-/** A part of a page, found by its name. */
 export function Section({ title, id, actions, className = '', children }: SectionProps) {
   const heading = useId()
   return (
     <section id={id} aria-labelledby={heading} className={`section ${className}`}>
-      <header>
+      <header className="split">
         <h2 id={heading}>{title}</h2>
         {actions && <div className="actions">{actions}</div>}
       </header>
@@ -43,13 +55,12 @@ export function Section({ title, id, actions, className = '', children }: Sectio
 interface ChoiceProps {
   readonly label: string
   readonly value: string
-  /** What is chosen when nothing is. */
   readonly all: string
   readonly options: readonly (string | readonly [value: string, name: string])[]
   readonly onChange: (value: string) => void
 }
 
-/** A filter with a few values. An address may name another value, which is shown too. */
+/** A filter with a few values. A further value in the address is shown too. @param all Label of the empty choice. */
 export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
   const named = options.map((option) => (typeof option === 'string' ? ([option, wordOf(option)] as const) : option))
   const isOther = value !== '' && named.every(([key]) => key !== value)
@@ -65,14 +76,28 @@ export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
   )
 }
 
+interface FilterProps {
+  readonly name: string
+  readonly label: string
+}
+
+export function FilterChoice({ name, ...choice }: FilterProps & Pick<ChoiceProps, 'all' | 'options'>) {
+  const [search, set] = useAddress()
+  return <Choice {...choice} value={search[name] ?? ''} onChange={(value) => set({ [name]: value })} />
+}
+
+export function FilterSearch({ name, ...field }: FilterProps & { readonly placeholder: string }) {
+  const [search, set] = useAddress()
+  return <SearchField {...field} value={search[name] ?? ''} onChange={(text) => set({ [name]: text })} />
+}
+
 interface ClearFiltersProps {
-  /** Names in the address of the filters that have a field or a choice. */
+  /** Query parameters that have a field. */
   readonly names: readonly string[]
-  /** Names of the filters that only links set. Each one in the address is shown with a button that removes it. */
+  /** Query parameters that only links set. Each is shown with a button that removes it. */
   readonly linked?: readonly string[]
 }
 
-/** Shows the filters of a list that have no field, and a button that clears all filters. */
 export function ClearFilters({ names, linked = [] }: ClearFiltersProps) {
   const [search, set] = useAddress()
   const all = [...names, ...linked]

@@ -1,22 +1,21 @@
-import { announce, announceRefusal } from '../api/announce.ts'
+import { announce, announceError } from '../api/announce.ts'
 
 const HEAD = 8
 const TAIL = 4
 
-/** @returns an id, shortened in its middle. */
+/** @returns the head and the tail of an id. */
 export function shortId(id: string): string {
   return id.length > HEAD + TAIL + 3 ? `${id.slice(0, HEAD)}…${id.slice(-TAIL)}` : id
 }
 
-/** An id, which a click copies whole. */
 export function Id({ id, isWhole = false }: { readonly id: string; readonly isWhole?: boolean }) {
   const copy = () =>
     navigator.clipboard.writeText(id).then(
       () => announce(`Copied ${shortId(id)}.`),
-      () => announceRefusal('The browser does not let this page copy.'),
+      () => announceError("The browser doesn't allow this page to copy."),
     )
   return (
-    <button type="button" className="id mono" title={`${id} – click to copy`} onClick={() => void copy()}>
+    <button type="button" className="id mono" title={`Copy ${id}`} onClick={() => void copy()}>
       <span className="unseen">Copy </span>
       {isWhole ? id : shortId(id)}
     </button>

@@ -1,17 +1,15 @@
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 
-/** From this depth on a tree is folded. */
 const OPEN_DEPTH = 2
-const MOST_SHOWN = 200
+const MAX_ENTRIES = 200
 
 interface JsonProps {
   readonly value: unknown
-  /** Only what contains this is shown. */
   readonly find?: string
 }
 
-/** Any JSON value as a folded tree. Whatever it holds is shown as text. */
+/** A folded tree. @param find Hides fields and values that don't contain this text. */
 export function Json({ value, find = '' }: JsonProps) {
   return (
     <div className="json mono">
@@ -34,7 +32,7 @@ function contains(name: string | null, value: unknown, find: string): boolean {
 function Node({ name, value, depth, find }: NodeProps) {
   const [isOpen, setOpen] = useState(depth < OPEN_DEPTH)
   if (!contains(name, value, find)) return null
-  const label = name !== null && <span className="json-name">{name}: </span>
+  const label = name !== null && <span className="quiet">{name}: </span>
   if (typeof value !== 'object' || value === null) {
     return (
       <div className="json-line">
@@ -56,10 +54,10 @@ function Node({ name, value, depth, find }: NodeProps) {
       </button>
       {isShown && (
         <div className="json-inner">
-          {entries.slice(0, MOST_SHOWN).map(([key, each]) => (
+          {entries.slice(0, MAX_ENTRIES).map(([key, each]) => (
             <Node key={key} name={Array.isArray(value) ? null : key} value={each} depth={depth + 1} find={find} />
           ))}
-          {entries.length > MOST_SHOWN && <div className="json-line quiet">and {entries.length - MOST_SHOWN} more</div>}
+          {entries.length > MAX_ENTRIES && <div className="json-line quiet">and {entries.length - MAX_ENTRIES} more</div>}
         </div>
       )}
       {isShown && <div className="json-line">{close}</div>}
@@ -67,8 +65,8 @@ function Node({ name, value, depth, find }: NodeProps) {
   )
 }
 
-/** @returns what a text of JSON holds; the text itself when it is none. */
-export function parsedJson(text: string): unknown {
+/** @returns the parsed JSON, or the text itself if it isn't JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

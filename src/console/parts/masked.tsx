@@ -1,66 +1,69 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Braces } from 'lucide-react'
-import { useState } from 'react'
-import { announceRefusal } from '../api/announce.ts'
+import { announceError } from '../api/announce.ts'
 import { reasonOf } from '../api/client.ts'
 import { rowQuery } from '../api/queries.ts'
 import { useMay } from '../session/session.ts'
-import { Json, parsedJson } from './json.tsx'
-import { Modal } from './modal.tsx'
-import { Asked } from './states.tsx'
+import { requiresRole } from './button.tsx'
+import { Json, parseJson } from './json.tsx'
+import { OpensModal } from './modal.tsx'
+import { QueryState } from './states.tsx'
 
-/** What stands for a personal value until somebody asks for it. */
+/** Placeholder of a personal value. */
 export const MASK = '••••'
 
-interface OfRow {
+interface RowRef {
   readonly table: string
-  /** The `row_key` of the row. */
   readonly row: string
 }
 
-/** @returns a row as it is once somebody had it shown, and how to have it shown. */
-export function useShownRow({ table, row }: OfRow) {
+/** @returns the unmasked row, null before `show` has fetched it. */
+export function useShownRow({ table, row }: RowRef) {
   const client = useQueryClient()
-  // Only read here: asking for the row is an act, which is noted.
+  // Fetched only by `show`, because each read is audited.
   const { data } = useQuery({ ...rowQuery(table, row), enabled: false })
   const show = () =>
     client.fetchQuery(rowQuery(table, row)).then(
       () => undefined,
-      (error: unknown) => announceRefusal(reasonOf(error)),
+      (error: unknown) => announceError(reasonOf(error)),
     )
   return { shown: data?.row ?? null, show }
 }
 
-interface MaskedProps extends OfRow {
+interface MaskedValueProps extends RowRef {
   readonly column: string
-  /** As the routes show it: masked, or not. */
   readonly value: unknown
   readonly what: string
 }
 
-/** A value of a row. A personal one is masked until a person asks for the row, which is noted. */
-export function Masked({ table, row, column, value, what }: MaskedProps) {
+/** A value of a row, with a button that unmasks it. */
+export function MaskedValue({ table, row, column, value, what }: MaskedValueProps) {
   const { shown, show } = useShownRow({ table, row })
-  const may = useMay('operator')
   if (value !== MASK) return <>{textOf(value)}</>
   if (shown && shown[column] !== undefined && shown[column] !== MASK) return <>{textOf(shown[column])}</>
   return (
-    <span className="masked">
+    <span className="masked inline">
       {MASK}
-      <button
-        type="button"
-        className="plain show"
-        disabled={!may}
-        title={may ? 'Show this row. It is noted who did.' : 'This takes the role operator.'}
-        onClick={() => void show()}
-      >
-        Show<span className="unseen"> {what}</span>
-      </button>
+      <ShowButton what={what} onShow={show} />
     </span>
   )
 }
 
-/** @returns a value of a table as text. */
+interface ShowButtonProps {
+  readonly what: string
+  readonly onShow: () => Promise<void>
+}
+
+export function ShowButton({ what, onShow }: ShowButtonProps) {
+  const may = useMay('operator')
+  const title = may ? 'Show this row. The audit log records who did.' : requiresRole('operator')
+  return (
+    <button type="button" className="plain show" disabled={!may} title={title} onClick={() => void onShow()}>
+      Show<span className="unseen"> {what}</span>
+    </button>
+  )
+}
+
 export function textOf(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
@@ -68,41 +71,38 @@ export function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-interface RawProps extends OfRow {
+interface RawProps extends RowRef {
   readonly what: string
 }
 
-/** The object of the service behind something, as it came. */
+/** Opens the row as the service sent it. */
 export function Raw({ table, row, what }: RawProps) {
-  const [isOpen, setOpen] = useState(false)
   const may = useMay('operator')
+  const button = (open: () => void) => (
+    <button
+      type="button"
+      className="plain raw"
+      disabled={!may}
+      aria-label={`Raw JSON: ${what}`}
+      title={may ? 'Show the JSON that the service sent. The audit log records who did.' : requiresRole('operator')}
+      onClick={open}
+    >
+      <Braces aria-hidden="true" />
+    </button>
+  )
   return (
-    <>
-      <button
-        type="button"
-        className="plain raw"
-        disabled={!may}
-        aria-label={`Raw object of ${what}`}
-        title={may ? 'The object as the service sent it. It is noted who looked.' : 'This takes the role operator.'}
-        onClick={() => setOpen(true)}
-      >
-        <Braces aria-hidden="true" />
-      </button>
-      {isOpen && (
-        <Modal title={what} onClose={() => setOpen(false)} className="large">
-          <RawObject table={table} row={row} />
-        </Modal>
-      )}
-    </>
+    <OpensModal title={what} className="large" button={button}>
+      <RawObject table={table} row={row} />
+    </OpensModal>
   )
 }
 
-function RawObject({ table, row }: OfRow) {
-  // Each look is a new one, which is noted, and shows the row as it is now.
+function RawObject({ table, row }: RowRef) {
+  // Refetched each time it is opened. Each read is audited.
   const query = useQuery({ ...rowQuery(table, row), staleTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false })
   return (
-    <Asked query={query} rows={4}>
-      {({ row: { raw, ...columns } }) => <Json value={typeof raw === 'string' ? parsedJson(raw) : columns} />}
-    </Asked>
+    <QueryState query={query} rows={4}>
+      {({ row: { raw, ...columns } }) => <Json value={typeof raw === 'string' ? parseJson(raw) : columns} />}
+    </QueryState>
   )
 }

@@ -1,13 +1,19 @@
-import { ChevronDown } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
 
-/** Buttons that are seldom needed, behind one. It closes by itself after a choice, by Escape and by a click elsewhere. */
-export function Menu({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+interface MenuProps {
+  readonly label: ReactNode
+  readonly name?: string
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+export function Menu({ label, name, className = 'button small', children }: MenuProps) {
   const room = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     const close = () => room.current?.removeAttribute('open')
     const onClick = ({ target }: MouseEvent) => {
-      if (!room.current?.querySelector('summary')?.contains(target as Node)) close()
+      const isOwn = target instanceof Element && room.current?.contains(target) && !target.closest('.menu button')
+      if (!isOwn) close()
     }
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || !room.current?.open) return
@@ -24,31 +30,30 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
   }, [])
   return (
     <details className="menu-room" ref={room}>
-      <summary className="button small">
-        {label} <ChevronDown aria-hidden="true" />
+      <summary className={className} aria-label={name}>
+        {label}
       </summary>
-      <div className="menu deeds">{children}</div>
+      <div className="menu stack table-text">{children}</div>
     </details>
   )
 }
 
-interface DeedProps {
+interface MenuActionProps {
   readonly name: string
-  /** What it does, in a sentence. */
-  readonly says: string
-  /** Why it cannot be done now. */
-  readonly not?: string | undefined
+  /** A sentence that explains the action. */
+  readonly description: string
+  /** Why the action is unavailable. */
+  readonly unavailable?: string | undefined
   readonly onDo: () => void
 }
 
-/** One button of a menu. */
-export function Deed({ name, says, not, onDo }: DeedProps) {
+export function MenuAction({ name, description, unavailable, onDo }: MenuActionProps) {
   return (
-    <div>
-      <button type="button" disabled={not !== undefined} onClick={onDo}>
+    <div className="menu-action">
+      <button type="button" disabled={unavailable !== undefined} onClick={onDo}>
         {name}
       </button>
-      <p className="quiet">{not ?? says}</p>
+      <p className="quiet small-text">{unavailable ?? description}</p>
     </div>
   )
 }

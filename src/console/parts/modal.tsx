@@ -1,34 +1,30 @@
 import { X } from 'lucide-react'
-import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 
 interface ModalProps {
   readonly title: string
   readonly onClose: () => void
   readonly children: ReactNode
-  /** Whether the title is read out only, because what it holds says the same. */
+  /** Whether only screen readers get the title. */
   readonly isTitleHidden?: boolean
   readonly className?: string
 }
 
-/**
- * @returns where one goes on in a dialog: its first field, else the first button of its actions, which is the harmless one. The browser would
- * take the first element that can have the focus at all, and knows nothing of React's `autoFocus`.
- */
-function firstOf(dialog: HTMLElement): HTMLElement | null {
+/** @returns the first field, or else the first action, which is the harmless one. The browser would focus the close button. */
+function firstFocus(dialog: HTMLElement): HTMLElement | null {
   const fields = 'input:not(:disabled, [type="checkbox"], [type="radio"]), select:not(:disabled), textarea:not(:disabled)'
   return dialog.querySelector<HTMLElement>(fields) ?? dialog.querySelector<HTMLElement>('.actions button:not(:disabled)')
 }
 
-/** A dialog above the page: the browser keeps the focus in it, closes it with Esc, and gives the focus back. */
 export function Modal({ title, onClose, children, isTitleHidden = false, className = '' }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  // Closed before it is taken out: a dialog that is gone gives no focus back.
+  // Closed before it is removed, because a removed dialog doesn't return the focus.
   useLayoutEffect(() => {
     const shown = dialog.current
     if (!shown) return
     shown.showModal()
-    firstOf(shown)?.focus()
+    firstFocus(shown)?.focus()
     return () => shown.close()
   }, [])
   return (
@@ -43,8 +39,8 @@ export function Modal({ title, onClose, children, isTitleHidden = false, classNa
       onClick={(event) => event.target === dialog.current && onClose()}
       onKeyDown={(event) => event.key === 'Escape' && event.stopPropagation()}
     >
-      <div className="modal-body">
-        <header className={isTitleHidden ? 'unseen' : 'modal-head'}>
+      <div className="modal-body stack">
+        <header className={isTitleHidden ? 'unseen' : 'modal-head line'}>
           <h2 id={heading}>{title}</h2>
           {!isTitleHidden && (
             <button type="button" className="plain" aria-label="Close" onClick={onClose}>
@@ -55,5 +51,23 @@ export function Modal({ title, onClose, children, isTitleHidden = false, classNa
         {children}
       </div>
     </dialog>
+  )
+}
+
+interface OpensModalProps {
+  readonly title: string
+  readonly className?: string
+  readonly button: (open: () => void) => ReactNode
+  readonly children: ReactNode
+}
+
+/** A button and its dialog, whose content is rendered only while it is open. */
+export function OpensModal({ button, ...modal }: OpensModalProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      {button(() => setOpen(true))}
+      {isOpen && <Modal {...modal} onClose={() => setOpen(false)} />}
+    </>
   )
 }

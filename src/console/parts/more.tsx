@@ -8,11 +8,10 @@ export interface Pages {
 
 interface MoreProps {
   readonly pages: Pages
-  /** The text of the button, where the next page does not come by itself because something else follows the list. */
+  /** Label of the button. If it is missing, the next page loads when the end is in sight. */
   readonly button?: string | undefined
 }
 
-/** The end of a list that goes on: it comes by itself when one gets there, and by a button. */
 export function More({ pages, button }: MoreProps) {
   const end = useRef<HTMLDivElement>(null)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
@@ -27,7 +26,7 @@ export function More({ pages, button }: MoreProps) {
   return (
     <div ref={end} className="more">
       <button type="button" className="button small" disabled={isFetchingNextPage} onClick={() => fetchNextPage()}>
-        {isFetchingNextPage ? 'Loading more' : (button ?? 'Show more')}
+        {isFetchingNextPage ? 'Loading…' : (button ?? 'Show more')}
       </button>
     </div>
   )

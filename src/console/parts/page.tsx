@@ -1,33 +1,58 @@
 import { type ReactNode, useEffect } from 'react'
 
-interface PageProps {
+interface PageHeadProps {
   readonly title: string
-  /** Beside the title: buttons, filters. */
   readonly actions?: ReactNode
   readonly lead?: ReactNode
-  readonly className?: string
-  readonly children: ReactNode
+  readonly heading?: 'h1' | 'h2'
 }
 
-/** A page: its one heading, which is the title of the window too, and what it shows. */
-export function Page({ title, actions, lead, className = '', children }: PageProps) {
-  useTitle(title)
+function PageHead({ title, actions, lead, heading: Heading = 'h1' }: PageHeadProps) {
   return (
-    <div className={`page ${className}`}>
-      <header className="page-head">
-        <div>
-          <h1>{title}</h1>
-          {lead && <div className="lead">{lead}</div>}
-        </div>
-        {actions && <div className="actions">{actions}</div>}
-      </header>
+    <header className="page-head split">
+      <div>
+        <Heading className="page-title">{title}</Heading>
+        {lead && <div className="lead">{lead}</div>}
+      </div>
+      {actions && <div className="actions">{actions}</div>}
+    </header>
+  )
+}
+
+export function Page({ children, ...head }: PageHeadProps & { readonly children: ReactNode }) {
+  useTitle(head.title)
+  return (
+    <div className="page">
+      <PageHead {...head} />
       {children}
     </div>
   )
 }
 
-export function useTitle(title: string): void {
+interface ListPageProps extends PageHeadProps {
+  /** The open item. Shown next to the list, or instead of it on small screens. */
+  readonly detail?: ReactNode
+  readonly children: ReactNode
+}
+
+/** A list as wide as the window. The heading of an open item becomes the `h1` of the page. */
+export function ListPage({ detail = null, children, ...head }: ListPageProps) {
+  const isOpen = detail !== null
+  useTitle(isOpen ? null : head.title)
+  return (
+    <div className={`page list-page${isOpen ? ' with-detail' : ''}`}>
+      <div className="list-side">
+        <PageHead {...head} heading={isOpen ? 'h2' : 'h1'} />
+        {children}
+      </div>
+      {isOpen && <div className="detail-side">{detail}</div>}
+    </div>
+  )
+}
+
+/** Sets the title of the window, unless it is null. */
+export function useTitle(title: string | null): void {
   useEffect(() => {
-    document.title = `${title} · submission-mirror`
+    if (title !== null) document.title = `${title} · submission-mirror`
   }, [title])
 }

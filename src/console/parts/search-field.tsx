@@ -1,5 +1,5 @@
 import { Search } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
 
 const PAUSE_MS = 250
 
@@ -8,27 +8,26 @@ interface SearchFieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly placeholder?: string
-  /** By which a form reads what is typed. */
   readonly name?: string
 }
 
-/** A search that goes off when one pauses. */
 export function SearchField({ label, value, onChange, placeholder, name }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const sent = useRef(value)
   useEffect(() => {
-    // What comes back of what was sent takes no letter away that was typed meanwhile.
+    // The echo of the sent text doesn't replace text that was typed since.
     if (value !== sent.current) setText(value)
     sent.current = value
   }, [value])
+  const send = useEffectEvent(() => {
+    sent.current = text.trim()
+    onChange(sent.current)
+  })
   useEffect(() => {
     if (text.trim() === value) return
-    const timer = setTimeout(() => {
-      sent.current = text.trim()
-      onChange(sent.current)
-    }, PAUSE_MS)
+    const timer = setTimeout(() => send(), PAUSE_MS)
     return () => clearTimeout(timer)
-  }, [text, value, onChange])
+  }, [text, value])
   return (
     <div className="search-field">
       <Search aria-hidden="true" />
@@ -37,6 +36,7 @@ export function SearchField({ label, value, onChange, placeholder, name }: Searc
         name={name}
         aria-label={label}
         placeholder={placeholder ?? label}
+        title="Press / to search"
         value={text}
         spellCheck={false}
         autoComplete="off"

@@ -1,6 +1,6 @@
-/** A sentence of the program, in which commands stand between backticks. */
+/** A text with commands between backticks. */
 export function Sentence({ text }: { readonly text: string }) {
   const parts = text.split('`')
-  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text have no other key, and do not move.
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts have no other key and don't move.
   return <bdi>{parts.map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? <code key={index}>{part}</code> : part))}</bdi>
 }

@@ -1,37 +1,30 @@
-import { columnVisibilityFeature, createColumnHelper, type RowData, tableFeatures, useTable } from '@tanstack/react-table'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown, ArrowUp } from 'lucide-react'
-import { type MouseEvent, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type MouseEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 
 const ROW_PX = 36
-/** Shorter lists are drawn whole. */
 const VIRTUAL_FROM = 80
 const BEYOND = 16
 
-const features = tableFeatures({ columnVisibilityFeature })
-
 export interface Column<Row> {
   readonly id: string
-  /** Empty where a box or buttons say by themselves what they are: it is read out all the same. */
+  /** Empty for boxes and buttons, whose column gets a name for screen readers. */
   readonly head: string
-  /** Called, and not a component of its own: with new columns what is open in a cell would be gone. */
+  /** ApiResponse as a function: as a component, new columns would close what is open in a cell. */
   readonly cell: (row: Row) => ReactNode
-  /** Numbers and money stand at the right. */
   readonly isNumber?: boolean
-  /** Where there is less room it is left out: 2 on a tablet, 3 on a small laptop, 4 on a laptop. */
+  /** Hidden on smaller screens: 2 on a tablet, 3 on a small laptop, 4 on a laptop. */
   readonly rank?: 2 | 3 | 4
-  /** Whether a phone shows it all the same, under the rest of its row. */
+  /** Whether a phone shows it in spite of `rank`, below the rest of its row. */
   readonly isOnPhone?: boolean
-  /** What it holds in place of a word: a box to tick, the row's buttons, or a sentence that takes several lines. */
+  /** Content other than a word: a checkbox, the row's buttons, or a sentence of several lines. */
   readonly holds?: 'box' | 'buttons' | 'sentence'
-  /** Takes the room that is left. */
   readonly isWide?: boolean
-  /** What `sort` in the address is when the list goes by this column, and the other way round. */
+  /** Values of `sort` in the address: first choice, and reversed. */
   readonly sorts?: readonly [first: string, second: string]
 }
 
 export interface TableProps<Row> {
-  /** Read out as the name of the table. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -42,58 +35,35 @@ export interface TableProps<Row> {
   readonly isChosen?: (row: Row) => boolean
 }
 
-/** A dense list. Of a long one only the rows in sight are drawn. */
-export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden = [], sort, onSort, isChosen }: TableProps<Row>) {
-  const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns])
-  const defs = useMemo(() => {
-    const helper = createColumnHelper<typeof features, Row>()
-    return columns.map(({ id, head }) => helper.display({ id, header: head }))
-  }, [columns])
-  const columnVisibility = useMemo(() => Object.fromEntries(hidden.map((id) => [id, false])), [hidden])
-  const data = useMemo(() => [...rows], [rows])
-  const table = useTable({ features, columns: defs, data, getRowId: keyOf, state: { columnVisibility } })
+/** A dense list. Only the visible rows of a long list are rendered. */
+export function Table<Row>({ label, columns, rows, keyOf, hidden = [], sort, onSort, isChosen }: TableProps<Row>) {
+  const shown = columns.filter(({ id }) => !hidden.includes(id))
   const body = useRef<HTMLTableSectionElement>(null)
-  const view = useRowsInSight(table.getRowModel().rows.length, body)
-  const shown = table.getRowModel().rows.slice(view.first, view.end)
-  const classOf = (id: string) => {
-    const { isNumber, rank, isWide, isOnPhone, holds } = byId.get(id) ?? {}
-    return (
-      [isNumber && 'number', rank && `rank-${rank}`, isWide && 'wide', isOnPhone && 'on-phone', holds].filter(Boolean).join(' ') ||
-      undefined
-    )
-  }
+  const view = useRowsInSight(rows.length, body)
   return (
     <div className="table-room">
       <table className="list" aria-label={label} aria-rowcount={rows.length + 1}>
         <thead>
-          {table.getHeaderGroups().map((group) => (
-            <tr key={group.id}>
-              {group.headers.map((header) => (
-                <Head
-                  key={header.id}
-                  column={byId.get(header.column.id)}
-                  className={classOf(header.column.id)}
-                  sort={sort}
-                  onSort={onSort}
-                />
-              ))}
-            </tr>
-          ))}
+          <tr>
+            {shown.map((column) => (
+              <Head key={column.id} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
         </thead>
         <tbody ref={body}>
           {view.before > 0 && <Gap height={view.before} />}
-          {shown.map((row, index) => (
+          {rows.slice(view.first, view.end).map((row, index) => (
             <tr
-              key={row.id}
+              key={keyOf(row)}
               ref={view.measure}
               data-index={view.first + index}
               aria-rowindex={view.first + index + 2}
-              className={isChosen?.(row.original) ? 'chosen' : undefined}
+              className={isChosen?.(row) ? 'chosen' : undefined}
               onClick={openRow}
             >
-              {row.getVisibleCells().map((cell) => (
-                <td key={cell.id} className={classOf(cell.column.id)} data-head={byId.get(cell.column.id)?.head}>
-                  {byId.get(cell.column.id)?.cell(row.original)}
+              {shown.map((column) => (
+                <td key={column.id} className={classOf(column)} data-head={column.head}>
+                  {column.cell(row)}
                 </td>
               ))}
             </tr>
@@ -105,7 +75,14 @@ export function Table<Row extends RowData>({ label, columns, rows, keyOf, hidden
   )
 }
 
-/** The whole row opens what its link opens. What can be clicked by itself does its own, and a text that was marked stays. */
+type Looks = Pick<Column<never>, 'isNumber' | 'rank' | 'isWide' | 'isOnPhone' | 'holds'>
+
+function classOf({ isNumber, rank, isWide, isOnPhone, holds }: Looks): string | undefined {
+  const names = [isNumber && 'number', rank && `rank-${rank}`, isWide && 'wide', isOnPhone && 'on-phone', holds]
+  return names.filter(Boolean).join(' ') || undefined
+}
+
+/** A click on a row opens its link, except on other controls and while text is selected. */
 function openRow({ target, currentTarget, metaKey, ctrlKey }: MouseEvent<HTMLTableRowElement>): void {
   const isOwn =
     !(target instanceof Element) || !currentTarget.contains(target) || target.closest('a, button, input, label, summary, dialog')
@@ -113,7 +90,6 @@ function openRow({ target, currentTarget, metaKey, ctrlKey }: MouseEvent<HTMLTab
   currentTarget.querySelector<HTMLElement>('a[data-row]')?.click()
 }
 
-/** Stands for rows that are out of sight. */
 function Gap({ height }: { readonly height: number }) {
   return (
     <tr className="gap">
@@ -123,14 +99,14 @@ function Gap({ height }: { readonly height: number }) {
 }
 
 interface HeadProps {
-  readonly column: Pick<Column<never>, 'head' | 'holds' | 'sorts'> | undefined
-  readonly className: string | undefined
+  readonly column: Looks & Pick<Column<never>, 'head' | 'sorts'>
   readonly sort: string | undefined
   readonly onSort: ((sort: string) => void) | undefined
 }
 
-function Head({ column, className, sort, onSort }: HeadProps) {
-  const { head = '', holds, sorts } = column ?? {}
+function Head({ column, sort, onSort }: HeadProps) {
+  const { head, holds, sorts } = column
+  const className = classOf(column)
   if (!sorts || !onSort) {
     return (
       <th scope="col" className={className}>
@@ -144,7 +120,7 @@ function Head({ column, className, sort, onSort }: HeadProps) {
   const Arrow = isDown ? ArrowDown : ArrowUp
   return (
     <th scope="col" className={className} aria-sort={isBy ? (isDown ? 'descending' : 'ascending') : 'none'}>
-      <button type="button" className="sort" onClick={() => onSort(sort === first ? second : first)}>
+      <button type="button" className="sort inline" onClick={() => onSort(sort === first ? second : first)}>
         {head}
         {isBy && <Arrow aria-hidden="true" />}
       </button>
@@ -155,10 +131,10 @@ function Head({ column, className, sort, onSort }: HeadProps) {
 interface InSight {
   readonly first: number
   readonly end: number
-  /** Pixels that the rows before and behind take. */
+  /** Height in pixels of the rows before and after. */
   readonly before: number
   readonly after: number
-  /** Takes the height of a row, which on a phone is not that of all others. */
+  /** Measures a row. On phones, heights differ. */
   readonly measure?: (row: HTMLElement | null) => void
 }
 

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { createStore, useStore } from '../api/store.ts'
 
 const SECOND_MS = 1_000
 const DAY_MS = 86_400_000
@@ -14,56 +14,33 @@ const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
 const short = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hour12: false })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 
-/** @returns the time of day, in the reader's zone. */
 export function clockTime(at: number | string): string {
   return time.format(new Date(at))
 }
 
 const longDay = new Intl.DateTimeFormat(undefined, { weekday: 'long', month: 'long', day: 'numeric', year: 'numeric' })
 
-/** @returns the day of a moment, in the reader's zone. */
 export function dayOf(at: string): string {
   return longDay.format(new Date(at))
 }
 
-/** @returns a date of the service, which belongs to no zone. */
+/** @param date of the service, without a time zone. */
 export function dateText(date: string): string {
   const ms = Date.parse(`${date}T00:00:00Z`)
   return Number.isNaN(ms) ? date : day.format(ms)
 }
 
-let nowMs = Date.now()
-const listeners = new Set<() => void>()
-let timer: ReturnType<typeof setInterval> | undefined
+const now = createStore(Date.now())
+setInterval(() => now.set(Date.now()), SECOND_MS)
 
-/** One clock for all ages on the page. */
-function useNow(): number {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      timer ??= setInterval(() => {
-        nowMs = Date.now()
-        for (const each of listeners) each()
-      }, SECOND_MS)
-      return () => {
-        listeners.delete(listener)
-        if (listeners.size > 0) return
-        clearInterval(timer)
-        timer = undefined
-      }
-    },
-    () => nowMs,
-  )
-}
-
-/** @returns how long something takes or is ago: `4 min`. */
+/** @returns `4 min`. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / SECOND_MS))
   for (const [unit, length] of STEPS) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`
   return `${seconds} s`
 }
 
-/** The reader's time and UTC, for whoever points at an age. */
+/** @returns local time and UTC, for tooltips. */
 export function bothTimes(at: string): string {
   return `${whole.format(new Date(at))} · ${at.slice(0, 19).replace('T', ' ')} UTC`
 }
@@ -71,32 +48,40 @@ export function bothTimes(at: string): string {
 interface AgeProps {
   readonly at: string | null | undefined
   readonly none?: string
-  /** Whether it is a time to come, such as that of the next attempt; else what lies ahead is now, for clocks differ. */
-  readonly mayLieAhead?: boolean
+  /** Whether a future time is shown as such. Default: it is shown as now, because clocks differ. */
+  readonly canBeFuture?: boolean
 }
 
-function ageText(ms: number, mayLieAhead: boolean): string {
-  if (mayLieAhead && ms <= -SECOND_MS) return `in ${durationText(-ms)}`
+function ageText(ms: number, canBeFuture: boolean): string {
+  if (canBeFuture && ms <= -SECOND_MS) return `in ${durationText(-ms)}`
   return ms < SECOND_MS ? 'now' : `${durationText(ms)} ago`
 }
 
-/** How long ago something was. */
-export function Age({ at, none = '–', mayLieAhead = false }: AgeProps) {
-  const now = useNow()
+export function Age({ at, none = '–', canBeFuture = false }: AgeProps) {
+  const nowMs = useStore(now)
   if (!at) return <span className="quiet">{none}</span>
-  const ms = now - Date.parse(at)
+  const ms = nowMs - Date.parse(at)
   return (
     <time dateTime={at} title={bothTimes(at)}>
-      {ageText(ms, mayLieAhead)}
+      {ageText(ms, canBeFuture)}
     </time>
   )
 }
 
-/** When figures were counted that are counted once a minute: `as of 12:03`; nothing where they are of now. */
+/** `verified 2 h ago` */
+export function WordAndAge({ word, at }: Pick<AgeProps, 'at'> & { readonly word: string }) {
+  return (
+    <>
+      {word} <Age at={at} />
+    </>
+  )
+}
+
+/** `as of 12:03`, for figures that are counted once a minute. Nothing for live figures. */
 export function AsOf({ at }: { readonly at: string | null | undefined }) {
-  const now = useNow()
+  const nowMs = useStore(now)
   if (!at) return null
-  const isOld = now - Date.parse(at) > DAY_MS
+  const isOld = nowMs - Date.parse(at) > DAY_MS
   return (
     <time dateTime={at} title={bothTimes(at)}>
       as of {isOld ? momentText(at) : minute.format(new Date(at))}
@@ -109,12 +94,10 @@ interface MomentProps {
   readonly none?: string
 }
 
-/** @returns a moment in the reader's zone. */
 export function momentText(at: string): string {
   return short.format(new Date(at))
 }
 
-/** When something was. */
 export function Moment({ at, none = '–' }: MomentProps) {
   if (!at) return <span className="quiet">{none}</span>
   return (

@@ -1,11 +1,9 @@
 import { PermanentError } from '../../base/errors.ts'
 import type { DocumentRow } from '../../model/entities/documents.ts'
-import type { UpstreamClient } from '../../upstream/client.ts'
+import type { DocumentPlace, UpstreamClient } from '../../upstream/client.ts'
 import type { DocumentAnswer, TakeDocument } from '../../upstream/http/document.ts'
 import type { Elsewhere } from '../../upstream/http/elsewhere.ts'
-import { RefusedDocument } from '../storage/errors.ts'
-import type { DocumentStorage, StoredDocument } from '../storage/storage.ts'
-import { placeOf, promisesPdf } from './place.ts'
+import { type DocumentStorage, RefusedDocument, type StoredDocument } from '../storage/storage.ts'
 
 export interface Download {
   readonly client: Pick<UpstreamClient, 'document'>
@@ -16,12 +14,12 @@ export interface Download {
   readonly maxBytes: number
 }
 
-/** Media types of pages and errors: no document has them. */
+/** Media types of pages and errors. */
 const PAGES = new Set(['text/html', 'application/xhtml+xml', 'application/json', 'application/problem+json'])
 
 /**
- * Fetches a document into the storage.
- * @throws errors of the request, RefusedDocument when what came is not the document, StorageUnavailable, the reason of `signal`.
+ * Fetches a document into the storage. @throws errors of the request, RefusedDocument if the bytes are not the document,
+ * StorageUnavailable, the reason of `signal`.
  */
 export async function download(o: Download, document: DocumentRow, signal: AbortSignal): Promise<StoredDocument> {
   const place = placeOf(document, o.baseUrl)
@@ -29,7 +27,7 @@ export async function download(o: Download, document: DocumentRow, signal: Abort
   const keep: TakeDocument<StoredDocument> = (answer) => keepAnswer(o, document, answer)
   if (place.of === 'elsewhere') return await o.elsewhere.get(place.link, keep, signal)
   const end = await o.client.document(place.place, async (answer) => redirectOf(answer) ?? (await keep(answer)), signal)
-  // The token stays behind: what a redirect names is a link like any other.
+  // A redirect is a link like any other, so it gets no token.
   return typeof end === 'string' ? await o.elsewhere.get(new URL(end, `${o.baseUrl}/`).href, keep, signal) : end
 }
 
@@ -40,7 +38,31 @@ function redirectOf({ status, location }: DocumentAnswer): string | null {
 }
 
 async function keepAnswer({ storage, maxBytes }: Download, document: DocumentRow, answer: DocumentAnswer): Promise<StoredDocument> {
-  if (PAGES.has(answer.contentType)) throw new RefusedDocument(`the answer is ${answer.contentType}, which is no document`)
+  if (PAGES.has(answer.contentType)) throw new RefusedDocument(`the answer is ${answer.contentType}, not a document`)
   const isPdf = promisesPdf(document) || answer.contentType === 'application/pdf'
   return await storage.keep(answer.body, { maxBytes, bytes: answer.bytes, isPdf })
+}
+
+/** Where a document is fetched from: the service, with the token; another host, without it; or nowhere. */
+type FetchPlace = { readonly of: 'service'; readonly place: DocumentPlace } | { readonly of: 'elsewhere'; readonly link: string } | null
+
+/**
+ * Its own path comes first, then its id, then its link. A link below the base URL, or without a host, belongs to the service: the spec
+ * doesn't say what a `document_url` is relative to.
+ */
+function placeOf({ document_id, download_path, document_url }: DocumentRow, baseUrl: string): FetchPlace {
+  if (download_path !== null) return { of: 'service', place: { path: download_path } }
+  if (document_id !== null && document_url === null) return { of: 'service', place: { id: document_id } }
+  if (document_url === null) return null
+  if (document_url.startsWith(`${baseUrl}/`)) return { of: 'service', place: { path: document_url.slice(baseUrl.length) } }
+  const namesHost = /^[a-z][a-z0-9+.-]*:|^\/\//i.test(document_url)
+  return namesHost ? { of: 'elsewhere', link: document_url } : { of: 'service', place: { path: document_url } }
+}
+
+/** Whether a PDF is promised: by the path of a finalized document, the media type, or the name. */
+function promisesPdf({ document_id, content_type, name, download_path, document_url }: DocumentRow): boolean {
+  const path = (download_path ?? document_url ?? '').split(/[?#]/, 1)[0] ?? ''
+  if (content_type !== null) return /^application\/pdf\b/i.test(content_type)
+  const isFinalized = download_path === null && document_url === null && document_id !== null
+  return isFinalized || /(?:\/pdf|\.pdf)$/i.test(path) || /\.pdf$/i.test(name ?? '')
 }

@@ -1,15 +1,18 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
+import { backoffMs, type Clock } from '../../base/clock.ts'
 import { DueLoop } from '../../base/due-loop.ts'
-import { messageOf, retryAfterOf } from '../../base/errors.ts'
+import { messageOf, PermanentError, retryAfterOf } from '../../base/errors.ts'
 import type { DocumentFact } from '../../model/facts.ts'
-import { timeFromMs } from '../../model/time.ts'
+import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { isAccountOpen } from '../../store/reads/accounts.ts'
 import {
   claimedFetches,
   claimFetches,
   type FetchClaim,
+  type FetchSettlement,
   isFetchDue,
+  LONGEST_FETCH_WAIT_MS,
   releaseFetch,
   requestFailed,
   requestRefused,
@@ -17,19 +20,17 @@ import {
 } from '../../store/reads/fetches.ts'
 import { releaseLeft } from '../../store/upkeep/dead-processes.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
-import { type Elsewhere, hostNotNamed } from '../../upstream/http/elsewhere.ts'
+import { type Elsewhere, RefusedLinkError, UnlistedHostError, unlistedHostText } from '../../upstream/http/elsewhere.ts'
 import { AuthRefusedError, upstreamClass } from '../../upstream/http/errors.ts'
-import { StorageUnavailable } from '../storage/errors.ts'
-import type { DocumentStorage, StoredDocument } from '../storage/storage.ts'
+import { type DocumentStorage, StorageUnavailable, type StoredDocument, TooLongDocument } from '../storage/storage.ts'
 import { download } from './download.ts'
-import { planRetry, STORAGE_PAUSE_MS } from './retry.ts'
 import type { Space } from './space.ts'
 
-/** How often due documents are looked for when no signal comes. */
+/** Interval of checks for due documents without a signal. */
 const TICK_MS = 1_000
 /** Documents in flight. */
 const AT_ONCE = 2
-/** Wait of a document whose account is refused. Its poller suspends it. */
+/** Wait of a document whose account is rejected. Its poller suspends it. */
 const REFUSED_WAIT_MS = 60_000
 const ERROR_LENGTH = 500
 
@@ -45,9 +46,9 @@ export interface FetcherOptions extends ServiceParts {
 }
 
 /**
- * Fetches the documents of one account, each once, and again while it fails. A file is durable before its row says so: a crash leaves no row
- * without its file, and a file without a row is swept. Requests go behind all reads. While the account is stopped, the service is down, the
- * storage takes nothing or is full, nothing is fetched.
+ * Fetches the documents of one account, with retries. A file is durable before its row is written: a crash leaves no row without its file,
+ * and a file without a row is swept. Requests have a lower priority than reads. Fetches nothing while the account is stopped, the service
+ * is down, or the storage is unavailable or full.
  */
 export class DocumentFetcher extends DueLoop<FetchClaim> {
   readonly #o: FetcherOptions
@@ -63,9 +64,9 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     const { db, account, maxBytes, hosts } = this.#o
     await releaseLeft(db, claimedFetches, { account })
     await db.write('document-release', async (tx) => {
-      // What earlier settings refused.
+      // Fetches that earlier settings rejected.
       await requestRefused(tx, account, maxBytes)
-      await requestFailed(tx, account, hosts.map(hostNotNamed))
+      await requestFailed(tx, account, hosts.map(unlistedHostText))
     })
   }
 
@@ -112,7 +113,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 
   async #settleFailure(claim: FetchClaim, failure: unknown): Promise<void> {
     const { db, observer, clock, account, log, maxBytes } = this.#o
-    // A refused account stops all of its requests; its documents are not at fault.
+    // A rejected account stops all of its requests; its documents are not at fault.
     if (failure instanceof AuthRefusedError) return await releaseFetch(db, claim, REFUSED_WAIT_MS)
     const throttledMs = upstreamClass(failure) === 'throttled' ? retryAfterOf(failure) : 0
     if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs
@@ -133,13 +134,12 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     const fact: DocumentFact = {
       ...this.#factOf(claim),
       stored: null,
-      error: 'its file was removed while it was recorded; it is fetched again by itself',
+      error: 'its file was removed while it was recorded; it is fetched again automatically',
       isLost: true,
     }
     await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([fact]))
   }
 
-  /** The storage takes nothing. It says why once, and is tried again later. */
   async #pause(claim: FetchClaim, error: StorageUnavailable): Promise<void> {
     const { db, log, clock, account } = this.#o
     await releaseFetch(db, claim)
@@ -153,4 +153,32 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     const submissionId = document.submission_id ?? ''
     return { kind: 'document', account, submissionId, cause: 'poll', documentKey: document.document_key, triedAt }
   }
+}
+
+const FIRST_WAIT_MS = 30_000
+/** Failing documents are retried for this long (trap 54). */
+const RETRY_DAYS = 14
+const RETRY_MS = RETRY_DAYS * 86_400_000
+/** Pause of an unavailable storage. */
+const STORAGE_PAUSE_MS = 60_000
+
+/** When a failed document is retried. */
+interface RetryPlan extends FetchSettlement {
+  /** The end of the error's sentence; empty if the error says what to do. */
+  readonly next: string
+}
+
+const ASK = 'ask the service for the document'
+
+/** The spec calls no failure permanent, so nearly every one is retried. Failures caused by our settings wait for other settings. */
+function planRetry(claim: FetchClaim, failure: unknown, maxBytes: number, clock: Clock): RetryPlan {
+  const failures = claim.failures + 1
+  if (failure instanceof TooLongDocument) return { dueInMs: null, failures, refusedOverBytes: maxBytes, next: '' }
+  if (failure instanceof UnlistedHostError) return { dueInMs: null, failures, next: '' }
+  const isRefused = failure instanceof RefusedLinkError || (failure instanceof Error && failure.constructor === PermanentError)
+  if (isRefused) return { dueInMs: null, failures, next: `; it is not fetched again: ${ASK}` }
+  const since = claim.failingSince === null ? clock.now() : msFromTime(claim.failingSince)
+  if (clock.now() - since > RETRY_MS) return { dueInMs: null, failures, next: `; fetching ended after ${RETRY_DAYS} days: ${ASK}` }
+  const waitMs = Math.max(retryAfterOf(failure), backoffMs(clock, failures, FIRST_WAIT_MS, LONGEST_FETCH_WAIT_MS))
+  return { dueInMs: Math.min(waitMs, LONGEST_FETCH_WAIT_MS), failures, next: '; it is fetched again automatically' }
 }

@@ -1,54 +1,50 @@
-import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
 import type { Service } from '../../base/service.ts'
 import { firstEpochOf } from '../../store/changes/log-branch.ts'
-import type { Db } from '../../store/engine/db.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
 import { knownPaths } from '../../store/reads/fetches.ts'
-import { foreignDocuments } from '../storage/owner.ts'
-import type { DocumentStorage } from '../storage/storage.ts'
+import { type DocumentStorage, foreignDocuments } from '../storage/storage.ts'
+
+interface SweeperOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
+  readonly storage: DocumentStorage
+}
 
 const EVERY_MS = 6 * 3_600_000
 const RETRY_MS = 600_000
 
 /**
- * Removes files that a crash left and files that no row names any more, at the start and every few hours. A place that another mirror took is left
- * alone: by a mistake in DATABASE_URL its documents would be unknown files.
+ * Removes files of a crash, and files without a row, at the start and every few hours. Another mirror's place is left alone: with a wrong
+ * DATABASE_URL its documents would be unknown files.
  */
 export class DocumentSweeper implements Service {
   readonly name = 'document sweep'
-  readonly #db: Db
-  readonly #storage: DocumentStorage
-  readonly #clock: Clock
-  readonly #log: Log
+  readonly #o: SweeperOptions
 
-  constructor({ db, storage, clock, log }: { db: Db; storage: DocumentStorage; clock: Clock; log: Log }) {
-    this.#db = db
-    this.#storage = storage
-    this.#clock = clock
-    this.#log = log
+  constructor(options: SweeperOptions) {
+    this.#o = options
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) await this.#clock.sleep(await this.#sweep(), signal)
+    while (!signal.aborted) await this.#o.clock.sleep(await this.#sweep(), signal)
   }
 
-  /** @returns how long to wait for the next one. */
+  /** @returns ms until the next sweep. */
   async #sweep(): Promise<number> {
+    const { db, storage, log } = this.#o
     try {
-      const mirror = await firstEpochOf(this.#db.read)
-      const owner = await this.#storage.owner()
-      if (owner === null) await this.#storage.takeFor(mirror)
-      const foreign = foreignDocuments(this.#storage.place, { owner, mirror })
+      const mirror = await firstEpochOf(db.read)
+      const owner = await storage.owner()
+      if (owner === null) await storage.takeFor(mirror)
+      const foreign = foreignDocuments(storage.place, { owner, mirror })
       if (foreign !== null) {
-        this.#log.warn(`files that no document names stay where they are: ${foreign}`)
+        log.warn(`files without a document are kept: ${foreign}`)
         return EVERY_MS
       }
-      const removed = await this.#storage.sweep((paths) => knownPaths(this.#db.read, paths))
-      if (removed > 0) this.#log.info({ removed }, `removed ${removed} files that no document names from ${this.#storage.place}`)
+      const removed = await storage.sweep((paths) => knownPaths(db.read, paths))
+      if (removed > 0) log.info({ removed }, `removed ${removed} files without a document from ${storage.place}`)
       return EVERY_MS
     } catch (error) {
-      this.#log.warn({ err: error }, `files that no document names were not removed from ${this.#storage.place}: ${messageOf(error)}`)
+      log.warn({ err: error }, `files without a document could not be removed from ${storage.place}: ${messageOf(error)}`)
       return RETRY_MS
     }
   }

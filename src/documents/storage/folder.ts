@@ -6,16 +6,21 @@ import type { Readable } from 'node:stream'
 import { syncFolder } from '../../base/durable-file.ts'
 import { codeOf } from '../../base/errors.ts'
 import { readOwner, writeOwner } from '../../base/owner-file.ts'
-import { diskError, makeFolder } from './durable.ts'
-import { MissingDocument } from './errors.ts'
-import { OWNER } from './owner.ts'
-import { Spool } from './spool.ts'
-import { type DocumentStorage, type Expected, isDocumentPath, type KnownPaths, type StoredDocument } from './storage.ts'
+import { diskError, makeFolder, Spool } from './spool.ts'
+import {
+  type DocumentStorage,
+  type Expected,
+  isDocumentPath,
+  type KnownPaths,
+  MissingDocument,
+  OWNER,
+  type StoredDocument,
+} from './storage.ts'
 import { sweepFolder } from './sweep-folder.ts'
 
 /**
- * A local or mounted folder, created when it does not exist. A document is written to a temporary file beside the others, made durable, then
- * renamed to its hash, which never replaces anything but the same bytes.
+ * A local or mounted folder, created if it doesn't exist. A document is written to a temporary file, made durable, then renamed to its
+ * hash, so a rename only ever replaces the same bytes.
  */
 export class FolderStorage implements DocumentStorage {
   readonly place: string

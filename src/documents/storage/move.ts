@@ -1,30 +1,27 @@
-import { MissingDocument, RefusedDocument } from './errors.ts'
-import type { DocumentStorage } from './storage.ts'
+import { type DocumentStorage, MissingDocument, RefusedDocument } from './storage.ts'
 
-/** A document as the database has it. */
+/** A document in the database. */
 interface Named {
   readonly path: string
   readonly bytes: number
 }
 
 export interface Moved {
-  /** How many files the database names. */
+  /** Files in the database. */
   readonly files: number
   readonly bytes: number
-  /** How many were copied now; the others were there already. */
+  /** Copied now; the others existed already. */
   readonly copied: number
-  /** Paths of files that are missing, or are not what their name says. */
+  /** Paths of files that are missing, or don't match their name. */
   readonly faulty: readonly string[]
 }
 
-/** How many faulty paths are told. */
 const MAX_FAULTY = 100
 
 /**
- * Copies documents into another storage, each checked against its hash and length. What is there already with its length is left as it is, for
- * nothing is under its final path before it is whole; so an interrupted copy goes on where it was.
- * @param to null: nothing is copied, and each file of `from` is only looked for.
- * @throws StorageUnavailable when a storage cannot be read or written.
+ * Copies documents into another storage, each checked against its hash and length. A file of the same length is skipped, because final
+ * paths have complete files only; so an interrupted copy can be resumed. @param to null: copies nothing, and only checks the files of
+ * `from`. @throws StorageUnavailable if a storage can't be read or written.
  */
 export async function moveDocuments(
   documents: AsyncIterable<Named>,
@@ -45,7 +42,7 @@ export async function moveDocuments(
   return { files, bytes, copied, faulty }
 }
 
-/** @returns false when the document is missing, or has other bytes than its name says. */
+/** @returns false if the document is missing, or its bytes don't match its name. */
 async function isCopied({ path, bytes }: Named, from: DocumentStorage, to: DocumentStorage): Promise<boolean> {
   try {
     const kept = await to.keep(await from.read(path), { maxBytes: bytes, bytes, isPdf: false })

@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { BucketConfig } from '../../config/config.ts'
 
-/** The proxies of outgoing calls, as `proxySettings` gives them. */
+/** The proxies of outgoing calls, from `proxySettings`. */
 export interface Proxies {
   readonly httpsProxy?: string
   readonly httpProxy?: string
@@ -27,18 +27,18 @@ export interface StoredObject {
   readonly modifiedMs: number
 }
 
-/** The few requests that documents need of a bucket. Keys are without its prefix. Each throws what the client throws. */
+/** Requests to a bucket, with keys without its prefix. Each throws the client's errors. */
 export interface Bucket {
-  /** @param sha256 in base64; the service refuses other bytes. */
+  /** @param sha256 in base64; the service rejects other bytes. */
   put(key: string, body: Readable | Uint8Array, bytes: number, sha256: string): Promise<void>
   get(key: string): Promise<Readable>
-  /** @returns null when there is no such object. */
+  /** @returns null if the object doesn't exist. */
   head(key: string): Promise<Omit<StoredObject, 'key'> | null>
   remove(key: string): Promise<void>
   list(): AsyncIterable<StoredObject>
 }
 
-/** Longest time to connect, and without any answer or byte. */
+/** Longest time to connect, and without any byte of an answer. */
 const CONNECT_MS = 10_000
 const SILENT_MS = 60_000
 
@@ -79,7 +79,7 @@ export function openBucket(config: BucketConfig, proxies: Proxies): Bucket {
   }
 }
 
-/** Whether there is no such object. A bucket that does not exist is another thing. */
+/** Whether the object doesn't exist. A missing bucket is another error. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof Error && ['NoSuchKey', 'NotFound'].includes(error.name)
 }
@@ -98,11 +98,11 @@ function clientOptions(
     region,
     forcePathStyle,
     maxAttempts: 3,
-    // Without one it writes to the console.
+    // By default the SDK writes to the console.
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
     ...(endpoint !== null && { endpoint }),
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
-    // Each document bears its own SHA-256. The checksum that the client would add besides is not understood by every service.
+    // Each document has its own SHA-256. Not every service understands the checksum that the client would add.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
     responseChecksumValidation: 'WHEN_REQUIRED' as const,
     requestHandler: {

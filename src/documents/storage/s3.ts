@@ -2,23 +2,31 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
+import { messageOf } from '../../base/errors.ts'
 import { loadOnce } from '../../base/load-once.ts'
+import { withoutQueryValues } from '../../base/secret.ts'
 import type { BucketConfig } from '../../config/config.ts'
-import { MissingDocument, StorageUnavailable } from './errors.ts'
-import { OWNER } from './owner.ts'
 import type { Bucket, Proxies, StoredObject } from './s3-client.ts'
-import { bucketError } from './s3-errors.ts'
 import { Spool } from './spool.ts'
-import { type DocumentStorage, type Expected, isDocumentPath, type KnownPaths, SPARED_MS, type StoredDocument } from './storage.ts'
+import {
+  type DocumentStorage,
+  type Expected,
+  isDocumentPath,
+  type KnownPaths,
+  MissingDocument,
+  OWNER,
+  removeUnknown,
+  SPARED_MS,
+  StorageUnavailable,
+  type StoredDocument,
+} from './storage.ts'
 
-/** How the keys of objects begin that only tell whether the bucket works. */
+/** Key prefix of objects that only test the bucket. */
 const PROBE = '.probe-'
-/** Paths that the database is asked about at a time. */
-const BATCH = 500
 
 /**
- * A bucket of an S3-compatible service. A document is first written to a temporary file in a folder, so that its hash and length are known
- * and checked before its key exists. The upload of one object is atomic: it has all its bytes or is not there.
+ * A bucket of an S3-compatible service. A document is first written to a temporary file, so that its hash and length are checked before its
+ * key exists. The upload of one object is atomic.
  */
 export class S3Storage implements DocumentStorage {
   readonly place: string
@@ -59,22 +67,21 @@ export class S3Storage implements DocumentStorage {
   }
 
   async sweep(known: KnownPaths): Promise<number> {
-    const nowMs = await this.#probe()
+    const oldestMs = (await this.#probe()) - SPARED_MS
     let removed = await this.#spool.sweep()
-    let batch: string[] = []
-    for await (const { key, modifiedMs } of this.#objects()) {
-      if (nowMs - modifiedMs <= SPARED_MS) continue
-      if (key.startsWith(PROBE)) {
-        await this.#ask((bucket) => bucket.remove(key))
+    const objects = this.#objects()
+    const ask = this.#ask.bind(this)
+    async function* oldPaths(): AsyncGenerator<string> {
+      for await (const { key, modifiedMs } of objects) {
+        if (modifiedMs >= oldestMs) continue
+        if (isDocumentPath(key)) yield key
+        if (!key.startsWith(PROBE)) continue
+        await ask((bucket) => bucket.remove(key))
         removed += 1
       }
-      if (!isDocumentPath(key)) continue
-      batch.push(key)
-      if (batch.length < BATCH) continue
-      removed += await this.#removeUnknown(batch, nowMs, known)
-      batch = []
     }
-    return removed + (await this.#removeUnknown(batch, nowMs, known))
+    const unknown = await removeUnknown(oldPaths(), known, (key) => this.#removeOld(key, oldestMs))
+    return removed + unknown
   }
 
   async *paths(): AsyncGenerator<string> {
@@ -97,20 +104,14 @@ export class S3Storage implements DocumentStorage {
   }
 
   /**
-   * An object that was written again since it was listed stays. Between the last look and the removal lie milliseconds, in which another
-   * process would have to keep the same bytes, unknown for an hour, once more; the document is then fetched again when it is missed.
+   * Keeps an object that was written again since it was listed. A race of milliseconds remains between the last check and the removal: if
+   * another process keeps the same bytes again then, the document is fetched again later.
    */
-  async #removeUnknown(batch: readonly string[], nowMs: number, known: KnownPaths): Promise<number> {
-    if (batch.length === 0) return 0
-    const names = await known(batch)
-    let removed = 0
-    for (const key of batch.filter((each) => !names.has(each))) {
-      const now = await this.#ask((bucket) => bucket.head(key))
-      if (now === null || nowMs - now.modifiedMs <= SPARED_MS) continue
-      await this.#ask((bucket) => bucket.remove(key))
-      removed += 1
-    }
-    return removed
+  async #removeOld(key: string, oldestMs: number): Promise<boolean> {
+    const now = await this.#ask((bucket) => bucket.head(key))
+    if (now === null || now.modifiedMs >= oldestMs) return false
+    await this.#ask((bucket) => bucket.remove(key))
+    return true
   }
 
   /** Writes, reads and removes an object. @returns the time by the clock of the service. */
@@ -128,7 +129,6 @@ export class S3Storage implements DocumentStorage {
     })
   }
 
-  /** null when there is no such object. */
   async #get(key: string): Promise<Readable | null> {
     const { isAbsent } = await import('./s3-client.ts')
     try {
@@ -162,4 +162,26 @@ export class S3Storage implements DocumentStorage {
 
 function base64Hash(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64')
+}
+
+const RIGHTS = 'let its key get, put, delete and list objects there'
+
+/** Errors of the service for wrong settings or rights, and the fix. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'does not exist: create it, or name another one in documents.s3.bucket',
+  InvalidAccessKeyId: 'refuses the key: check documents.s3.access_key_id',
+  SignatureDoesNotMatch: 'refuses the key: check documents.s3.secret_access_key',
+  AccessDenied: `refuses the request (AccessDenied): ${RIGHTS}`,
+  Forbidden: `refuses the request (403): ${RIGHTS}`,
+  '403': `refuses the request (403): ${RIGHTS}`,
+  PermanentRedirect: 'is in another region: set documents.s3.region or documents.s3.endpoint',
+  AuthorizationHeaderMalformed: 'is in another region: set documents.s3.region',
+  CredentialsProviderError: 'needs a key: set documents.s3.access_key_id and documents.s3.secret_access_key, or give this machine a role',
+}
+
+/** @returns an error that names the bucket and the fix. */
+export function bucketError({ bucket, endpoint, region }: BucketConfig, error: unknown): StorageUnavailable {
+  const where = `the bucket ${bucket} (${endpoint === null ? region : withoutQueryValues(endpoint)})`
+  const sentence = (error instanceof Error && SENTENCES[error.name]) || `can't take or give documents: ${messageOf(error)}`
+  return new StorageUnavailable(`${where} ${sentence}`, { cause: error })
 }

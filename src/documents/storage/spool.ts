@@ -1,18 +1,16 @@
-import { randomUUID } from 'node:crypto'
-import { readFile, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { createFile, type OnDisk } from '../../base/durable-file.ts'
-import { CheckedBody } from './checked.ts'
-import { diskError, makeFolder } from './durable.ts'
-import { StorageUnavailable } from './errors.ts'
-import type { Expected, StoredDocument } from './storage.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { createFile, type OnDisk, syncFolder } from '../../base/durable-file.ts'
+import { codeOf, messageOf } from '../../base/errors.ts'
+import { type Expected, pathOf, RefusedDocument, StorageUnavailable, type StoredDocument, TooLongDocument } from './storage.ts'
 import { removeTemporaries, TEMPORARY } from './sweep-folder.ts'
 
-/** Temporary files in a folder, created when it does not exist: documents of which not every byte is there and checked yet. */
+/** Temporary files of unfinished documents in a folder, which is created if it doesn't exist. */
 export class Spool {
   readonly onDisk: OnDisk
   readonly #folder: string
-  /** Files for this user alone. */
+  /** Files for this user only. */
   readonly #own: { readonly mode: number; readonly onDisk: OnDisk }
 
   /** @param folder its absolute path. */
@@ -26,7 +24,7 @@ export class Spool {
   }
 
   /**
-   * Writes a document to a temporary file, durably, and hands it on once it is checked. No temporary file is left, unless the process dies.
+   * Writes a document to a temporary file, durably, and passes it on once it is checked. The file is removed, unless the process dies.
    * @param done moves the file away, or copies it.
    */
   async spooled(
@@ -43,12 +41,12 @@ export class Spool {
       await done(file, stored)
       return stored
     } finally {
-      // What went wrong matters more than a leftover, which a sweep removes.
+      // The error matters more than a leftover, which a sweep removes.
       await rm(file, { force: true }).catch(() => {})
     }
   }
 
-  /** Removes what killed processes left. @returns how many files. */
+  /** Removes files of killed processes. @returns the number of files. */
   async sweep(): Promise<number> {
     return await removeTemporaries(this.#folder, { nowMs: await this.check(), onDisk: this.onDisk })
   }
@@ -74,4 +72,92 @@ export class Spool {
 
 async function* probe(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('probe')
+}
+
+const PDF = Buffer.from('%PDF-')
+
+/** Counts and hashes the bytes of one document, and compares them with the promised ones. */
+class CheckedBody {
+  readonly #body: AsyncIterable<Uint8Array>
+  readonly #expected: Expected
+  readonly #hash = createHash('sha256')
+  #bytes = 0
+  #head = Buffer.alloc(0)
+
+  constructor(body: AsyncIterable<Uint8Array>, expected: Expected) {
+    this.#body = body
+    this.#expected = expected
+  }
+
+  /** @throws RefusedDocument at the first wrong or excess byte. */
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const { maxBytes, bytes, isPdf } = this.#expected
+    if (bytes !== null && bytes > maxBytes) throw tooLong(`${bytes} bytes`, maxBytes)
+    for await (const chunk of this.#body) {
+      this.#bytes += chunk.length
+      if (this.#bytes > maxBytes) throw tooLong(`more than ${maxBytes} bytes`, maxBytes)
+      if (bytes !== null && this.#bytes > bytes) throw new RefusedDocument(`the answer is longer than the ${bytes} bytes that it promised`)
+      if (isPdf && this.#head.length < PDF.length) this.#look(chunk)
+      this.#hash.update(chunk)
+      yield chunk
+    }
+  }
+
+  /** Call after the last chunk. @throws RefusedDocument if it is incomplete. */
+  stored(): StoredDocument {
+    const { bytes, isPdf } = this.#expected
+    if (bytes !== null && this.#bytes !== bytes) {
+      throw new RefusedDocument(`the answer ended after ${this.#bytes} of the ${bytes} bytes that it promised`)
+    }
+    if (this.#bytes === 0) throw new RefusedDocument('the answer is empty')
+    if (isPdf && this.#head.length < PDF.length) throw notPdf(this.#head)
+    const sha256 = this.#hash.digest('hex')
+    return { sha256, bytes: this.#bytes, path: pathOf(sha256) }
+  }
+
+  #look(chunk: Uint8Array): void {
+    this.#head = Buffer.concat([this.#head, chunk.subarray(0, PDF.length - this.#head.length)])
+    if (!PDF.subarray(0, this.#head.length).equals(this.#head)) throw notPdf(this.#head)
+  }
+}
+
+function tooLong(length: string, maxBytes: number): TooLongDocument {
+  return new TooLongDocument(
+    `the document has ${length}; the longest allowed is ${maxBytes} (DOCUMENTS_MAX_BYTES); raise it to have the document fetched`,
+  )
+}
+
+/** The message leaves out the answer's content: it may be anything. */
+function notPdf(head: Buffer): RefusedDocument {
+  return new RefusedDocument(`the answer promised a PDF and does not begin with %PDF- (its first bytes are ${head.toString('hex')})`)
+}
+
+/** Creates a folder and its parents, durably, unless it exists. */
+export async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
+}
+
+const RIGHTS = (path: string) =>
+  `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`
+
+const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
+  EACCES: RIGHTS,
+  EPERM: RIGHTS,
+  EROFS: (path) => `${path} is read-only: mount it writable, or name another folder in DOCUMENTS_DIR`,
+  ENOSPC: (path) => `the disk of ${path} is full: free space there, or move the folder and name it in DOCUMENTS_DIR`,
+  EDQUOT: (path) => `the disk quota of ${path} is used up: raise it, or move the folder and name it in DOCUMENTS_DIR`,
+  EFBIG: (path) => `a file in ${path} may not be that large: raise the limit of file sizes of this process (ulimit -f)`,
+  ENOTDIR: (path) => `${path} is not a folder: name a folder in DOCUMENTS_DIR`,
+  EEXIST: (path) => `${path} is not a folder: name a folder in DOCUMENTS_DIR`,
+  ENOENT: (path) => `the folder ${path} disappeared: mount its disk again`,
+  EIO: (path) => `the disk of ${path} fails (EIO): check it, then restart`,
+}
+
+/** @returns an error that names the folder and the fix. */
+export function diskError(folder: string, error: unknown): StorageUnavailable {
+  return new StorageUnavailable(SENTENCES[codeOf(error)]?.(folder) ?? `cannot keep documents in ${folder}: ${messageOf(error)}`, {
+    cause: error,
+  })
 }

@@ -1,55 +1,54 @@
 import type { Readable } from 'node:stream'
+import { PermanentError, TransientError } from '../../base/errors.ts'
+import { foreignOwner } from '../../base/owner-file.ts'
 
-/** What is kept of a document. */
 export interface StoredDocument {
-  /** Lower-case hex. Its content's name: two documents with the same bytes are one file. */
+  /** Lower-case hex. Two documents with the same bytes are one file. */
   readonly sha256: string
   readonly bytes: number
-  /** Where it lies, relative to the folder or the bucket: `<first two hex>/<sha256>`. */
+  /** Relative to the folder or the bucket: `<first two hex>/<sha256>`. */
   readonly path: string
 }
 
-/** What must be true of a document's bytes, else it is not kept. */
+/** Requirements on a document's bytes. */
 export interface Expected {
-  /** Its longest allowed length, in bytes. */
   readonly maxBytes: number
-  /** Its length as the answer promised it; null when nothing was said. */
+  /** The length in the answer; null if missing. */
   readonly bytes: number | null
   /** Whether a PDF was promised: its first bytes are then `%PDF-`. */
   readonly isPdf: boolean
 }
 
-/** Which of some paths the database knows. */
+/** @returns the paths that the database knows. */
 export type KnownPaths = (paths: readonly string[]) => Promise<ReadonlySet<string>>
 
 /**
- * Where documents' bytes are kept: a folder or a bucket. Whatever it has under a final path is whole and durable.
- * Every method throws StorageUnavailable when the disk or the bucket does not answer or refuses; the sentence says what to do.
+ * A folder or bucket for documents. Everything under a final path is complete and durable. Every method throws StorageUnavailable if the
+ * disk or bucket fails; the message gives the fix.
  */
 export interface DocumentStorage {
-  /** The place, for messages: `the folder /data/documents`. */
+  /** For messages: `the folder /data/documents`. */
   readonly place: string
   /**
-   * Takes a document in, hashed and checked on the way. When it resolves, the bytes are durable under `path`; when it rejects, or the
-   * process dies, nothing new is under any path, and what is left half done is removed by `sweep`. It must be recorded within `SPARED_MS`.
-   * @throws RefusedDocument when the bytes are not what was expected (they are not kept); what `body` throws.
+   * Stores a document, hashed and checked. When it resolves, the bytes are durable under `path`; otherwise no path is new, and `sweep`
+   * removes leftovers. The document must be recorded within `SPARED_MS`. @throws RefusedDocument if the bytes are not the expected ones;
+   * errors of `body`.
    */
   keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument>
-  /** The bytes under a path. @throws MissingDocument when there are none. */
+  /** @throws MissingDocument if the path doesn't exist. */
   read(path: string): Promise<Readable>
-  /** @returns the length of what is kept under a path, in bytes; null when there is nothing. */
+  /** @returns bytes under a path; null if it doesn't exist. */
   size(path: string): Promise<number | null>
-  /** Removes what lies under a path; nothing when there is none. */
+  /** Removes a path, if it exists. */
   remove(path: string): Promise<void>
   /**
-   * Removes what a crash left: half-written files, and documents that the database does not know (asked in batches). What was written within
-   * `SPARED_MS` stays: another process may be about to record it. Files of others in the folder stay.
-   * @returns how many were removed.
+   * Removes half-written files, and documents that the database doesn't know. Files younger than `SPARED_MS` stay, because another process
+   * may be about to record them, and so do foreign files. @returns the number of removed files.
    */
   sweep(known: KnownPaths): Promise<number>
-  /** The paths of all documents kept, in no order. */
+  /** The paths of all documents, in no order. */
   paths(): AsyncIterable<string>
-  /** @returns the mirror whose documents lie there, by its first log epoch; null when nobody took the place. */
+  /** @returns the first log epoch of the mirror that owns the place; null if none. */
   owner(): Promise<string | null>
   /** Takes the place for a mirror. */
   takeFor(mirror: string): Promise<void>
@@ -57,17 +56,66 @@ export interface DocumentStorage {
   check(): Promise<void>
 }
 
-/** Age below which `sweep` leaves a file alone. Much longer than a document may take from its first byte until it is recorded. */
+/** Age below which `sweep` leaves a file alone: much longer than a document may take from its first byte until it is recorded. */
 export const SPARED_MS = 60 * 60_000
 
 const PATH = /^([0-9a-f]{2})\/\1[0-9a-f]{62}$/
 
-/** @returns where a document lies, relative to the folder or the bucket. @param sha256 lower-case hex. */
+/** Paths in one query. */
+const BATCH = 500
+
+/** Removes the paths that the database doesn't know. @param remove returns whether it removed a document. @returns the number of documents. */
+export async function removeUnknown(
+  paths: AsyncIterable<string>,
+  known: KnownPaths,
+  remove: (path: string) => Promise<boolean>,
+): Promise<number> {
+  let removed = 0
+  let batch: string[] = []
+  const removeBatch = async (): Promise<void> => {
+    const names = batch.length === 0 ? batch : await known(batch)
+    const unknown = batch.filter((path) => !new Set(names).has(path))
+    for (const path of unknown) if (await remove(path)) removed += 1
+    batch = []
+  }
+  for await (const path of paths) if (batch.push(path) === BATCH) await removeBatch()
+  await removeBatch()
+  return removed
+}
+
+/** @param sha256 lower-case hex. */
 export function pathOf(sha256: string): string {
   return `${sha256.slice(0, 2)}/${sha256}`
 }
 
-/** Whether a text is the path of a document. No other path is ever read, written or removed. */
+/** No other path is ever read, written or removed. */
 export function isDocumentPath(path: string): boolean {
   return PATH.test(path)
+}
+
+/** The bytes are not the promised document, and are not kept. The message gives the reason. */
+export class RefusedDocument extends PermanentError {}
+
+export class TooLongDocument extends RefusedDocument {}
+
+export class MissingDocument extends PermanentError {
+  constructor(path: string, place: string, options?: ErrorOptions) {
+    super(`the document ${path} is missing in ${place}`, options)
+  }
+}
+
+/** The folder or bucket can't take or give documents now. The message names it and the fix. */
+export class StorageUnavailable extends TransientError {}
+
+/** The file or object with the first log epoch of the mirror that owns the folder or bucket. */
+export const OWNER = 'mirror-of-documents.txt'
+
+/**
+ * Whether a place belongs to another mirror, so that unknown documents there must stay. @param place in a sentence. @param mirror its first
+ * log epoch. @returns a sentence with the fix; null if it is free or our own.
+ */
+export function foreignDocuments(place: string, of: { readonly owner: string | null; readonly mirror: string }): string | null {
+  const found = foreignOwner(place, 'documents', OWNER, of)
+  if (found === null) return null
+  return `${found}: check DATABASE_URL, set DOCUMENTS_DIR or the prefix in the bucket to another place, or, if the other mirror is no longer used, remove that file`
 }

@@ -2,14 +2,12 @@ import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OnDisk } from '../../base/durable-file.ts'
 import { codeOf } from '../../base/errors.ts'
-import { isDocumentPath, type KnownPaths, pathOf, SPARED_MS } from './storage.ts'
+import { isDocumentPath, type KnownPaths, pathOf, removeUnknown, SPARED_MS } from './storage.ts'
 
-/** How the names of half-written files begin. */
+/** Name prefix of half-written files. */
 export const TEMPORARY = '.incoming-'
-/** How the names of documents that are being removed begin; their hash follows. */
+/** Name prefix of documents that are being removed; their hash follows. */
 const ASIDE = '.removing-'
-/** Paths that the database is asked about at a time. */
-const BATCH = 500
 
 interface Sweep {
   /** The time by the clock of the folder's machine. */
@@ -19,22 +17,18 @@ interface Sweep {
   readonly onDisk: OnDisk
 }
 
-/** Removes half-written files and unknown documents from a folder. @returns how many. */
+/** Removes half-written files and unknown documents from a folder. @returns the number of files. */
 export async function sweepFolder(folder: string, sweep: Sweep): Promise<number> {
   await putBack(folder, sweep)
-  let removed = await removeTemporaries(folder, sweep)
-  let batch: string[] = []
-  for await (const path of sweep.paths()) {
-    if (!(await isOld(join(folder, path), sweep))) continue
-    batch.push(path)
-    if (batch.length < BATCH) continue
-    removed += await removeUnknown(folder, batch, sweep)
-    batch = []
-  }
-  return removed + (await removeUnknown(folder, batch, sweep))
+  const removed = await removeTemporaries(folder, sweep)
+  return removed + (await removeUnknown(oldPaths(folder, sweep), sweep.known, (path) => removeOld(folder, path, sweep)))
 }
 
-/** A sweep that was killed left a document aside: this one decides about it anew. */
+async function* oldPaths(folder: string, sweep: Sweep): AsyncGenerator<string> {
+  for await (const path of sweep.paths()) if (await isOld(join(folder, path), sweep)) yield path
+}
+
+/** A killed sweep left a document aside: this sweep decides about it again. */
 async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   for (const name of await onDisk(readdir(folder))) {
     const path = pathOf(name.slice(ASIDE.length))
@@ -42,7 +36,7 @@ async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   }
 }
 
-/** Removes half-written files that are old. @returns how many. */
+/** Removes old half-written files. @returns the number of files. */
 export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowMs' | 'onDisk'>): Promise<number> {
   let removed = 0
   for (const name of await sweep.onDisk(readdir(folder))) {
@@ -54,19 +48,9 @@ export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowM
   return removed
 }
 
-async function removeUnknown(folder: string, batch: readonly string[], sweep: Sweep): Promise<number> {
-  if (batch.length === 0) return 0
-  const known = await sweep.known(batch)
-  let removed = 0
-  for (const path of batch.filter((each) => !known.has(each))) {
-    if (await removeOld(folder, path, sweep)) removed += 1
-  }
-  return removed
-}
-
 /**
- * Removes a document, unless the same bytes were kept again since it was looked at: another process is about to record them. It is renamed
- * first, so that what is looked at the second time is what is removed.
+ * Removes a document, unless another process kept the same bytes again and is about to record them. The rename ensures that the checked
+ * file is the removed one.
  */
 async function removeOld(folder: string, path: string, sweep: Sweep): Promise<boolean> {
   const [from, aside] = [join(folder, path), join(folder, `${ASIDE}${path.slice(3)}`)]

@@ -1,9 +1,10 @@
 import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
+import { int, json, text } from './fields.ts'
 
 export const applicationAnswers = entity({
   table: 'application_answers',
-  holds: 'Which answers a carrier has, one row for each question with an answer or an owner.',
+  holds: 'The answers that a carrier has, one row for each question with an answer or an owner.',
   read: 'workspace',
   parent: 'applications',
   absentIsNull: true,
@@ -11,24 +12,14 @@ export const applicationAnswers = entity({
   fields: {
     account,
     submission_id: submissionId,
-    application_id: { kind: 'text', class: 'none', source: "the application's `application_id`", meaning: 'its application' },
+    application_id: text('none', 'its application', { source: "the application's `application_id`" }),
     question_key: { ...keyId('question_key'), source: 'the key in `answers` or `ownership`' },
-    value: { kind: 'json', class: 'personal', as: 'any', path: 'answers', meaning: 'the answer, any JSON value' },
-    ownership_kind: { kind: 'text', class: 'none', path: 'ownership.kind', meaning: 'so far `explicit`, `derived`, `cleared`' },
-    ownership_revision: { kind: 'int', class: 'none', path: 'ownership.revision', meaning: 'as the service gives it' },
-    source_id: { kind: 'text', class: 'none', path: 'ownership.source.source_id', meaning: 'where it comes from' },
-    source_channel: {
-      kind: 'text',
-      class: 'none',
-      path: 'ownership.source.channel',
-      meaning: 'such as `broker_portal`, `document`, `mapping`',
-    },
-    source_evidence: {
-      kind: 'text',
-      class: 'none',
-      path: 'ownership.source.evidence',
-      meaning: 'so far `explicit`, `translated`, `assumed`',
-    },
+    value: json('personal', 'the answer, any JSON value', { as: 'any', path: 'answers' }),
+    ownership_kind: text('none', 'so far `explicit`, `derived`, `cleared`', { path: 'ownership.kind' }),
+    ownership_revision: int('none', "the service's value", { path: 'ownership.revision' }),
+    source_id: text('none', 'its source', { path: 'ownership.source.source_id' }),
+    source_channel: text('none', 'such as `broker_portal`, `document`, `mapping`', { path: 'ownership.source.channel' }),
+    source_evidence: text('none', 'so far `explicit`, `translated`, `assumed`', { path: 'ownership.source.evidence' }),
     gone_at: goneFrom('the application'),
   },
 })

@@ -1,22 +1,23 @@
 import { entity } from '../entity.ts'
 import { account, goneFrom, submissionId } from './common.ts'
+import { int, json, raw, text } from './fields.ts'
 
 export const applicationWorkspaces = entity({
   table: 'application_workspaces',
-  holds: 'The application workspace of a submission. Its applications and facts stand in tables of their own.',
+  holds: 'The application workspace of a submission. Its applications and facts have their own tables.',
   read: 'workspace',
   key: ['account', 'submission_id'],
   fields: {
     account,
     submission_id: submissionId,
-    workspace_id: { kind: 'text', class: 'none', meaning: 'its id; a legacy workspace may have none' },
-    contract_version: { kind: 'text', class: 'none', meaning: 'so far `structured_v1`' },
-    workflow_version: { kind: 'text', class: 'none', meaning: 'so far `structured_v1`, or `legacy`, which has no applications' },
-    fact_set_id: { kind: 'text', class: 'none', path: 'facts.fact_set_id', as: 'id', meaning: 'its set of facts' },
-    facts_revision: { kind: 'int', class: 'none', path: 'facts.revision', meaning: 'how often the facts were changed' },
-    residual_status: { kind: 'text', class: 'none', path: 'residual_pdf.status', meaning: 'of the forms prepared outside applications' },
-    residual_form_keys: { kind: 'json', class: 'none', path: 'residual_pdf.form_keys', meaning: 'list of these forms' },
+    workspace_id: text('none', 'its id; a legacy workspace may have none'),
+    contract_version: text('none', 'so far `structured_v1`'),
+    workflow_version: text('none', 'so far `structured_v1`, or `legacy`, which has no applications'),
+    fact_set_id: text('none', 'its set of facts', { path: 'facts.fact_set_id', as: 'id' }),
+    facts_revision: int('none', 'number of changes of the facts', { path: 'facts.revision' }),
+    residual_status: text('none', 'status of the forms prepared outside applications', { path: 'residual_pdf.status' }),
+    residual_form_keys: json('none', 'list of these forms', { path: 'residual_pdf.form_keys' }),
     gone_at: goneFrom('the service'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole workspace', meaning: 'the workspace as it came, with applications and facts' },
+    raw: raw('free', 'the workspace as received, with applications and facts', { source: 'the whole workspace' }),
   },
 })

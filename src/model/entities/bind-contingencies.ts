@@ -1,35 +1,28 @@
 import { entity } from '../entity.ts'
 import { account, goneFrom, keyId, submissionId } from './common.ts'
+import { bool, raw, text } from './fields.ts'
 
 export const bindContingencies = entity({
   table: 'bind_contingencies',
-  holds: 'What the carrier asks for before it binds, one row for each item of a bind request.',
+  holds: 'Items that the carrier requires before it binds, one row for each item of a bind request.',
   read: 'bind_request',
   parent: 'bind_requests',
   key: ['account', 'submission_id', 'bind_request_id', 'contingency_id'],
   fields: {
     account,
     submission_id: submissionId,
-    bind_request_id: { kind: 'text', class: 'none', source: "the request's `bind_request_id`", meaning: 'its bind request' },
+    bind_request_id: text('none', 'its bind request', { source: "the request's `bind_request_id`" }),
     contingency_id: keyId('contingencies[].id'),
-    kind: { kind: 'text', class: 'business', meaning: 'so far `question`, `signed_form`, `loss_runs`, `file_upload`' },
-    label: { kind: 'text', class: 'free', shown: true, meaning: "the carrier's wording" },
-    status: { kind: 'text', class: 'business', meaning: 'so far `pending`, `satisfied`, `waived`' },
-    required: { kind: 'bool', class: 'none', meaning: 'the bind waits for it' },
-    upload_path: {
-      kind: 'text',
+    kind: text('business', 'so far `question`, `signed_form`, `loss_runs`, `file_upload`'),
+    label: text('free', "the carrier's wording", { shown: true }),
+    status: text('business', 'so far `pending`, `satisfied`, `waived`'),
+    required: bool('none', 'the bind waits for it'),
+    upload_path: text('business', 'path for uploading a PDF while the request is `drafted`; null after that', {
       nullable: true,
-      class: 'business',
-      meaning: 'where a PDF can be posted while the request is `drafted`; null afterwards',
       link: true,
-    },
-    esign_status: {
-      kind: 'text',
-      nullable: true,
-      class: 'business',
-      meaning: 'state of a signature request, an open vocabulary such as `sent`, `completed`, `queued_for_review`',
-    },
+    }),
+    esign_status: text('business', 'state of a signature request, such as `sent`, `completed`, `queued_for_review`', { nullable: true }),
     gone_at: goneFrom('the request'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
+    raw: raw('free', 'the item as received', { source: 'the whole item' }),
   },
 })

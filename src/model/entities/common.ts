@@ -1,82 +1,49 @@
-import type { Field, FieldDescription } from '../entity.ts'
+import type { Field } from '../entity.ts'
+import { text, time } from './fields.ts'
 
-/** Columns that several tables have. */
+/** The source of columns that the mirror sets. */
+export const byMirror = { source: 'program', local: true } as const
 
-export const account = { kind: 'text', class: 'none', source: 'settings', meaning: 'whose it is' } as const satisfies Field
+export const account = text('none', 'the account', { source: 'settings' })
 
-export const submissionId = { kind: 'text', class: 'none', source: 'path', meaning: 'its submission' } as const satisfies Field
+export const submissionId = text('none', 'the submission', { source: 'path' })
 
-/** The submission of what has an id of its own. */
-export const namedBy = {
-  kind: 'text',
-  class: 'none',
-  source: 'program',
-  meaning: 'the submission whose answer named it first; null when none has, or an operator named it without one',
-  local: true,
-} as const satisfies Field
+/** The submission of an object with its own id. */
+export const namedBy = text('none', 'the submission whose answer named it first; null if none, or an operator named it alone', byMirror)
 
-/** The source of a column that is looked for in a record whose fields the service does not show. */
+/** The source of a column from a record whose fields the service does not show. */
 export const inRecord = 'the record, as `record_fields` says'
 
-export const laneId = {
-  kind: 'text',
-  class: 'none',
-  source: "the lane's `submission_market_id`",
-  meaning: 'its lane',
-} as const satisfies Field
+export const laneId = text('none', 'its lane', { source: "the lane's `submission_market_id`" })
 
-export const messageId = { kind: 'text', class: 'none', source: "the message's `id`", meaning: 'its message' } as const satisfies Field
+export const messageId = text('none', 'its message', { source: "the message's `id`" })
 
-export const firstSeenAt = {
-  kind: 'time',
-  class: 'none',
-  source: 'program',
-  meaning: 'when it was first stored here',
-  local: true,
-} as const satisfies Field
+export const firstSeenAt = time('none', 'when it was first stored here', byMirror)
 
-export const firstSeenVia = {
-  kind: 'text',
-  class: 'none',
-  source: 'program',
-  meaning: 'the way it first came: `webhook`, `poll`, `backfill` (older than the tracking by more than an hour), or `reconcile`',
-  local: true,
-} as const satisfies Field
+export const firstSeenVia = text(
+  'none',
+  'how it first arrived: `webhook`, `poll`, `backfill` (more than an hour older than the tracking), or `reconcile`',
+  byMirror,
+)
 
-export const goneFromFeed = {
-  kind: 'time',
-  class: 'none',
-  source: 'program',
-  meaning: 'since when a whole replay of the feed, made twice by a reconcile run, no longer shows it; null while it is shown',
-  local: true,
-} as const satisfies Field
+export const goneFromFeed = time(
+  'none',
+  'since when two full re-reads of the feed by a reconcile run no longer show it; null while shown',
+  byMirror,
+)
 
 export function goneFrom(what: string): Field & { readonly kind: 'time' } {
-  return {
-    kind: 'time',
-    class: 'none',
-    source: 'program',
-    meaning: `when ${what} was first seen without it; null while it is shown`,
-    local: true,
-  }
+  return time('none', `when ${what} was first seen without it; null while it is there`, byMirror)
 }
 
-/** An id of the service that is part of a key. @param source where it stands in the answer. */
+/** A service id that is part of a key. @param source its place in the answer. */
 export function keyId(source: string) {
-  const meaning = 'its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits'
+  const meaning = 'its id; if longer than 512 characters, its SHA-256: `sha256:` and hex digits'
   const path = source.slice(source.lastIndexOf('.') + 1)
-  return {
-    kind: 'text',
-    class: 'none',
-    source: `\`${source}\``,
-    path,
-    as: 'key',
-    required: true,
-    meaning,
-  } as const satisfies FieldDescription
+  return text('none', meaning, { source: `\`${source}\``, path, as: 'key', required: true })
 }
 
-/** The key of an item to which the service gives no id. @param more what else there is to say of it. */
+/** The key of an item without a service id. @param more further description. */
 export function itemKey({ more, ...madeOf }: NonNullable<Field['madeOf']> & { readonly more?: string }) {
   const { own, hashed } = madeOf
   const names = hashed
@@ -84,7 +51,7 @@ export function itemKey({ more, ...madeOf }: NonNullable<Field['madeOf']> & { re
     .join(', ')
     .replace(/, ([^,]+)$/, ' and $1')
   const hash = `the SHA-256 of ${names}`
-  const sentences = [own === undefined ? hash : `its \`${own}\`; without one ${hash}`, ...(more === undefined ? [] : [more])]
+  const sentences = [own === undefined ? hash : `its \`${own}\`, or without one ${hash}`, ...(more === undefined ? [] : [more])]
   const meaning = [...sentences, 'A repetition ends with `#2`, `#3` …'].join('. ')
-  return { kind: 'text', class: 'none', source: 'the item', madeOf, meaning } as const satisfies FieldDescription
+  return text('none', meaning, { source: 'the item', madeOf })
 }

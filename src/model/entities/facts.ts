@@ -1,9 +1,10 @@
 import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, submissionId } from './common.ts'
+import { bool, json, raw, text } from './fields.ts'
 
 export const facts = entity({
   table: 'facts',
-  holds: 'What is known of the insured, one row for each fact and each source of it.',
+  holds: 'Facts about the insured, one row for each fact and source.',
   read: 'workspace',
   absentIsNull: true,
   key: ['account', 'submission_id', 'fact_key'],
@@ -12,23 +13,21 @@ export const facts = entity({
     submission_id: submissionId,
     fact_key: itemKey({
       hashed: ['fact_set_id', 'key', 'scope', 'period'],
-      more:
-        'Facts of which all four are the same are numbered in the order of `source_id`, then `content_hash`: when one goes, those behind it ' +
-        'take the number before',
+      more: 'Facts with all four equal are numbered by `source_id`, then `content_hash`; if one is removed, the numbers of later ones shift',
     }),
-    fact_set_id: { kind: 'text', class: 'none', source: '`facts.fact_set_id`', meaning: 'its set of facts' },
-    key: { kind: 'text', class: 'none', as: 'id', required: true, meaning: 'what it tells, such as `insured.name`' },
-    scope: { kind: 'text', class: 'none', as: 'id', meaning: 'whose fact it is; `insured` when the service does not say' },
-    period: { kind: 'text', class: 'none', as: 'id', meaning: 'the time of which it tells; null when there is none' },
-    value: { kind: 'json', class: 'personal', as: 'any', meaning: 'any JSON value' },
-    confirmed: { kind: 'bool', class: 'none', meaning: 'somebody has confirmed it' },
-    source_id: { kind: 'text', class: 'none', path: 'source.source_id', meaning: 'where it comes from' },
-    content_hash: { kind: 'text', class: 'none', path: 'source.content_hash', meaning: 'of the source' },
-    channel: { kind: 'text', class: 'none', path: 'source.channel', meaning: 'such as `broker_portal`, `document`, `mapping`' },
-    evidence: { kind: 'text', class: 'none', path: 'source.evidence', meaning: 'so far `explicit`, `translated`, `assumed`' },
-    snippet: { kind: 'text', class: 'free', path: 'source.snippet', meaning: 'the words of the source' },
-    extractor_version: { kind: 'text', class: 'none', path: 'source.extractor_version', meaning: 'what read the source' },
+    fact_set_id: text('none', 'its set of facts', { source: '`facts.fact_set_id`' }),
+    key: text('none', 'its subject, such as `insured.name`', { as: 'id', required: true }),
+    scope: text('none', 'its owner; `insured` if the service does not say', { as: 'id' }),
+    period: text('none', 'its period; null: none', { as: 'id' }),
+    value: json('personal', 'any JSON value', { as: 'any' }),
+    confirmed: bool('none', 'whether it was confirmed'),
+    source_id: text('none', 'its source', { path: 'source.source_id' }),
+    content_hash: text('none', 'hash of the source', { path: 'source.content_hash' }),
+    channel: text('none', 'such as `broker_portal`, `document`, `mapping`', { path: 'source.channel' }),
+    evidence: text('none', 'so far `explicit`, `translated`, `assumed`', { path: 'source.evidence' }),
+    snippet: text('free', 'quote from the source', { path: 'source.snippet' }),
+    extractor_version: text('none', 'what read the source', { path: 'source.extractor_version' }),
     gone_at: goneFrom('the workspace'),
-    raw: { kind: 'raw', class: 'personal', source: 'the whole fact', meaning: 'the fact as it came' },
+    raw: raw('personal', 'the fact as received', { source: 'the whole fact' }),
   },
 })

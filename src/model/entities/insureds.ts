@@ -1,25 +1,26 @@
 import { entity } from '../entity.ts'
 import { account, goneFrom, inRecord, namedBy } from './common.ts'
+import { json, raw, text } from './fields.ts'
 
 export const insureds = entity({
   table: 'insureds',
   holds:
-    "Insureds: identity, contacts, and the brokerage's submissions and policies of each. The specification does not show the fields, so all of it " +
-    'is in `raw`. The columns from `legal_name` to `contacts` are best effort: they are looked for where `record_fields` in the settings says.',
+    "Insureds: identity, contacts, and each one's submissions and policies. The spec does not show the fields, so everything is in `raw`. The " +
+    'columns from `legal_name` to `contacts` are best effort: `record_fields` in the settings names their fields.',
   read: 'insured',
   key: ['account', 'insured_id'],
   fields: {
     account,
-    insured_id: { kind: 'text', class: 'none', source: 'path', meaning: 'its id' },
+    insured_id: text('none', 'its id', { source: 'path' }),
     submission_id: namedBy,
-    legal_name: { kind: 'text', class: 'personal', shown: true, source: inRecord, meaning: 'its name' },
-    dba_name: { kind: 'text', class: 'personal', shown: true, source: inRecord, meaning: 'the name under which it does business' },
-    entity_type: { kind: 'text', class: 'business', source: inRecord, meaning: 'its legal form' },
-    naics: { kind: 'text', class: 'business', source: inRecord, meaning: 'NAICS code of its business' },
-    sic: { kind: 'text', class: 'business', source: inRecord, meaning: 'SIC code of its business' },
-    mailing_address: { kind: 'json', class: 'personal', source: inRecord, meaning: 'its address, any JSON value' },
-    contacts: { kind: 'json', class: 'personal', source: inRecord, meaning: 'its contacts, any JSON value' },
+    legal_name: text('personal', 'its name', { shown: true, source: inRecord }),
+    dba_name: text('personal', 'trade name (doing business as)', { shown: true, source: inRecord }),
+    entity_type: text('business', 'its legal form', { source: inRecord }),
+    naics: text('business', 'NAICS code', { source: inRecord }),
+    sic: text('business', 'SIC code', { source: inRecord }),
+    mailing_address: json('personal', 'its address, any JSON value', { source: inRecord }),
+    contacts: json('personal', 'its contacts, any JSON value', { source: inRecord }),
     gone_at: goneFrom('the service'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole answer', meaning: 'the answer as it came' },
+    raw: raw('free', 'the answer as received', { source: 'the whole answer' }),
   },
 })

@@ -1,126 +1,57 @@
 import { entity, type RowOf } from '../entity.ts'
-import { account, submissionId } from './common.ts'
+import { account, byMirror, submissionId } from './common.ts'
+import { bool, json, raw, text, time } from './fields.ts'
+
+/** A field of the rail, or of the newest event. */
+function orEvent<const P extends string>(path: P) {
+  return { source: `\`${path}\`, event`, path, derivedFrom: 'events' } as const
+}
 
 export const lanes = entity({
   table: 'lanes',
   holds:
-    'One row for each market (program) in which a submission is tried. `state_source` says whose word its state is: `rail` is the ' +
-    "service's own summary; `event` means that no summary has named the lane yet, and its state is that of its newest event.",
+    "One row for each market (program) of a submission. `state_source` names the source of its state: `rail`, the service's own summary, or " +
+    '`event`, its newest event, if no summary has named the lane yet.',
   read: 'requirements',
   key: ['account', 'submission_id', 'lane_id'],
   fields: {
     account,
     submission_id: submissionId,
-    lane_id: {
-      kind: 'text',
-      class: 'none',
+    lane_id: text('none', "the lane's id, which has two names in the service", {
       source: '`rail.lanes[].submission_market_id`, `market.lane_id`',
       path: 'submission_market_id',
       as: 'uuid',
       required: true,
-      meaning: "the lane's id: one id, two names",
-    },
-    market_id: { kind: 'text', class: 'none', as: 'id', meaning: "the market's id" },
-    market_name: {
-      kind: 'text',
-      class: 'business',
-      source: '`market_name`, event',
-      path: 'market_name',
-      meaning: "the market's name",
-      derivedFrom: 'events',
-    },
-    program: { kind: 'text', class: 'business', meaning: "the program's name" },
-    program_id: { kind: 'text', class: 'none', as: 'id', meaning: "the program's id" },
-    program_category: {
-      kind: 'text',
-      class: 'business',
-      source: '`program_category`, event',
-      path: 'program_category',
-      meaning: 'so far `instant_quote`, `binding`, `specialty`',
-      derivedFrom: 'events',
-    },
-    lines: {
-      kind: 'json',
-      class: 'business',
-      source: '`lines`, event',
-      path: 'lines',
-      meaning: 'list of lines of business',
-      derivedFrom: 'events',
-    },
-    status: {
-      kind: 'text',
-      class: 'business',
-      source: '`status`, event',
-      path: 'status',
-      meaning: 'an open vocabulary',
-      derivedFrom: 'events',
-    },
-    status_label: {
-      kind: 'text',
-      class: 'business',
-      source: '`status_label`, event',
-      path: 'status_label',
-      meaning: 'the same in words to show',
-      derivedFrom: 'events',
-    },
-    submit_ready: { kind: 'bool', class: 'none', meaning: 'ready to go to the market' },
-    gapped: { kind: 'bool', class: 'none', meaning: 'held for something that only the broker can supply' },
-    unmet_labels: { kind: 'json', class: 'free', shown: true, meaning: 'list: what is still missing, in words' },
-    bound: {
-      kind: 'bool',
-      class: 'business',
-      source: '`bound`, event',
-      path: 'bound',
-      meaning: 'coverage is placed; with `event`, true if the event is `bound`, else null',
-      derivedFrom: 'events',
-    },
-    chip: {
-      kind: 'text',
-      class: 'business',
-      source: '`chip`, event',
-      path: 'chip',
-      meaning:
-        'so far `bound`, `quoted`, `not_available`, `needs_info`, `in_progress`; with `event`, `bound` for `bound`, `quoted` for ' +
+    }),
+    market_id: text('none', "the market's id", { as: 'id' }),
+    market_name: text('business', "the market's name", orEvent('market_name')),
+    program: text('business', "the program's name"),
+    program_id: text('none', "the program's id", { as: 'id' }),
+    program_category: text('business', 'so far `instant_quote`, `binding`, `specialty`', orEvent('program_category')),
+    lines: json('business', 'list of lines of business', orEvent('lines')),
+    status: text('business', 'an open vocabulary', orEvent('status')),
+    status_label: text('business', 'display text', orEvent('status_label')),
+    submit_ready: bool('none', 'ready to go to the market'),
+    gapped: bool('none', 'waits for items that only the broker can supply'),
+    unmet_labels: json('free', 'list: missing items, in words', { shown: true }),
+    bound: bool('business', 'coverage is placed; with `event`, true if the event is `bound`, else null', orEvent('bound')),
+    chip: text(
+      'business',
+      'so far `bound`, `quoted`, `not_available`, `needs_info`, `in_progress`; with `event`, `bound` for `bound`, `quoted` for ' +
         '`quote_received`, `not_available` for `declined`, `withdrawn` and `blocked`, else null',
-      derivedFrom: 'events',
-    },
-    carrier_api_session_ids: { kind: 'json', class: 'none', meaning: 'list of ids' },
-    next_step: {
-      kind: 'text',
-      nullable: true,
-      class: 'free',
-      shown: true,
-      meaning: 'what comes next, in words; JSON text when the service sends more than words',
-      mayHoldJson: true,
-    },
-    state_source: { kind: 'text', class: 'none', source: 'program', meaning: '`rail` or `event`', local: true },
-    state_event_id: {
-      kind: 'text',
-      class: 'none',
-      source: 'program',
-      meaning: 'with `event`: the event that the state is taken from',
-      local: true,
-      derivedFrom: 'events',
-    },
-    state_occurred_at: {
-      kind: 'time',
-      class: 'none',
-      source: 'program',
-      meaning: 'with `event`: when that happened',
-      local: true,
-      derivedFrom: 'events',
-    },
-    gone_at: {
-      kind: 'time',
-      class: 'none',
-      source: 'program',
-      meaning:
-        'when the rail was first seen without it; of a lane that no rail has named, when all events that told of it were found to be gone; ' +
-        'null while it is there',
-      local: true,
-      derivedFrom: 'events',
-    },
-    raw: { kind: 'raw', class: 'free', source: 'the whole lane', meaning: 'the lane as the rail shows it; null with `event`' },
+      orEvent('chip'),
+    ),
+    carrier_api_session_ids: json('none', 'list of ids'),
+    next_step: text('free', 'next step, in words; JSON text if the service sends more', { nullable: true, shown: true, mayHoldJson: true }),
+    state_source: text('none', '`rail` or `event`', byMirror),
+    state_event_id: text('none', 'with `event`: the event of the state', { ...byMirror, derivedFrom: 'events' }),
+    state_occurred_at: time('none', 'with `event`: when that event happened', { ...byMirror, derivedFrom: 'events' }),
+    gone_at: time(
+      'none',
+      'when the rail was first seen without it; for a lane that no rail named, when all its events were found to be gone; null while it is there',
+      { ...byMirror, derivedFrom: 'events' },
+    ),
+    raw: raw('free', 'the lane in the rail; null with `event`', { source: 'the whole lane' }),
   },
 })
 

@@ -1,28 +1,27 @@
-import { entity, type RowOf } from '../entity.ts'
+import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, submissionId } from './common.ts'
+import { bool, json, raw, text } from './fields.ts'
 
 export const marketReadiness = entity({
   table: 'market_readiness',
   holds:
-    'One row for each market of the requirements view, and for each of its programs: whether it can be approached, and what it still needs from ' +
-    'whom. An empty list while markets are being matched means "not yet" and changes nothing.',
+    'One row for each market of the requirements view and each of its programs: whether it can be approached, and what it still needs from whom. ' +
+    'An empty list while markets are being matched means "not yet" and changes nothing.',
   read: 'requirements',
   key: ['account', 'submission_id', 'readiness_key'],
   fields: {
     account,
     submission_id: submissionId,
     readiness_key: itemKey({ hashed: ['lane_id', 'market_name', 'program'] }),
-    lane_id: { kind: 'text', nullable: true, class: 'none', as: 'uuid', meaning: 'its lane; null while it has none' },
-    market_name: { kind: 'text', class: 'business', meaning: "the market's name" },
-    program: { kind: 'text', nullable: true, class: 'business', meaning: "the program's name" },
-    program_category: { kind: 'text', class: 'business', meaning: 'so far `instant_quote`, `binding`, `specialty`' },
-    category_label: { kind: 'text', nullable: true, class: 'business', meaning: 'the same in words to show' },
-    ready: { kind: 'bool', class: 'none', meaning: 'nothing is missing' },
-    needs_from_you: { kind: 'json', class: 'free', shown: true, meaning: 'list: what only the broker can supply, in words' },
-    hedge_obtains: { kind: 'json', class: 'free', shown: true, meaning: 'list: what the service fetches itself, in words' },
+    lane_id: text('none', 'its lane; null: none', { nullable: true, as: 'uuid' }),
+    market_name: text('business', "the market's name"),
+    program: text('business', "the program's name", { nullable: true }),
+    program_category: text('business', 'so far `instant_quote`, `binding`, `specialty`'),
+    category_label: text('business', 'display text', { nullable: true }),
+    ready: bool('none', 'nothing is missing'),
+    needs_from_you: json('free', 'list: items that only the broker can supply, in words', { shown: true }),
+    hedge_obtains: json('free', 'list: items that the service gets itself, in words', { shown: true }),
     gone_at: goneFrom('the view'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole market', meaning: 'the market as the view shows it' },
+    raw: raw('free', 'the market in the view', { source: 'the whole market' }),
   },
 })
-
-export type MarketReadinessRow = RowOf<typeof marketReadiness>

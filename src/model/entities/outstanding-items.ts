@@ -1,30 +1,25 @@
 import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, submissionId } from './common.ts'
+import { json, raw, text } from './fields.ts'
 
 export const outstandingItems = entity({
   table: 'outstanding_items',
   holds:
-    'What the broker must still supply: requirements that are not met, and open questions of carriers, each once. One that is answered or no longer asked for is gone.',
+    'Items that the broker must still supply: unmet requirements and open questions of carriers. An answered or withdrawn one is gone.',
   read: 'outstanding',
   key: ['account', 'submission_id', 'item_key'],
   fields: {
     account,
     submission_id: submissionId,
     item_key: itemKey({ own: 'key', hashed: ['label'] }),
-    key: { kind: 'text', class: 'none', meaning: 'what an answer names it by' },
-    label: { kind: 'text', class: 'free', shown: true, meaning: 'the same in words to show' },
-    source: { kind: 'text', class: 'none', meaning: 'an open vocabulary' },
-    input: { kind: 'text', class: 'none', meaning: 'how it is asked for, such as `text`, `number`, `bool`, `select`, `date`' },
-    options: { kind: 'json', class: 'business', meaning: 'list of objects: what may be chosen' },
-    markets: { kind: 'json', class: 'business', meaning: 'list of names: the markets that it unlocks' },
-    how_to_provide: {
-      kind: 'text',
-      class: 'free',
-      shown: true,
-      meaning: 'how to supply it, in words; JSON text when the service sends more than words',
-      mayHoldJson: true,
-    },
+    key: text('none', 'its name in an answer'),
+    label: text('free', 'display text', { shown: true }),
+    source: text('none', 'an open vocabulary'),
+    input: text('none', 'input type, such as `text`, `number`, `bool`, `select`, `date`'),
+    options: json('business', 'list of objects: the choices'),
+    markets: json('business', 'list of names: the markets that it unlocks'),
+    how_to_provide: text('free', 'how to supply it, in words; JSON text if the service sends more', { shown: true, mayHoldJson: true }),
     gone_at: goneFrom('the list'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
+    raw: raw('free', 'the item as received', { source: 'the whole item' }),
   },
 })

@@ -1,9 +1,10 @@
 import { entity } from '../entity.ts'
 import { account, goneFrom, itemKey, laneId, submissionId } from './common.ts'
+import { bool, raw, text } from './fields.ts'
 
 export const requirementItems = entity({
   table: 'requirement_items',
-  holds: 'What a program requires, one row for each requirement, with what the service found.',
+  holds: 'Requirements of a program, one row for each, with the result of the check.',
   read: 'requirements',
   parent: 'program_assessments',
   key: ['account', 'submission_id', 'lane_id', 'program_key', 'item_key'],
@@ -11,29 +12,19 @@ export const requirementItems = entity({
     account,
     submission_id: submissionId,
     lane_id: laneId,
-    program_key: {
-      kind: 'text',
-      class: 'none',
-      source: "the program's `program_key`",
-      meaning: 'its program, as in `program_assessments`',
-    },
+    program_key: text('none', 'its program, as in `program_assessments`', { source: "the program's `program_key`" }),
     item_key: itemKey({ own: 'key', hashed: ['label'] }),
-    result: {
-      kind: 'text',
-      class: 'business',
-      source: '`met[]`, `unmet[]`, `deferred[]`',
-      meaning: 'the list in which it stands: `met`, `unmet`, `deferred`',
-    },
-    key: { kind: 'text', nullable: true, class: 'none', meaning: 'what the service calls it; may be null' },
-    label: { kind: 'text', class: 'free', shown: true, meaning: 'the same in words to show' },
-    severity: { kind: 'text', class: 'none', meaning: 'so far `hard`, `preferred`' },
-    resolution: { kind: 'text', class: 'none', meaning: 'who supplies it: so far `broker`, `auto`, `internal`' },
-    repr: { kind: 'text', class: 'none', meaning: 'so far `structured`, `free_text`, `form`, `file`' },
-    form_key: { kind: 'text', nullable: true, class: 'none', meaning: 'the form that supplies it' },
-    due_stage: { kind: 'text', class: 'none', meaning: 'by when: so far `quote`, `bind`' },
-    satisfied: { kind: 'bool', nullable: true, class: 'none', meaning: 'null: not known' },
-    blocks_submission: { kind: 'bool', nullable: true, class: 'none', meaning: 'null: not known' },
+    result: text('business', 'the list that contains it: `met`, `unmet`, `deferred`', { source: '`met[]`, `unmet[]`, `deferred[]`' }),
+    key: text('none', "the service's name of it; may be null", { nullable: true }),
+    label: text('free', 'display text', { shown: true }),
+    severity: text('none', 'so far `hard`, `preferred`'),
+    resolution: text('none', 'who supplies it: so far `broker`, `auto`, `internal`'),
+    repr: text('none', 'so far `structured`, `free_text`, `form`, `file`'),
+    form_key: text('none', 'the form that supplies it', { nullable: true }),
+    due_stage: text('none', 'by when: so far `quote`, `bind`'),
+    satisfied: bool('none', 'null: unknown', { nullable: true }),
+    blocks_submission: bool('none', 'null: unknown', { nullable: true }),
     gone_at: goneFrom('the assessment'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
+    raw: raw('free', 'the item as received', { source: 'the whole item' }),
   },
 })

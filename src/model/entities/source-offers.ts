@@ -1,9 +1,10 @@
 import { entity, type RowOf } from '../entity.ts'
 import { account, goneFrom, keyId, laneId, submissionId } from './common.ts'
+import { raw, text } from './fields.ts'
 
 export const sourceOffers = entity({
   table: 'source_offers',
-  holds: 'Documents as the carrier made them, by lane. The files themselves are in `documents`, with the origin `carrier_original`.',
+  holds: 'Original documents of carriers, by lane. Their files are in `documents`, with the origin `carrier_original`.',
   read: 'requirements',
   parent: 'lanes',
   key: ['account', 'submission_id', 'lane_id', 'presentation_id'],
@@ -12,17 +13,12 @@ export const sourceOffers = entity({
     submission_id: submissionId,
     lane_id: laneId,
     presentation_id: keyId('rail.lanes[].source_offers[].presentation_id'),
-    kind: { kind: 'text', class: 'business', meaning: 'so far `quote`, `indication`' },
-    label: { kind: 'text', class: 'business', meaning: 'what the service calls it' },
-    document_url: {
-      kind: 'text',
-      class: 'document',
-      meaning: 'as the newest answer gives it; it may be on another host',
-      link: true,
-    },
-    filename: { kind: 'text', class: 'free', shown: true, meaning: "the file's name" },
+    kind: text('business', 'so far `quote`, `indication`'),
+    label: text('business', "the service's name of it"),
+    document_url: text('document', 'the newest link; it may be on another host', { link: true }),
+    filename: text('free', "the file's name", { shown: true }),
     gone_at: goneFrom('the lane'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole offer', meaning: 'the offer as it came' },
+    raw: raw('free', 'the offer as received', { source: 'the whole offer' }),
   },
 })
 

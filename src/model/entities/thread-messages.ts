@@ -1,48 +1,41 @@
 import { entity, type RowOf } from '../entity.ts'
 import { account, firstSeenAt, firstSeenVia, goneFromFeed, submissionId } from './common.ts'
+import { json, raw, text, time } from './fields.ts'
 
 export const threadMessages = entity({
   table: 'thread_messages',
   holds:
     "The correspondence between service and brokerage: the e-mails and the assistant's chat. Order: `occurred_at`, `message_id`. " +
-    'The text of carriers and insureds is never in it.',
+    'It never contains texts of carriers or insureds.',
   read: 'thread',
   absentIsNull: true,
   key: ['account', 'submission_id', 'message_id'],
   fields: {
     account,
     submission_id: submissionId,
-    message_id: { kind: 'text', class: 'none', path: 'id', as: 'uuid', required: true, meaning: "the message's id, stable" },
-    channel: { kind: 'text', class: 'none', required: true, meaning: '`email` or `chat`', identity: true },
-    direction: {
-      kind: 'text',
-      class: 'none',
+    message_id: text('none', "the message's id, stable", { path: 'id', as: 'uuid', required: true }),
+    channel: text('none', '`email` or `chat`', { required: true, identity: true }),
+    direction: text('none', '`inbound`: from the brokerage; `outbound`: from the service', {
       required: true,
-      meaning: "the service's view: `inbound` was written by the brokerage, `outbound` by the service",
       identity: true,
-    },
-    kind: {
-      kind: 'text',
-      class: 'none',
-      required: true,
-      meaning: "the e-mail's type, such as `initial_clearance`, `market_plan_update`, `quote_delivery`, `broker_reply`; or `chat`",
+    }),
+    kind: text(
+      'none',
+      "the e-mail's type, such as `initial_clearance`, `market_plan_update`, `quote_delivery`, `broker_reply`; or `chat`",
+      { required: true, identity: true },
+    ),
+    occurred_at: time('none', 'when it was sent', { required: true, identity: true }),
+    subject: text('free', 'null on chat', { shown: true, identity: true }),
+    body_text: text('free', 'always plain text', { required: true, identity: true }),
+    from_address: text('personal', 'e-mail address; null on chat', { path: 'from', identity: true }),
+    to_addresses: json('personal', 'list of e-mail addresses; empty on chat', { path: 'to', identity: true }),
+    in_reply_to: text('none', 'Message-ID of the e-mail that it answers, if known. No row has its own Message-ID, so it matches none', {
       identity: true,
-    },
-    occurred_at: { kind: 'time', class: 'none', required: true, meaning: 'when it was sent', identity: true },
-    subject: { kind: 'text', class: 'free', shown: true, meaning: 'null on chat', identity: true },
-    body_text: { kind: 'text', class: 'free', required: true, meaning: 'plain text always', identity: true },
-    from_address: { kind: 'text', class: 'personal', path: 'from', meaning: 'e-mail address; null on chat', identity: true },
-    to_addresses: { kind: 'json', class: 'personal', path: 'to', meaning: 'list of e-mail addresses; empty on chat', identity: true },
-    in_reply_to: {
-      kind: 'text',
-      class: 'none',
-      meaning: 'Message-ID of the e-mail that it answers, when known. No row bears a Message-ID of its own, so it leads to none',
-      identity: true,
-    },
+    }),
     first_seen_at: firstSeenAt,
     first_seen_via: firstSeenVia,
     gone_at: goneFromFeed,
-    raw: { kind: 'raw', class: 'free', source: 'the whole message', meaning: 'the message as it came' },
+    raw: raw('free', 'the message as received', { source: 'the whole message' }),
   },
 })
 

@@ -3,13 +3,13 @@ import { HASH_BYTES, sealedParts } from '../../base/sealed.ts'
 
 /** A key of `PROTECT_KEYS`. */
 export interface ProtectKey {
-  /** Stands in every text that is encrypted with it. */
+  /** Part of every text encrypted with it. */
   readonly id: string
   /** 32 bytes. */
   readonly key: Buffer
 }
 
-/** Where a value stands. A text that is moved to another place is not decrypted there. */
+/** The place of a value. A text moved to another place can't be decrypted there. */
 export interface Place {
   readonly account: string
   readonly table: string
@@ -57,7 +57,7 @@ export class Cipher {
     return `enc:${id}:${Buffer.concat([digest, nonce, cipher.getAuthTag(), body]).toString('base64')}`
   }
 
-  /** @returns null for what no key of ours encrypted at this place. */
+  /** @returns null for text that no known key encrypted for this place. */
   open(text: string, place: Place): string | null {
     const parts = sealedParts(text)
     const keys = parts === null ? undefined : this.#byId.get(parts.keyId)

@@ -1,28 +1,27 @@
 import { sealedParts } from '../../base/sealed.ts'
 import { isHarmless, type Rewriting, rewriteJsonText, rewriteWords } from '../../base/tax-id-text.ts'
 import { hasFormOfTaxId, isValueKey, namesTaxId, type TaxIdKeys, taxIdKeys } from '../../base/tax-ids.ts'
-import { isDamaged } from '../damaged.ts'
 import type { EntityDescription, Row } from '../entity.ts'
 import type { Json } from '../json.ts'
 import { Cipher, type Place, type ProtectKey } from './cipher.ts'
 
-/** What is done with tax ids before they are stored. */
+/** What happens to tax ids before they are stored. */
 export type ProtectMode = 'drop' | 'encrypt' | 'keep'
 
 export interface ProtectionSettings {
   readonly mode: ProtectMode
   /** The first encrypts, all decrypt. */
   readonly keys: readonly ProtectKey[]
-  /** Further keys of tax ids, beside the known ones. */
+  /** Further keys of tax ids, besides the built-in ones. */
   readonly taxIdFields: readonly string[]
 }
 
-/** What stands in the place of a dropped value. */
+/** Replaces a dropped value. */
 export const DROPPED = '[protected]'
 
 /**
- * Replaces the values of tax ids: what stands under such a key, at any depth, and the value of an object that names such a key (a fact, an
- * answer). Doing so twice is the same as once. A value that another key encrypted is encrypted with the first one.
+ * Protects tax ids: values under such a key, at any depth, and the value of an object that names such a key (a fact, an answer). Applying
+ * it twice equals once. A value encrypted with another key is encrypted with the first one.
  */
 export class Protection {
   #mode: ProtectMode = 'drop'
@@ -33,7 +32,7 @@ export class Protection {
     this.use(settings)
   }
 
-  /** Goes by other settings from now on. @throws Error when encryption has no key. */
+  /** Switches to other settings. @throws Error if encryption has no key. */
   use({ mode, keys, taxIdFields }: ProtectionSettings): void {
     if (mode === 'encrypt' && keys.length === 0) throw new Error('encryption needs a key')
     this.#mode = mode
@@ -45,46 +44,46 @@ export class Protection {
     return this.#mode
   }
 
-  /** The id of the key that encrypts; null when none does. */
+  /** The id of the key that encrypts; null if none does. */
   get keyId(): string | null {
     return this.mode === 'encrypt' ? (this.#cipher?.keyId ?? null) : null
   }
 
-  /** The id of the key that `seal` uses, whatever the mode; null without keys. */
+  /** The id of the key that `seal` uses in any mode; null without keys. */
   get sealKeyId(): string | null {
     return this.#cipher?.keyId ?? null
   }
 
-  /** @returns a whole text encrypted, whatever the mode. @throws Error without keys. */
+  /** @returns a whole text encrypted, in any mode. @throws Error without keys. */
   seal(text: string, place: Place): string {
     if (this.#cipher === null) throw new Error('nothing can be encrypted without PROTECT_KEYS')
     return this.#cipher.seal(text, place)
   }
 
-  /** @returns what `seal` encrypted at this place; null when no key of ours did. */
+  /** @returns what `seal` encrypted for this place; null if no known key did. */
   open(sealed: string, place: Place): string | null {
     return this.#cipher?.open(sealed, place) ?? null
   }
 
-  /** What the keys of tax ids are recognized by. */
+  /** The rule that recognizes keys of tax ids. */
   get rule(): readonly string[] {
     return this.#keys.rule
   }
 
-  /** @returns JSON text without tax ids; the same text when there is none. Never throws: text that is not JSON is searched as well. */
+  /** @returns JSON text without tax ids; the same text if it has none. Never throws: text that is not JSON is searched too. */
   text(text: string, place: Place, isOfTaxId = false): string {
     if (!isOfTaxId && !this.#keys.mayBeIn(text)) return text
     return rewriteJsonText(text, this.#rewriting(place), { key: place.column, isOfTaxId })
   }
 
-  /** As `text`, but every tax id is dropped, whatever the mode. */
+  /** `text` with every tax id dropped, in any mode. */
   dropped(text: string): string {
     if (!this.#keys.mayBeIn(text)) return text
     const replace = (value: string) => (isHarmless(value, this.#keys) ? value : `"${DROPPED}"`)
     return rewriteJsonText(text, { keys: this.#keys, replace })
   }
 
-  /** As `text`, for a parsed value. */
+  /** `text` for a parsed value. */
   json(value: Json, place: Place, isOfTaxId = false): Json {
     if (typeof value === 'string') return this.#words(value, place, isOfTaxId)
     if (typeof value !== 'object' || value === null) return value
@@ -94,15 +93,12 @@ export class Protection {
     return written === text ? value : (JSON.parse(written) as Json)
   }
 
-  /**
-   * @param row some or all columns of a row, its key among them.
-   * @returns the row without tax ids; the same one when there is none.
-   */
+  /** @param row some or all columns of a row, its key among them. @returns the row without tax ids; the same one if it has none. */
   row<R extends Row>(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: R): R {
     const isOfTaxId = namesTaxId(row, this.#keys)
     let written: Row | null = null
     for (const [column, value] of Object.entries(row)) {
-      if (value === null || entity.key.includes(column) || isDamaged(value)) continue
+      if (value === null || entity.key.includes(column)) continue
       const place = placeOf(entity, row, column)
       const kind = entity.fields[column]?.kind ?? 'json'
       // A raw text must stay JSON, which Postgres checks.
@@ -117,14 +113,14 @@ export class Protection {
     return (written ?? row) as R
   }
 
-  /** As `text`, for bytes; what is no text in UTF-8 stays as it is. */
+  /** `text` for bytes; bytes that are not UTF-8 stay unchanged. */
   bytes(body: Buffer, place: Place): Buffer {
     const text = body.toString('latin1')
     const written = this.text(text, place)
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
-  /** As `reveal`, for bytes. */
+  /** `reveal` for bytes. */
   revealBytes(body: Buffer, place: Place): Buffer {
     if (this.#cipher === null) return body
     const text = body.toString('latin1')
@@ -132,7 +128,7 @@ export class Protection {
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
-  /** @returns JSON text with everything decrypted that was encrypted at this place; the same text when there is nothing. */
+  /** @returns JSON text with every value decrypted that was encrypted for this place; the same text if there is none. */
   reveal(text: string, place: Place): string {
     if (this.#cipher === null || !text.includes('enc:')) return text
     const opened = (quoted: string): string => this.#cipher?.open(quoted.slice(1, -1), place) ?? quoted
@@ -141,7 +137,7 @@ export class Protection {
     return revealed.replace(/"enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+"/g, opened)
   }
 
-  /** @returns a value as it must be stored at `to`, of one that is stored at `from`. */
+  /** @returns a value stored at `from` in the form for `to`. */
   moved(value: Json, from: Place, to: Place): Json {
     if (this.#cipher === null || value === null) return value
     const text = JSON.stringify(value)
@@ -165,7 +161,7 @@ export class Protection {
     const text = JSON.stringify(value)
     const next = this.#replaced(text, place)
     if (next === text) return value
-    // Only these columns can hold what stands in a value's place.
+    // Only these columns can contain a replacement.
     return kind === 'text' || kind === 'json' ? (JSON.parse(next) as Json) : null
   }
 
@@ -174,7 +170,6 @@ export class Protection {
     return kind === 'json' || kind === 'text' ? this.json(value, place, isOfTaxId) : value
   }
 
-  /** Text may contain JSON. */
   #words(words: string, place: Place, isOfTaxId: boolean): string {
     if (!isOfTaxId && !this.#keys.mayBeIn(words)) return words
     return rewriteWords(words, this.#rewriting(place), { key: place.column, isOfTaxId })
@@ -191,7 +186,7 @@ export class Protection {
     if (this.mode === 'drop') return `"${DROPPED}"`
     const plain = sealed === null ? value : (this.#cipher?.open(value.slice(1, -1), place) ?? null)
     if (this.mode === 'keep') return plain ?? value
-    // What no key of ours opens stays: encrypting it once more would hide it for ever.
+    // A text that no known key opens stays: encrypting it again would hide it forever.
     if (plain === null || value === `"${DROPPED}"` || sealed?.keyId === this.#cipher?.keyId) return value
     return JSON.stringify(this.#cipher?.seal(plain, place))
   }
@@ -206,7 +201,7 @@ export function placeOf(entity: Pick<EntityDescription, 'table' | 'key'>, row: R
 /** The default: tax ids are dropped. */
 export const dropping = new Protection({ mode: 'drop', keys: [], taxIdFields: [] })
 
-/** @returns null for what nests deeper than the stack. */
+/** @returns null for values nested deeper than the stack. */
 function textOf(value: Json): string | null {
   try {
     return JSON.stringify(value)

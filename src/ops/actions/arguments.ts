@@ -4,70 +4,59 @@ import { SAVE_AS_UTF8, utf8Text } from '../../base/utf8.ts'
 import { parseDate, parseTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
-/**
- * Parsers of command-line values. Each returns the value, or adds one line to `problems` and returns undefined, so that a command can
- * report everything that is wrong at once.
- */
+/* Parsers of command-line values. Each adds one line to `problems` for an invalid value, so that a command reports all problems together. */
 
 const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** A moment: a date-time, a date (midnight, UTC), or how long ago (`90s`, `15m`, `2h`, `7d`). */
+/** Parses a date-time, a date (midnight UTC), or an age (`90s`, `15m`, `2h`, `7d`). */
 export function parseMoment(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
   if (text === undefined) return undefined
   const duration = /^(\d{1,6})([smhd])$/.exec(text)
-  // Not before 1970: not every database stores all earlier years.
+  // Not before 1970, because not every database stores earlier years.
   if (duration) return timeFromMs(Math.max(0, nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0)))
   const date = parseDate(text)
   const time = parseTime(text) ?? (date === null ? null : parseTime(`${date}T00:00:00Z`))
   if (time !== null) return time
-  problems.push(`${option}: ${JSON.stringify(text)} is no time; give a date, a date-time, or how long ago, like 2h or 7d`)
+  problems.push(`${option}: ${JSON.stringify(text)} is not a time; give a date, a date-time, or an age such as 2h or 7d`)
   return undefined
 }
 
-/** A whole number from 1 to `max`. */
 export function parseCount(text: string, option: string, max: number, problems: string[]): number {
   const n = /^\d{1,9}$/.test(text) ? Number(text) : 0
   if (n >= 1 && n <= max) return n
-  problems.push(`${option}: ${JSON.stringify(text)} is no number from 1 to ${max}`)
+  problems.push(`${option}: ${JSON.stringify(text)} is not a number from 1 to ${max}`)
   return 1
 }
 
-/** Numbers of changes: `A-B`, or one. */
+/** Parses change numbers: `A-B`, or one number. */
 export function parseSeqRange(text: string | undefined, option: string, problems: string[]): readonly [number, number] | undefined {
   if (text === undefined) return undefined
   const [, first = '', last = first] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? []
   const range = [Number(first), Number(last)] as const
   if (first !== '' && range[0] >= 1 && range[0] <= range[1]) return range
-  problems.push(`${option}: ${JSON.stringify(text)} are no numbers of changes; give the first and the last, like 100-250`)
+  problems.push(`${option}: ${JSON.stringify(text)} is not a range of changes; give the first and last number, such as 100-250`)
   return undefined
 }
 
-/** One of `choices`. */
-export function parseChoice<T extends string>(
-  text: string | undefined,
-  option: string,
-  choices: readonly T[],
-  problems: string[],
-): T | undefined {
+export function parseChoice<T extends string>(text: string | undefined, option: string, choices: readonly T[], problems: string[]) {
   if (text === undefined) return undefined
   const choice = choices.find((each) => each === text)
-  if (choice === undefined) problems.push(`${option}: ${JSON.stringify(text)} is none of ${choices.join(', ')}`)
+  if (choice === undefined) problems.push(`${option}: ${JSON.stringify(text)} must be one of ${choices.join(', ')}`)
   return choice
 }
 
-/** A submission id. */
 export function parseSubmissionId(text: string | undefined, option: string, problems: string[]): string | undefined {
   if (text === undefined) return undefined
   const id = parseUuid(text)
-  if (id === null) problems.push(`${option}: ${JSON.stringify(text)} is no submission id (a uuid)`)
+  if (id === null) problems.push(`${option}: ${JSON.stringify(text)} is not a submission id (a uuid)`)
   return id ?? undefined
 }
 
-/** The text of the file that an option names. */
+/** Reads the UTF-8 text file that an option names. */
 export function readTextFile(path: string, problems: string[], option = '--file'): string | undefined {
   try {
-    if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
+    if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`the file is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB. Split it`)
     const text = utf8Text(readFileSync(path))
     if (text === null) problems.push(`${option}: ${path} ${SAVE_AS_UTF8}`)
     return text ?? undefined

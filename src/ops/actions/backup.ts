@@ -6,22 +6,19 @@ import { requireDatabaseFile } from '../../store/open/serve-lock.ts'
 import { MismatchError } from '../output/refusals.ts'
 import { pluralize } from '../output/text.ts'
 
-/**
- * @returns the path of the SQLite database.
- * @throws MismatchError when the configured database is Postgres, or does not exist.
- */
+/** @returns the path of the SQLite database. @throws MismatchError if the database is Postgres or does not exist. */
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'postgres') {
     throw new MismatchError([
-      'backup is for SQLite, and this database is Postgres: use pg_dump or the server itself; see docker/README.md, "Back up and restore"',
+      'backup supports only SQLite, and this database is Postgres. Use pg_dump; see docker/backups.md, "Back up Postgres"',
     ])
   }
   requireDatabaseFile(database)
-  if (!existsSync(database.path)) throw new MismatchError([`there is no database at ${resolve(database.path)}; set DATABASE_URL`])
+  if (!existsSync(database.path)) throw new MismatchError([`database ${resolve(database.path)} does not exist. Set DATABASE_URL`])
   return database.path
 }
 
-/** What a copy holds, with the JSON keys of the contract. `lost`: how many numbers of the change log have no row. */
+/** @returns the contents of a backup as JSON. `lost` is the number of missing change-log rows. */
 export function namedFacts(facts: SqliteFacts) {
   const { schemaVersion, logEpoch, firstSeq, lastSeq, rows } = facts
   return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, lost: lostNumbers(facts), rows }
@@ -29,17 +26,15 @@ export function namedFacts(facts: SqliteFacts) {
 
 type NamedFacts = ReturnType<typeof namedFacts>
 
-/** What a copy holds, in words. */
+/** @returns the contents of a backup in words. */
 export function factsText({ schema_version: schemaVersion, last_seq: lastSeq, rows }: NamedFacts): string {
   const count = (table: string, word: string) => pluralize(rows[table] ?? 0, word)
   const records = [count('submissions', 'submission'), count('market_events', 'event'), count('thread_messages', 'message')]
   return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
 }
 
-/** A line about missing changes, if there are any. */
+/** @returns a line about missing changes, if any. */
 export function lostText({ lost: numbers }: NamedFacts): string[] {
   if (numbers === 0) return []
-  return [
-    `its change log has no row for ${numbers} of its numbers, as in the database that was backed up; \`submission-mirror reconcile\` tells of them`,
-  ]
+  return [`Its change log lacks ${pluralize(numbers, 'row')}, as does the original database. \`submission-mirror reconcile\` reports them.`]
 }

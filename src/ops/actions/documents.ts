@@ -1,46 +1,124 @@
 import type { Readable } from 'node:stream'
-import { MissingDocument } from '../../documents/storage/errors.ts'
-import type { DocumentStorage } from '../../documents/storage/storage.ts'
-import { findDocuments } from '../../store/mirror/documents.ts'
+import { inApplyTransaction } from '../../apply/apply.ts'
+import { type DocumentStorage, MissingDocument } from '../../documents/storage/storage.ts'
+import type { DocumentFact } from '../../model/facts.ts'
+import { timeFromMs } from '../../model/time.ts'
+import { type DocumentFilter, findDocuments, listDocuments } from '../../store/mirror/documents.ts'
 import { auditAction } from '../../store/operators/actions.ts'
+import { retryFetches } from '../../store/reads/fetches.ts'
 import type { DocumentIndexView } from '../../store/schema/documents.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
-import type { ActionContext } from './context.ts'
+import { type ActionContext, idsForAudit } from './context.ts'
 
-/** A stored document that is handed out. */
-export interface OpenDocument {
+interface OpenDocument {
   readonly row: DocumentIndexView
   readonly bytes: Readable
 }
 
 /**
- * Opens a stored document, with a note of who took it.
- * @param account needed when several accounts have a document of that key.
- * @throws NotFoundError when there is none, ConflictError when its file is not stored, or lost.
+ * Opens a stored document and records who read it.
+ * @param account required if several accounts have a document with this key.
+ * @throws NotFoundError if it does not exist, ConflictError if its file is not stored.
  */
 export async function openDocument(a: ActionContext, storage: DocumentStorage, key: string, account?: string): Promise<OpenDocument> {
   const found = await findDocuments(a.db.read, key, account)
   const [row] = found
-  if (row === undefined) throw new NotFoundError([`there is no document ${key}${account === undefined ? '' : ` of account ${account}`}`])
+  if (row === undefined) throw new NotFoundError([`document ${key} does not exist${account === undefined ? '' : ` in account ${account}`}`])
   if (found.length > 1)
-    throw new ConflictError([`several accounts have a document ${key}: ${found.map((each) => each.account).join(', ')}; name one`])
+    throw new ConflictError([`several accounts have document ${key}: ${found.map((each) => each.account).join(', ')}. Name one`])
   const { stored_path } = row
-  if (stored_path === null) throw new ConflictError([`document ${key} is not stored: ${row.error ?? 'it waits to be fetched'}`])
+  if (stored_path === null) throw new ConflictError([`document ${key} is not stored: ${row.error ?? 'it has not been fetched yet'}`])
   const detail = { account: row.account, submission_id: row.submission_id, sha256: row.sha256 }
   return await auditAction(a.db, { who: a.who, action: 'document.get', target: key, detail }, async () => {
     const bytes = await storage.read(stored_path).catch((error: unknown) => {
       if (!(error instanceof MissingDocument)) throw error
-      throw new ConflictError([`${error.message}; \`document check --repair\` has it fetched again`])
+      throw new ConflictError([`${error.message}; \`document check --repair\` fetches it again`])
     })
     return { row, bytes, detail: { bytes: row.stored_bytes } }
   })
 }
 
-/** A name for the file of a document that no system misreads. */
+/** @returns a safe file name for a document. */
 export function fileNameOf({ name, document_key }: Pick<DocumentIndexView, 'name' | 'document_key'>): string {
   const safe = (name ?? '')
     .replace(/[^\p{L}\p{N} ._()-]+/gu, '_')
     .replace(/^[. ]+/, '')
     .slice(0, 120)
   return safe === '' ? document_key : safe
+}
+
+/** Documents per transaction, few enough that a running `serve` does not wait. */
+const PAGE = 200
+/** Files checked in parallel. */
+const PARALLEL_CHECKS = 16
+
+async function* pagesOf({ db, signal }: ActionContext, filter: DocumentFilter): AsyncGenerator<DocumentIndexView[]> {
+  let after: DocumentFilter['after']
+  for (let more = true; more; ) {
+    signal.throwIfAborted()
+    const page = await listDocuments(db.read, { ...filter, after }, PAGE)
+    yield page
+    const last = page.at(-1)
+    more = last !== undefined && page.length === PAGE
+    after = last && { key: last.document_key, account: last.account }
+  }
+}
+
+/** Fetches failed documents again now. @param keys undefined for all. @returns how many. */
+export async function retryDocuments(a: ActionContext, keys: readonly string[] | undefined, account: string | undefined): Promise<number> {
+  const note = { who: a.who, action: 'document.retry', target: account ?? null, detail: keys === undefined ? {} : idsForAudit(keys) }
+  const { changed } = await auditAction(a.db, note, async () => {
+    let changed = 0
+    for await (const page of pagesOf(a, { state: 'failed', account })) {
+      const chosen = page.filter(({ document_key }) => keys?.includes(document_key) ?? true)
+      for (const [of, documents] of Map.groupBy(chosen, (document) => document.account)) {
+        const found = documents.map(({ document_key }) => document_key)
+        changed += await retryFetches(a.db, of, found)
+      }
+    }
+    return { changed, detail: { changed } }
+  })
+  return changed
+}
+
+type LostDocument = NonNullable<Awaited<ReturnType<typeof lostFileOf>>>
+
+/**
+ * Checks that the file of each stored document exists with the right length. Damage that keeps the length is not detected.
+ * @throws StorageUnavailable if the folder or bucket does not answer, AbortError if the command is stopped.
+ */
+export async function checkDocumentFiles(a: ActionContext, storage: DocumentStorage) {
+  const lost: LostDocument[] = []
+  let looked = 0
+  for await (const page of pagesOf(a, { state: 'stored' })) {
+    for (let from = 0; from < page.length; from += PARALLEL_CHECKS) {
+      a.signal.throwIfAborted()
+      const found = await Promise.all(page.slice(from, from + PARALLEL_CHECKS).map((document) => lostFileOf(storage, document)))
+      lost.push(...found.filter((each) => each !== null))
+    }
+    looked += page.length
+  }
+  return { looked, lost }
+}
+
+/** @returns null if the file of a stored document exists with the right length. */
+async function lostFileOf(storage: DocumentStorage, document: DocumentIndexView) {
+  const { account, document_key, submission_id, name, stored_path, stored_bytes } = document
+  if (stored_path === null) return null
+  const found_bytes = await storage.size(stored_path)
+  return found_bytes === stored_bytes ? null : { account, document_key, submission_id, name, stored_path, stored_bytes, found_bytes }
+}
+
+/** Records that the files are lost, so that a running `serve` fetches them again. */
+export async function fetchAgain(a: ActionContext, lost: readonly LostDocument[]): Promise<void> {
+  const { db, clock, observer, who } = a
+  const detail = { documents: lost.length }
+  await auditAction(db, { who, action: 'document.check', target: 'lost', detail }, async () => {
+    for (const { account, document_key, submission_id } of lost) {
+      const about = { account, submissionId: submission_id ?? '', documentKey: document_key, triedAt: timeFromMs(clock.now()) }
+      const fact: DocumentFact = { kind: 'document', cause: 'reconcile', ...about, stored: null, error: 'its file was lost', isLost: true }
+      await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([fact]))
+    }
+    return { detail }
+  })
 }

@@ -2,14 +2,14 @@ import { WakeUp } from '../../base/wakeup.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { CrowdedError } from '../output/refusals.ts'
 
-/** Answers that one process holds at the same time. */
+/** Requests of one process that may wait at the same time. */
 export const MOST_HELD = 100
-/** Without a signal each looks this often: a command beside the process gives none. */
+/** Polling interval, because changes by another process may give no signal. */
 const LOOK_MS = 1_000
-/** Looks that found nothing are at least so far apart, however much happens. */
+/** Shortest time between two reads. */
 const PACE_MS = 100
 
-/** Holds answers of one process until the change log has grown. */
+/** Lets requests wait until the change log grows. */
 class LogGrowth {
   readonly #db: Pick<Db, 'signals' | 'clock'>
   #held = 0
@@ -18,29 +18,30 @@ class LogGrowth {
     this.#db = db
   }
 
-  /** Answers that are held now. */
+  /** Number of waiting requests. */
   get held(): number {
     return this.#held
   }
 
   /**
-   * Reads at once, and again as the log grows, until there is something to tell. Between reads it holds nothing of the database.
-   * @param ms how long at most. @param signal aborts when nobody waits any more, or the process stops.
-   * @returns the first answer that tells something, or the last one.
-   * @throws CrowdedError when too many wait already, and whatever `read` throws.
+   * Reads immediately and whenever the log grows, until an answer has news or the time ends. Between reads it uses no database connection.
+   * @param signal aborts when the requester disconnects or the process stops.
+   * @returns the first answer with news, or the last answer.
+   * @throws CrowdedError if too many requests wait, and errors of `read`.
    */
-  async hold<T>(read: () => Promise<T>, isTelling: (answer: T) => boolean, ms: number, signal: AbortSignal): Promise<T> {
-    if (this.#held >= MOST_HELD) throw new CrowdedError([`${MOST_HELD} wait for changes already; ask again without wait, or later`])
+  async hold<T>(read: () => Promise<T>, hasNews: (answer: T) => boolean, ms: number, signal: AbortSignal): Promise<T> {
+    if (this.#held >= MOST_HELD)
+      throw new CrowdedError([`${MOST_HELD} requests already wait for changes. Try again later, or without wait`])
     const { signals, clock } = this.#db
     const wakeUp = new WakeUp(clock)
-    // Before the first read: what changes from then on is told.
+    // Before the first read, so that no later change is missed.
     const unsubscribe = signals.subscribe((topic) => topic === 'changes' && wakeUp.notify())
     this.#held++
     try {
       const until = clock.steady() + ms
       for (let answer = await read(), pause = 0; ; answer = await read(), pause = PACE_MS) {
         const left = until - clock.steady()
-        if (isTelling(answer) || left <= 0 || signal.aborted) return answer
+        if (hasNews(answer) || left <= 0 || signal.aborted) return answer
         await clock.sleep(Math.min(pause, left), signal)
         await wakeUp.wait(Math.min(LOOK_MS, until - clock.steady()), signal)
         if (signal.aborted) return answer
@@ -54,7 +55,7 @@ class LogGrowth {
 
 const ofProcess = new WeakMap<object, LogGrowth>()
 
-/** The one that holds for all who share the signals of a database. */
+/** @returns the shared instance for the signals of a database. */
 export function growthOf({ signals, clock }: Pick<Db, 'signals' | 'clock'>): LogGrowth {
   const known = ofProcess.get(signals) ?? new LogGrowth({ signals, clock })
   ofProcess.set(signals, known)

@@ -3,7 +3,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { MappingRow } from '../../store/outbox/push-map.ts'
 import { recordsOf } from '../output/csv.ts'
 
-/** Mappings, and a line for each row that cannot be used. */
+/** Mappings, and one line per invalid row. */
 export interface MapFile {
   readonly rows: readonly MappingRow[]
   readonly problems: readonly string[]
@@ -11,18 +11,17 @@ export interface MapFile {
 
 export interface MapTarget {
   readonly destination: string
-  /** The accounts whose changes it gets. */
+  /** Accounts whose changes it gets. */
   readonly accounts: readonly string[]
 }
 
-/** Limits of a file: characters of a cell, and columns. */
+/** Longest cell, in characters. */
 const MAX_CELL = 500
 const MAX_FIELDS = 50
 
 /**
- * Reads mappings of submissions to clients of an AMS: a CSV (comma, semicolon or tab) whose first line names the columns. Required are
- * `submission_id` and `client`, and `account` where the destination has several; `policy` is optional. Templates and adapters get every
- * further column under its name. Empty lines and lines that begin with `#` are skipped.
+ * Reads a CSV (comma, semicolon or tab) of submissions and AMS clients. Required columns: `submission_id`, `client`, and `account` if the
+ * destination has several. Optional: `policy`, and columns for templates. Skips empty lines and `#` lines.
  * @param name of the file, for the problems.
  */
 export function readMapFile(text: string, name: string, target: MapTarget): MapFile {
@@ -40,14 +39,14 @@ export function readMapFile(text: string, name: string, target: MapTarget): MapF
   return { rows: [...rows.values()], problems }
 }
 
-/** A row as programs give it: its further columns by name. */
+/** A mapping row from JSON. `fields`: columns for templates. */
 export interface GivenRow extends Readonly<Record<'submission_id' | 'client', string>> {
   readonly account?: string | undefined
   readonly policy?: string | undefined
   readonly fields?: Readonly<Record<string, string>> | undefined
 }
 
-/** Reads mappings from rows, as `readMapFile` does from a file. */
+/** Validates mapping rows from JSON. */
 export function readRows(given: readonly GivenRow[], target: MapTarget): MapFile {
   const problems: string[] = []
   const rows = new Map<string, MappingRow>()
@@ -55,28 +54,20 @@ export function readRows(given: readonly GivenRow[], target: MapTarget): MapFile
     const texts = Object.entries({ ...fields, ...own }).filter((entry): entry is [string, string] => entry[1] !== undefined)
     const read = rowOf(new Map(texts), target)
     const taken = Object.keys(fields).find((name) => OWN.includes(name))
-    const problem =
-      taken === undefined
-        ? 'problem' in read
-          ? read.problem
-          : addMapping(rows, read)
-        : `${JSON.stringify(taken)} cannot be the name of a further column`
+    const nameProblem = taken === undefined ? null : `${JSON.stringify(taken)} is not allowed as a name in fields`
+    const problem = nameProblem ?? ('problem' in read ? read.problem : addMapping(rows, read))
     if (problem !== null) problems.push(given.length === 1 ? problem : `row ${index + 1}: ${problem}`)
   }
   return { rows: [...rows.values()], problems }
 }
 
-/**
- * Adds a mapping to those of one import.
- * @param rows by account and submission.
- * @returns null, or the problem: the submission is mapped twice, with different values.
- */
+/** Adds a mapping to those of one import. @returns a problem if the submission is mapped twice with different values. */
 function addMapping(rows: Map<string, MappingRow>, row: MappingRow): string | null {
   const key = `${row.account} ${row.submissionId}`
   const before = rows.get(key)
   rows.set(key, row)
   const differs = before !== undefined && canonicalJson({ ...before }) !== canonicalJson({ ...row })
-  return differs ? `${row.submissionId} is mapped twice, with different values` : null
+  return differs ? `${row.submissionId} is mapped twice with different values` : null
 }
 
 function headingProblems(columns: readonly string[], name: string, { destination, accounts }: MapTarget): string[] {
@@ -84,34 +75,33 @@ function headingProblems(columns: readonly string[], name: string, { destination
   const needed = accounts.length > 1 ? ['account', 'submission_id', 'client'] : ['submission_id', 'client']
   for (const column of needed) {
     if (columns.includes(column)) continue
-    const why = column === 'account' ? `, since ${destination} has several: ${accounts.join(', ')}` : ''
-    problems.push(`${name}: the first line must name a column ${column}${why}`)
+    const why = column === 'account' ? `, because ${destination} has several accounts: ${accounts.join(', ')}` : ''
+    problems.push(`${name}: the first line must contain a column ${column}${why}`)
   }
   for (const column of new Set(columns)) {
-    if (column === '') problems.push(`${name}: a column has no name in the first line`)
+    if (column === '') problems.push(`${name}: the first line contains an unnamed column`)
     else if (columns.filter((each) => each === column).length > 1)
-      problems.push(`${name}: the column ${JSON.stringify(column.slice(0, 80))} is there twice`)
+      problems.push(`${name}: the first line contains column ${JSON.stringify(column.slice(0, 80))} twice`)
   }
   if (columns.length > MAX_FIELDS) problems.push(`${name} has more than ${MAX_FIELDS} columns`)
   return problems
 }
 
-/** Without quotes, `Smith, Inc` becomes two cells, and all cells behind it move one column on. Empty cells at the end are ignored. */
+/** Detects unquoted separators: `Smith, Inc` shifts all later cells. Ignores empty cells at the end. */
 function surplusProblem(cells: readonly string[], columns: readonly string[]): string | null {
   if (cells.slice(columns.length).every((cell) => cell === '')) return null
-  return `it has ${cells.length} cells, and the first line names ${columns.length} columns; put a cell that holds a separator in quotes`
+  return `the row has ${cells.length} cells, but the first line has ${columns.length} columns. Quote cells that contain a separator`
 }
 
-/** A mapping from texts by column. */
 function rowOf(texts: ReadonlyMap<string, string>, target: MapTarget): MappingRow | { readonly problem: string } {
   const { destination, accounts } = target
   const given = (column: string) => texts.get(column)?.trim() ?? ''
   const submissionId = parseUuid(given('submission_id'))
   const account = given('account') || (accounts.length === 1 ? (accounts[0] ?? '') : '')
-  if (submissionId === null) return { problem: `${JSON.stringify(given('submission_id').slice(0, 80))} is no submission id (a uuid)` }
+  if (submissionId === null) return { problem: `${JSON.stringify(given('submission_id').slice(0, 80))} is not a submission id (a uuid)` }
   if (account === '') return { problem: `the account is missing; ${destination} has ${accounts.join(', ')}` }
   if (!accounts.includes(account)) {
-    return { problem: `${JSON.stringify(account.slice(0, 80))} is no account of ${destination}; it has ${accounts.join(', ')}` }
+    return { problem: `${JSON.stringify(account.slice(0, 80))} is not an account of ${destination}; it has ${accounts.join(', ')}` }
   }
   if (given('client') === '') return { problem: 'the client is missing' }
   const long = [...texts].find(([, text]) => text.length > MAX_CELL)

@@ -10,23 +10,14 @@ import { ConflictError, MismatchError, NotFoundError } from '../output/refusals.
 import { printableLine } from '../output/text.ts'
 import { knownAccounts } from '../status/accounts.ts'
 
-/** What is named must be there: a wrong name is refused with those that exist. */
-
-/** The names of a filter; undefined does not filter. */
-interface Names {
-  readonly account?: string | undefined
-  readonly destination?: string | undefined
-}
-
 /**
- * Refuses names that neither the settings nor the database know: an empty list would look like a correct answer. A name that was removed
- * from the settings is known as long as the database has rows of it.
- * @throws NotFoundError with a line for each, with the names that exist.
+ * Rejects names that neither the settings nor the database contain, because an empty list would look like a correct answer.
+ * @throws NotFoundError with one line per unknown name.
  */
 export async function refuseUnknownNames(
   q: Query,
   { accounts, destinations }: Pick<Config, 'accounts' | 'destinations'>,
-  { account, destination }: Names,
+  { account, destination }: { readonly account?: string | undefined; readonly destination?: string | undefined },
 ): Promise<void> {
   const problems: string[] = []
   if (destination !== undefined) {
@@ -41,16 +32,15 @@ export async function refuseUnknownNames(
   if (problems.length > 0) throw new NotFoundError(problems)
 }
 
-/** The problem of a name that nobody knows. */
+/** @returns the problem of an unknown name, with the known ones. */
 export function unknownName(kind: string, name: string, known: readonly string[], remark = ''): string {
-  return `there is no ${kind} ${JSON.stringify(name)}${remark}; ${meantOrListed(name, [...new Set(known)].sort(), 'none yet')}`
+  return `unknown ${kind} ${JSON.stringify(name)}${remark}; ${meantOrListed(name, [...new Set(known)].sort(), 'none yet')}`
 }
 
 /**
- * A configured account by its name.
- * @param name undefined for the default account, or the only one.
- * @param field the option or field that gave the name; problems begin with it.
- * @throws MismatchError when there is no such account, or no name is given and several are configured.
+ * @param name undefined for the default or only account.
+ * @param field option or field of the name, for the problem.
+ * @throws MismatchError if the account is not configured, or no name is given and there is no default.
  */
 export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
   config: { readonly accounts: readonly T[] },
@@ -61,47 +51,47 @@ export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
   if (name !== undefined) {
     const account = config.accounts.find((each) => each.name === name)
     if (account) return account
-    throw new MismatchError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${meantOrListed(name, names)}`])
+    throw new MismatchError([`${field}: the settings have no account ${JSON.stringify(name)}; ${meantOrListed(name, names)}`])
   }
   const [only, ...others] = config.accounts
   const account = config.accounts.find((each) => each.default) ?? (others.length === 0 ? only : undefined)
   if (account) return account
-  const several = `there are several accounts and none is the default; name one of ${names.join(', ')}`
-  throw new MismatchError([`${field}: ${names.length === 0 ? 'there is no account yet' : several}`])
+  const several = `no default account is configured. Use one of ${names.join(', ')}`
+  throw new MismatchError([`${field}: ${names.length === 0 ? 'no account exists yet' : several}`])
 }
 
-/** A destination that was served. @throws NotFoundError when there is none of that name. */
+/** @returns a destination that was served. @throws NotFoundError if the name is unknown. */
 export async function knownDestination(q: Query, name: string): Promise<DestinationRow> {
   const all = await listDestinations(q)
   const found = all.find((each) => each.destination === name)
   if (found) return found
   const known = all.map((each) => each.destination)
-  throw new NotFoundError([unknownName('destination', name, known, ' (a configured one is known after the first `serve` with it)')])
+  throw new NotFoundError([unknownName('destination', name, known, ' (a new one is known after the first `serve`)')])
 }
 
-/** A configured destination by its name. @throws NotFoundError when the settings have none of that name. */
+/** @throws NotFoundError if the settings have no destination with this name. */
 export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
   const found = config.destinations.find((each) => each.name === name)
   if (found) return found
   const names = config.destinations.map((each) => each.name)
-  throw new NotFoundError([`there is no destination ${JSON.stringify(name)} in the settings; ${meantOrListed(name, names)}`])
+  throw new NotFoundError([`the settings have no destination ${JSON.stringify(name)}; ${meantOrListed(name, names)}`])
 }
 
-/** A table of service data by its name. @throws NotFoundError when there is none of that name. */
+/** @returns a table of service data. @throws NotFoundError if the name is unknown. */
 export function tableNamed(name: string): Entity {
   const found = entityNamed(name)
   if (found) return found
   const tables = entities.map(({ table }) => table)
-  throw new NotFoundError([unknownName('table', name, tables, ' of service data')])
+  throw new NotFoundError([unknownName('table', name, tables)])
 }
 
-/** The problem of a submission that is not tracked. @param account null for all accounts. */
+/** @returns the problem of an untracked submission. @param account null for all. */
 export function untrackedText(id: string, account: string | null): string {
-  const where = account === null ? 'is tracked in no account' : `is not tracked in account ${account}`
-  return `${id} ${where}; track it with \`submission-mirror track ${id} --account ${account ?? 'NAME'}\``
+  const where = account === null ? 'is not tracked in any account' : `is not tracked in account ${account}`
+  return `${id} ${where}. Track it with \`submission-mirror track ${id} --account ${account ?? 'NAME'}\``
 }
 
-/** @throws NotFoundError with a line for each that is not tracked in the account. */
+/** @throws NotFoundError with one line per submission that is not tracked in the account. */
 export async function refuseUntracked(q: Query, account: string, ids: readonly string[]): Promise<void> {
   const known = await knownSubmissions(
     q,
@@ -112,13 +102,13 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   throw new NotFoundError(unknown.map((id) => untrackedText(id, account)))
 }
 
-/** Ids that are named where several could be meant. */
+/** Ids listed for an ambiguous prefix. */
 const MOST_NAMED = 10
 
 /**
- * The whole id of what is only read, where it is given shortened; the text itself when no id begins so. A whole id is never looked for.
- * @param idsLike finds ids by their beginning; see `idsLike` of the store.
- * @throws ConflictError with the ids that could be meant when there are several.
+ * Completes a shortened id. @returns the text itself if no id begins with it.
+ * @param idsLike finds ids by prefix; see `idsLike` of the store.
+ * @throws ConflictError with the matching ids if there are several.
  */
 export async function wholeId(text: string, idsLike: (shortened: string, limit: number) => Promise<readonly string[]>): Promise<string> {
   const found = await idsLike(text, MOST_NAMED + 1)
@@ -126,6 +116,6 @@ export async function wholeId(text: string, idsLike: (shortened: string, limit: 
   if (others.length === 0 || found.includes(text)) return found.includes(text) ? text : only
   const several = found.length > MOST_NAMED ? `more than ${MOST_NAMED} ids` : `${found.length} ids`
   throw new ConflictError([
-    `${several} begin with ${JSON.stringify(printableLine(text))}; give more of it: ${found.slice(0, MOST_NAMED).join(', ')}`,
+    `${several} begin with ${JSON.stringify(printableLine(text))}; use more characters: ${found.slice(0, MOST_NAMED).join(', ')}`,
   ])
 }

@@ -4,7 +4,6 @@ import { storedPathsOf } from '../../store/mirror/documents.ts'
 import {
   beginPurge,
   endPurge,
-  goneBefore,
   interruptedPurges,
   type Purged,
   purgeBodies,
@@ -21,12 +20,7 @@ import { type ActionContext, idsForAudit, inSteps, untilDone } from './context.t
 const WAIT_MS = 250
 const LOG_ATTEMPTS = 40
 
-/** The tracked submissions that the service has not known since before a time. */
-export function submissionsGoneBefore(a: ActionContext, account: string, time: string): Promise<string[]> {
-  return goneBefore(a.db.read, account, time)
-}
-
-/** What `purgeSubmissions` would remove. @param ids distinct ones. */
+/** @param ids distinct. @returns what `purgeSubmissions` would remove. */
 export async function purgePreview(a: ActionContext, account: string, ids: readonly string[]) {
   const interrupted = await interruptedPurges(a.db.read, account)
   const known = await knownSubmissions(
@@ -40,10 +34,8 @@ export async function purgePreview(a: ActionContext, account: string, ids: reado
 }
 
 /**
- * Removes everything that is kept of submissions, in short steps, and never tracks them again until they are asked for. What an earlier call
- * began in this account and was interrupted in is ended with it.
- * @param ids distinct ones.
- * @param storage where the files of documents are. What a crash leaves there is swept later.
+ * Deletes all data of submissions in short steps and stops tracking them. Also completes interrupted purges of the account.
+ * @param ids distinct. @param storage of the document files; files left by a crash are swept later.
  */
 export async function purgeSubmissions(a: ActionContext, account: string, ids: readonly string[], storage: DocumentStorage) {
   const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
@@ -72,25 +64,25 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
   })
 }
 
-/** Waits for a sender that has claimed some of them. @returns null when none is left. */
+/** Waits for claimed rows. @returns null when none is left. */
 async function removePushes(a: ActionContext, of: Purged): Promise<number | null> {
   const left = await purgePushes(a.db, of)
   if (left === 'inFlight') await a.clock.sleep(WAIT_MS, a.signal)
   return left === 'none' ? null : 0
 }
 
-/** @throws BusyError when another process reads the log for long. The next purge ends this one then. */
+/** @throws BusyError if another process keeps reading the log. The next purge then completes this one. */
 async function emptyLog(a: ActionContext): Promise<void> {
   for (let attempt = 0; attempt < LOG_ATTEMPTS; attempt++) {
     if (await a.db.emptyLog()) return
     await a.clock.sleep(WAIT_MS, a.signal)
   }
   throw new BusyError(
-    'everything was removed, but the write-ahead log (`mirror.db-wal`) still holds earlier versions of it, because another process is reading the database. End that process (a backup, a query), and run the purge again',
+    'the data is deleted, but the write-ahead log (`mirror.db-wal`) still contains old versions, because another process reads the database. End that process (a backup or query), then run the purge again',
   )
 }
 
-/** Removes files that no document names any more: another submission may have the same bytes. */
+/** Removes files that no other document uses. */
 async function removeFiles(a: ActionContext, storage: DocumentStorage, paths: readonly string[]): Promise<void> {
   await inSteps(a, paths, 100, async (step) => {
     const known = await knownPaths(a.db.read, step)

@@ -12,9 +12,9 @@ import { type ActionContext, idsForAudit } from './context.ts'
 import { accountNamed, untrackedText, wholeId } from './names.ts'
 
 /**
- * The accounts of a reconcile run: all, the named one, or those that have the named submissions.
- * @param field the option or field that gave the name, for the problems.
- * @throws MismatchError for an account that is not configured, NotFoundError with a line for each submission that no account has.
+ * @returns the accounts of a reconcile run: all, the named one, or those with the named submissions.
+ * @param field option or field of the name, for the problem.
+ * @throws MismatchError for an unconfigured account, NotFoundError with one line per untracked submission.
  */
 export async function accountsOfRun(
   config: Pick<Config, 'accounts'>,
@@ -37,51 +37,45 @@ export async function accountsOfRun(
   return having
 }
 
-/** @returns a problem when `since` lies in the future: the run would compare nothing, and so prove nothing. */
+/** @returns a problem if `since` is in the future, because the run would compare nothing. */
 export function futureProblem(since: TimeText | undefined, nowMs: number, field: string): string[] {
   if (since === undefined || since <= timeFromMs(nowMs)) return []
-  return [`${field}: ${since} lies in the future, so nothing can have changed since; give an earlier time`]
+  return [`${field}: ${since} is in the future. Give an earlier time`]
 }
 
-/** The audit entry of a run that is requested or begun. */
+/** Audit entry of a requested or started run. */
 export function runNote(who: string, action: 'reconcile.request' | 'reconcile.run', account: string, options: RunOptions): AuditEntry {
   const { submissions, ...others } = options
   return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsForAudit(submissions) }) } }
 }
 
-/**
- * Stores the request of a run of one account, for a working process to carry out.
- * @returns its id, or that of an equal request that waits already.
- */
+/** Requests a run of one account. @returns its id, or the id of an equal waiting request. */
 export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
   const db = auditedDb(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })
 }
 
-/** The run of that id. @throws NotFoundError when there is none. */
+/** @throws NotFoundError if the run does not exist. */
 export async function runNamed(q: Query, id: string): Promise<RunRow> {
   const run = await findRun(q, id)
   if (run === null)
-    throw new NotFoundError([`there is no reconcile run ${printableLine(id)}; \`submission-mirror reconcile list\` lists them`])
+    throw new NotFoundError([`reconcile run ${printableLine(id)} does not exist. \`submission-mirror reconcile list\` lists all runs`])
   return run
 }
 
-/** The run whose id begins so. @throws NotFoundError if there is none, ConflictError if there are several. */
+/** @param id may be shortened. @throws NotFoundError if none matches, ConflictError if several match. */
 export async function runShown(q: Query, id: string): Promise<RunRow> {
   return await runNamed(q, await wholeId(id, (text, limit) => runIdsLike(q, text, limit)))
 }
 
-/**
- * Ends a run that waits or is under way; what it found and repaired stays.
- * @throws NotFoundError when there is none of that id, ConflictError when it has ended.
- */
+/** Stops a waiting or active run and keeps its results. @throws NotFoundError if it does not exist, ConflictError if it has ended. */
 export async function stopReconcile(a: ActionContext, runId: string): Promise<RunRow> {
   const run = await runNamed(a.db.read, runId)
   const { account, run_id, state, submissions_done: done, submissions_total: total } = run
   const db = auditedDb(a.db, { who: a.who, action: 'reconcile.stop', target: account, detail: { run: run_id, was: state } })
   const isOpen = state === 'requested' || state === 'running'
   if (!isOpen || !(await stopRun(db, run, `${a.who} stopped it after ${done} of ${total} submissions`))) {
-    throw new ConflictError([`reconcile run ${run_id} has ended already: it is ${isOpen ? 'over' : state}`])
+    throw new ConflictError([`reconcile run ${run_id} has already ended${isOpen ? '' : ` (${state})`}`])
   }
   return await runNamed(a.db.read, run_id)
 }

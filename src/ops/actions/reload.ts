@@ -7,25 +7,21 @@ import { askReload, listSettings, reloadResults } from '../../store/upkeep/proce
 import { ConflictError } from '../output/refusals.ts'
 import type { ActionContext } from './context.ts'
 
-/** The outcome of a reload of the settings, without secrets. */
+/** Result of a reload, without secrets. */
 export interface ReloadResult {
-  /** What changed, one sentence each; empty when nothing differs, or there are problems. */
+  /** Changes in force, one sentence each. */
   readonly applied: readonly string[]
-  /** Names of changed settings that take effect only after a restart. */
+  /** Changed settings that require a restart. */
   readonly needsRestart: readonly string[]
-  /** Variables of the environment that give values. The process knows their values of its start only. */
+  /** Environment variables in use. A reload does not re-read them. */
   readonly fromEnvironment: readonly string[]
-  /** Why nothing changed, one sentence each; empty when the settings are valid. */
+  /** Reasons why nothing changed, one sentence each; empty if the settings are valid. */
   readonly problems: readonly string[]
 }
 
 type Reload = () => Promise<ReloadResult>
 
-/**
- * Reloads the settings, and records that in `operator_actions`.
- * @param who the name of a token, `command`, or `signal`.
- * @throws when it cannot be recorded; then nothing is reloaded.
- */
+/** Reloads the settings and records it. @param who a token name, `command`, or `signal`. @throws if it cannot be recorded; nothing is reloaded. */
 export async function auditedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
   const note: AuditEntry = { who, action: 'settings.reload', target: null, detail: {} }
   const { result } = await auditAction(db, note, async () => {
@@ -36,7 +32,7 @@ export async function auditedReload(db: Db, who: string, reload: Reload): Promis
   return result
 }
 
-/** A reload by SIGHUP. Nobody waits for its outcome and could repeat it, so it is done even when it cannot be recorded. */
+/** Reloads after SIGHUP. Nobody could repeat it, so it runs even if it cannot be recorded. */
 export async function signalledReload(db: Db, log: Log, reload: Reload): Promise<ReloadResult> {
   let made: Promise<ReloadResult> | null = null
   const once = () => {
@@ -46,7 +42,7 @@ export async function signalledReload(db: Db, log: Log, reload: Reload): Promise
   try {
     return await auditedReload(db, 'signal', once)
   } catch (error) {
-    log.warn({ err: error }, `settings are reloaded, but that could not be recorded in operator_actions: ${messageOf(error)}`)
+    log.warn({ err: error }, `the reload of the settings could not be recorded in operator_actions: ${messageOf(error)}`)
     return await once()
   }
 }
@@ -54,13 +50,10 @@ export async function signalledReload(db: Db, log: Log, reload: Reload): Promise
 const ANSWER_WITHIN_MS = 60_000
 const LOOK_MS = 200
 
-/**
- * Asks every running `serve` of the database to reload, and waits for all of them.
- * @throws ConflictError when none runs, or not all finish in time.
- */
+/** Asks every running `serve` to reload and waits for them. @throws ConflictError if none runs, or one does not finish in time. */
 export async function reloadOthers({ db, clock, signal }: Pick<ActionContext, 'db' | 'clock' | 'signal'>): Promise<ReloadResult> {
   const running = (await listSettings(db.read)).map(({ process_id }) => process_id)
-  if (running.length === 0) throw new ConflictError(['no `serve` runs on this database; the next start reads the settings'])
+  if (running.length === 0) throw new ConflictError(['no `serve` runs on this database. The next start reads the settings'])
   await askReload(db, randomUUID(), running)
   for (const until = clock.steady() + ANSWER_WITHIN_MS; clock.steady() < until; await clock.sleep(LOOK_MS, signal)) {
     signal.throwIfAborted()
@@ -68,7 +61,7 @@ export async function reloadOthers({ db, clock, signal }: Pick<ActionContext, 'd
     const alive = new Set((await listSettings(db.read)).map(({ process_id }) => process_id))
     if (running.every((id) => results.has(id) || !alive.has(id))) return merged([...results.values()])
   }
-  throw new ConflictError([`not every \`serve\` finished its reload within ${ANSWER_WITHIN_MS / 1_000} s; their logs say more`])
+  throw new ConflictError([`a \`serve\` process did not finish its reload within ${ANSWER_WITHIN_MS / 1_000} s. Check its log`])
 }
 
 function merged(texts: readonly string[]): ReloadResult {

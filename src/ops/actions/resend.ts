@@ -11,46 +11,40 @@ import {
   type ResendRange,
   stepResend,
 } from '../../push/queue/resend.ts'
+import { logEnds } from '../../store/changes/log-info.ts'
 import { type ActionDetail, beginAction, endAction, unfinishedActions } from '../../store/operators/actions.ts'
 import type { DestinationRow } from '../../store/outbox/destinations.ts'
 import type { ResendSelection } from '../../store/outbox/resend.ts'
-import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { ConflictError } from '../output/refusals.ts'
-import type { ActionContext } from './context.ts'
-import { untilDone } from './context.ts'
+import { type ActionContext, untilDone } from './context.ts'
 import { destinationNamed, knownDestination } from './names.ts'
 import { resendNotes } from './resend-notes.ts'
 
-/** The tables whose changes can be sent again. */
+/** Tables whose changes can be sent again. */
 export const resendEntities = entities.map(({ table }) => table)
 
-/** An interrupted resend goes on when the same is asked again within this time. */
-const GOES_ON_MS = 24 * 3_600_000
+/** The same request completes an interrupted resend within this time. */
+const RESUMABLE_MS = 24 * 3_600_000
 
-/** What an operator asks for. */
 export interface ResendRequest {
   readonly selection: ResendSelection
-  /** The same in the words of the operator, for the audit entry: an interrupted resend is found by them. */
+  /** The request as given, for the audit entry, which identifies an interrupted resend. */
   readonly asked: Readonly<Record<string, string>>
   readonly newIds: boolean
 }
 
-/** A resend that can begin, or go on. */
 export interface PreparedResend {
   readonly destination: DestinationConfig
   readonly state: DestinationRow
   readonly plan: ResendPlan
-  /** The same resend, interrupted earlier, whose rest this is; null when it begins. */
+  /** The interrupted resend that this completes, if any. */
   readonly continues: { readonly since: TimeText; readonly queued: number } | null
-  /** What the operator should know first, a sentence each. */
+  /** Notes for the operator, one sentence each. */
   readonly notes: readonly string[]
   readonly work: Omit<Resend, 'actionId'> & { readonly actionId: number | null; readonly detail: ActionDetail }
 }
 
-/**
- * Counts what a resend would send, and whether it is the rest of an interrupted one.
- * @throws NotFoundError for a destination that is not known; ConflictError while its snapshot is in progress.
- */
+/** Plans a resend, or the rest of an interrupted one. @throws NotFoundError for an unknown destination, ConflictError during its snapshot. */
 export async function prepareResend(
   a: Pick<ActionContext, 'db' | 'signal'>,
   config: Pick<Config, 'destinations'>,
@@ -60,17 +54,15 @@ export async function prepareResend(
   const destination = destinationNamed(config, name)
   const state = await knownDestination(a.db.read, name)
   if (state.snapshot !== null)
-    throw new ConflictError([
-      `the snapshot for destination ${name} is in progress, and sends everything anyway; ask again when it is complete`,
-    ])
-  const { firstSeq } = await changeLogEnds(a.db.read)
-  const detail = detailOf(request)
-  const open = await unfinishedActions(a.db.read, { action: ACTION, target: name }, GOES_ON_MS)
+    throw new ConflictError([`the snapshot for destination ${name} is in progress and sends everything. Try again when it is complete`])
+  const { first_seq } = await logEnds(a.db.read)
+  const detail: ActionDetail = { ...request.asked, new_ids: request.newIds }
+  const open = await unfinishedActions(a.db.read, { action: ACTION, target: name }, RESUMABLE_MS)
   const same = open.find((entry) => JSON.stringify(wordsOf(entry.detail)) === JSON.stringify(wordsOf(detail)))
   const begun = same && begunOf(same.detail)
   const { selection, range, newIds } = begun ?? {
     selection: request.selection,
-    range: rangeOf(request.selection, firstSeq, state.cursor),
+    range: rangeOf(request.selection, first_seq, state.cursor),
     newIds: request.newIds ? randomUUID() : null,
   }
   const progress = progressOf(same?.detail ?? {})
@@ -83,26 +75,20 @@ export async function prepareResend(
     state,
     plan,
     continues,
-    notes: resendNotes({ destination, state, plan, selection, firstSeq, isNew: newIds !== null, continues, others }),
+    notes: resendNotes({ destination, state, plan, selection, firstSeq: first_seq, isNew: newIds !== null, continues, others }),
     work: { actionId: begun && same ? same.action_id : null, selection, range, newIds, detail },
   }
 }
 
-/** Queues the rows, in short transactions. Interrupted, the same request goes on with the rest. @returns how many are queued. */
+/** Queues the rows in short transactions. @returns how many are queued. */
 export async function resend(a: ActionContext, { destination, state, plan, continues, work }: PreparedResend): Promise<number> {
   const { selection, range, newIds } = work
   const begun = { ...work.detail, selection: { ...selection, seq: undefined }, ...range, generation: newIds, changes: plan.changes }
   const detail = JSON.parse(JSON.stringify(begun)) as ActionDetail
   const actionId = work.actionId ?? (await beginAction(a.db, { who: a.who, action: ACTION, target: destination.name, detail }))
-  let progress: ResendProgress | null = { queued: continues?.queued ?? 0, queuedTo: range.after }
+  let progress: ResendProgress = { queued: continues?.queued ?? 0, queuedTo: range.after }
   await untilDone(a, async () => {
-    const moved: ResendProgress | null = await stepResend(
-      a.db,
-      destination,
-      state,
-      { actionId, selection, range, newIds },
-      progress ?? NONE,
-    )
+    const moved = await stepResend(a.db, destination, state, { actionId, selection, range, newIds }, progress)
     progress = moved ?? progress
     return moved === null || moved.queuedTo >= range.to ? null : moved.queuedTo
   })
@@ -111,7 +97,7 @@ export async function resend(a: ActionContext, { destination, state, plan, conti
   return queued - (continues?.queued ?? 0)
 }
 
-/** A resend as programs see it. */
+/** @returns a resend as JSON. */
 export function shownResend({ destination, plan, continues, notes }: PreparedResend) {
   const { changes, submissions, firstSeq, lastSeq, waiting, givenUp, filtered, purged, changedSince } = plan
   return {
@@ -131,15 +117,10 @@ export function shownResend({ destination, plan, continues, notes }: PreparedRes
 }
 
 const ACTION = 'destination.resend'
-const NONE: ResendProgress = { queued: 0, queuedTo: 0 }
 
 function rangeOf({ seq }: ResendSelection, firstSeq: number, cursor: number): ResendRange {
   const [first, last] = seq ?? [firstSeq, cursor]
   return { after: Math.max(first, firstSeq) - 1, to: Math.min(last, cursor) }
-}
-
-function detailOf({ asked, newIds }: ResendRequest): ActionDetail {
-  return { ...asked, new_ids: newIds }
 }
 
 const WORDS = ['since', 'until', 'seq', 'submission_id', 'entity', 'new_ids']
@@ -148,7 +129,7 @@ function wordsOf(detail: ActionDetail) {
   return WORDS.map((word) => detail[word] ?? null)
 }
 
-/** What an entry says of a resend that has begun: times that were named by how long ago stay those of its beginning. */
+/** @returns a started resend from its audit entry. Ages such as `2h` keep the time of its start. */
 function begunOf({ selection, after, to, generation }: ActionDetail): Omit<Resend, 'actionId'> | undefined {
   if (typeof selection !== 'object' || selection === null || typeof after !== 'number' || typeof to !== 'number') return undefined
   const newIds = typeof generation === 'string' ? generation : null

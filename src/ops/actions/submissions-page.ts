@@ -3,15 +3,15 @@ import { submissionItems } from '../../store/mirror/submission-items.ts'
 import { accountsWithSubmissions, listSubmissions, type SubmissionOrder, type SubmissionPlace } from '../../store/mirror/submission-list.ts'
 import type { SubmissionFilter } from '../../store/mirror/submission-search.ts'
 
-export interface SubmissionsAsked extends SubmissionFilter {
+interface SubmissionsQuery extends SubmissionFilter {
   readonly account?: string | undefined
   readonly order: SubmissionOrder
   readonly after?: SubmissionPlace | undefined
   readonly limit: number
 }
 
-/** A page of submissions; `next` is the place behind which the list goes on, null at its end. */
-export async function submissionsPage(q: Query, { account, order, after, limit, ...filter }: SubmissionsAsked) {
+/** @returns a page of submissions; `next` is the position of the next page, null at the end. */
+export async function submissionsPage(q: Query, { account, order, after, limit, ...filter }: SubmissionsQuery) {
   const accounts = account === undefined ? await accountsWithSubmissions(q) : [account]
   const places = await listSubmissions(q, accounts, filter, { order, after, limit: limit + 1 })
   const shown = places.slice(0, limit)

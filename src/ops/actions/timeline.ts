@@ -1,4 +1,3 @@
-import { readableRow } from '../../model/damaged.ts'
 import { entityNamed } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject, type Json, parsedJson } from '../../model/json.ts'
@@ -25,10 +24,9 @@ import type { ArrivalsView } from '../../store/schema/completeness.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { untrackedText } from './names.ts'
 
-export interface TimelineAsked {
+interface TimelineQuery {
   readonly account: string
   readonly submissionId: string
-  /** All when left out. */
   readonly kinds?: readonly TimelineKind[] | undefined
   readonly after?: TimelinePlace | undefined
   readonly limit: number
@@ -38,17 +36,14 @@ type Stored = TimelineRecord | TimelineChange | TimelinePush
 
 const READERS = { event: eventsBefore, message: messagesBefore, change: changesBefore, push: pushesBefore } as const
 
-/**
- * A page of what happened in a submission, the newest first.
- * @throws NotFoundError when it is not tracked in the account.
- */
-export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit }: TimelineAsked) {
+/** @returns a page of a submission's timeline, newest first. @throws NotFoundError if it is not tracked in the account. */
+export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit }: TimelineQuery) {
   const key = { account, submission_id: submissionId }
   if ((await knownSubmissions(q, [key])).size === 0) throw new NotFoundError([untrackedText(submissionId, account)])
   const asked = { key, after, limit: limit + 1 }
   const wanted = timelineKinds.filter((kind) => kinds.includes(kind))
   const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](q, asked)))).flat()
-  // Within a kind the order of the database stays: sorting is stable.
+  // Sorting is stable, so entries of one kind keep the order of the database.
   const sorted = read.sort((a, b) => (a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1))
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
@@ -60,12 +55,9 @@ type Key = { readonly account: string; readonly submission_id: string }
 
 async function entriesOf(q: Query, key: Key, shown: readonly Stored[]) {
   const idsOf = (kind: TimelineKind) => shown.filter((each) => each.kind === kind).map(({ id }) => id)
+  const rowIds = shown.flatMap((each) => (each.kind === 'push' ? [] : [entityIdOf(key, each)]))
   const [pushes, events, messages, attachments] = await Promise.all([
-    pushesOf(
-      q,
-      key,
-      shown.flatMap((each) => (each.kind === 'push' ? [] : [entityIdOf(key, each)])),
-    ),
+    pushesOf(q, key, rowIds),
     arrivalsOf(q, key, 'market_events', idsOf('event')),
     arrivalsOf(q, key, 'thread_messages', idsOf('message')),
     attachmentsOf(q, key, idsOf('message')),
@@ -89,7 +81,7 @@ function tableOf(each: Stored): string {
   return 'entity' in each ? each.entity : each.kind === 'event' ? 'market_events' : 'thread_messages'
 }
 
-/** A push of an event or message is one of any of its changes, that of a change is of that change alone. */
+/** An event or message has the pushes of all its changes; a change has only its own. */
 function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
   const isOfRow = push.entity === tableOf(each) && push.entity_id === entityIdOf(key, each)
   return isOfRow && (each.kind !== 'change' || push.seq === Number(each.id))
@@ -102,7 +94,7 @@ function sentOf(push: TimelinePush) {
 type Sent = ReturnType<typeof sentOf>
 type Attached = Omit<Awaited<ReturnType<typeof attachmentsOf>>[number], 'message_id'>
 
-/** What every entry has; the others are null where a kind does not have them. */
+/** Fields that some kinds don't have. */
 const NOTHING = {
   known_at: null,
   known_via: null,
@@ -169,7 +161,7 @@ function changedOf({ before, after }: TimelineChange) {
 }
 
 function partOf(part: Json): Row {
-  return isObject(part) ? readableRow(part as Row) : {}
+  return isObject(part) ? (part as Row) : {}
 }
 
 function pushEntry(each: TimelinePush) {
@@ -177,7 +169,7 @@ function pushEntry(each: TimelinePush) {
   return { ...NOTHING, ...each, what, known_at: each.queued_at, changed: [], pushes: [sentOf(each)], attachments: [] }
 }
 
-/** Milliseconds from when it happened to when it was known; never negative, as the service's clock may be ahead. */
+/** @returns ms from event to storage, never negative, because the service's clock may be ahead. */
 function lateness(at: TimeText, known: TimeText): number {
   return Math.max(0, msFromTime(known) - msFromTime(at))
 }

@@ -8,8 +8,8 @@ import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendR
 const CONNECT_MS = 10_000
 
 /**
- * Sends alarms as plain text by SMTP. TLS is verified; with `starttls`, a server that does not offer TLS gets no mail. The message id
- * contains the notice's id, so a mail program shows a repeated mail once.
+ * Sends alarms as plain text by SMTP, with verified TLS; with `starttls`, a server without TLS gets no mail. The message id
+ * contains the notice's id, so that mail programs recognize repeated mails.
  */
 export function createEmailSender(operator: EmailOperator, { clock, ca }: SenderContext): OperatorSender {
   const { host, port, tls, username, password, from, to } = operator
@@ -31,7 +31,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   return {
     async send(id, body, signal): Promise<SendResult> {
       const { subject, text } = mailOf(JSON.parse(body) as AlarmMessage)
-      // One transport per mail: mails are few, and one that hangs must not hold up the next.
+      // One transport per mail: mails are few, and a slow one must not delay the next.
       const transport = open()
       const sent = transport
         .sendMail({
@@ -53,7 +53,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
       try {
         return await abortable(sent, limitedTo(ATTEMPT_TIMEOUT_MS, signal))
       } catch {
-        return { ok: false, error: `the mail server did not take the mail within ${ATTEMPT_TIMEOUT_MS / 1_000} s` }
+        return { ok: false, error: `the mail server did not accept the mail within ${ATTEMPT_TIMEOUT_MS / 1_000} s` }
       } finally {
         transport.close()
       }
@@ -62,38 +62,37 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   }
 }
 
-/** The server may accept only some of the addresses. That counts as sent: a repeated mail would reach the same ones again. */
+/** The server may accept only some addresses. That counts as sent: a repeated mail would reach the same addresses again. */
 function notReachedText(refusals: readonly { readonly recipient?: string | undefined }[]): string {
   return `but not for ${refusals.map((refusal) => `${refusal.recipient} (${errorText(refusal)})`).join(', ')}`
 }
 
-/** Codes and status only: the server's own text may repeat a secret. */
+/** Only codes and status: the server's own text may repeat a secret. */
 function errorText(error: unknown): string {
   const { code, originalCode, responseCode, command } = (error instanceof Error ? error : {}) as Readonly<Record<string, unknown>>
   if (command === 'STARTTLS' && typeof responseCode === 'number')
-    return `the mail server offers no TLS (it answered ${responseCode} to STARTTLS), and without it nothing is sent; compare tls and port`
+    return `the mail server does not offer TLS (it answered ${responseCode} to STARTTLS), so no mail is sent; check tls and port`
   if (typeof responseCode === 'number') return `the mail server answered ${responseCode}: ${refusalHint(responseCode, String(command))}`
   const what = String([originalCode, code].find((each) => typeof each === 'string') ?? 'unknown')
   const hint = HINTS[what] ?? directHintFor(what)
   return `the mail server cannot be used (${what})${hint === null ? '' : `: ${hint}`}`
 }
 
-/** @param command the SMTP command that was answered. */
 function refusalHint(status: number, command: string): string {
-  if (status < 500) return 'it may take it later; see its log'
-  if (status === 530) return 'it wants a login; set username and password'
-  if (command.startsWith('AUTH')) return 'it refuses username and password'
-  if (command === 'MAIL FROM' || command === 'RCPT TO') return 'it refuses sender or recipient; compare from and to'
-  if (command === 'DATA') return 'it refuses the mail for what is in it; ask whoever runs it'
-  return 'it serves no mail from this machine; ask whoever runs it'
+  if (status < 500) return 'the mail may be accepted later; check the log of the mail server'
+  if (status === 530) return 'the mail server requires a login; set username and password'
+  if (command.startsWith('AUTH')) return 'the mail server rejects username and password'
+  if (command === 'MAIL FROM' || command === 'RCPT TO') return 'the mail server rejects sender or recipient; check from and to'
+  if (command === 'DATA') return 'the mail server rejects the content of the mail; ask its administrator'
+  return 'the mail server does not accept mail from this machine; ask its administrator'
 }
 
-const NO_TLS = 'it does not speak TLS there; compare tls and port'
+const NO_TLS = 'this port does not use TLS; check tls and port'
 
 const HINTS: Readonly<Record<string, string>> = {
-  ECONNECTION: 'it broke off the connection; see its log',
-  EPROTOCOL: 'it does not speak SMTP there; compare host and port',
+  ECONNECTION: 'the mail server closed the connection; check its log',
+  EPROTOCOL: 'this port does not use SMTP; check host and port',
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name; compare host with what it is for',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name; check host',
 }

@@ -1,18 +1,17 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { AlarmRow } from '../../store/operators/alarms.ts'
 import type { AlarmSeverity, NoticeKind } from '../../store/schema/operators.ts'
-import { isAlarm, rules, runbookOf } from '../health/rules.ts'
+import { alarms, isAlarm, runbookOf } from '../health/problems.ts'
 import { ago, printableLine } from '../output/text.ts'
 
-/** What an operator gets, as JSON; an e-mail says the same in words. Its keys are part of the contract. */
+/** Message to an alert recipient, as JSON; an e-mail has the same content. The keys are part of the contract. */
 export interface AlarmMessage {
   readonly type: `alarm.${NoticeKind | 'test'}`
-  /** When it was created; the same on every attempt. */
+  /** Creation time; the same on every attempt. */
   readonly timestamp: TimeText
   readonly data: {
     readonly name: string
     readonly severity: AlarmSeverity
-    /** null for none. */
     readonly account: string | null
     readonly destination: string | null
     readonly state: 'firing' | 'resolved'
@@ -21,15 +20,14 @@ export interface AlarmMessage {
     readonly resolved_at: TimeText | null
     /** One sentence: what happened, and what to do. */
     readonly text: string
-    /** The section of the runbook, as a relative link. */
+    /** Runbook section, as a relative link. */
     readonly runbook: string | null
   }
 }
 
-/** Long enough that the advice at the end is kept behind text of others, such as the name of a brokerage. */
+/** Long enough to keep the advice after text from others, such as the name of a brokerage. */
 const LONGEST_TEXT = 2_000
 
-/** The message about an alarm. */
 export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): AlarmMessage {
   const { name, severity, since, last_at, resolved_at, text } = row
   const state = kind === 'resolved' ? 'resolved' : 'firing'
@@ -53,36 +51,24 @@ export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): Alarm
 
 /** The message that `alarm test` sends. */
 export function testMessage(now: TimeText): AlarmMessage {
-  return {
-    type: 'alarm.test',
-    timestamp: now,
-    data: {
-      name: 'test',
-      severity: 'warning',
-      account: null,
-      destination: null,
-      state: 'firing',
-      since: now,
-      last_at: now,
-      resolved_at: null,
-      text: 'this is a test of submission-mirror: nothing is wrong, and alarms reach you',
-      runbook: null,
-    },
-  }
+  const text = 'this is a test message from submission-mirror: alarms reach you, and nothing is wrong'
+  const about = { name: 'test', account: '', destination: '', state: 'firing', severity: 'warning', text } as const
+  const row: AlarmRow = { ...about, since: now, last_at: now, resolved_at: null, notified_at: null }
+  return { ...messageOf(row, 'firing', now), type: 'alarm.test' }
 }
 
-/** An e-mail's subject and text. */
 export interface MailText {
   readonly subject: string
   readonly text: string
 }
 
-/** The e-mail that says the same as a message. */
+/** The e-mail with the content of a message. */
 export function mailOf({ type, data }: AlarmMessage): MailText {
   const { name, severity, account, destination, since, resolved_at: resolvedAt } = data
   const about = account !== null ? ` (account ${account})` : destination !== null ? ` (destination ${destination})` : ''
-  const what = { 'alarm.firing': severity, 'alarm.repeated': `still ${severity}`, 'alarm.resolved': 'over', 'alarm.test': 'test' }[type]
-  const lasted = resolvedAt === null ? '' : `Over since ${utc(resolvedAt)}, after ${ago(since, msFromTime(resolvedAt))}. What it said:\n\n`
+  const what = { 'alarm.firing': severity, 'alarm.repeated': `still ${severity}`, 'alarm.resolved': 'resolved', 'alarm.test': 'test' }[type]
+  const lasted =
+    resolvedAt === null ? '' : `Resolved at ${utc(resolvedAt)}, after ${ago(since, msFromTime(resolvedAt))}. The alarm was:\n\n`
   const lines = [
     `${lasted}${sentence(data.text)}`,
     '',
@@ -91,7 +77,7 @@ export function mailOf({ type, data }: AlarmMessage): MailText {
     ...(data.runbook === null ? [] : [`What to do: ${data.runbook}`]),
     '',
   ]
-  const title = type === 'alarm.test' ? 'alarms reach you' : isAlarm(name) ? rules[name].title : name
+  const title = type === 'alarm.test' ? 'alarms reach you' : isAlarm(name) ? alarms[name].title : name
   return { subject: `[submission-mirror] ${what}: ${title}${about}`, text: lines.join('\n') }
 }
 

@@ -6,14 +6,13 @@ import { type ClaimedNotice, claimNotices, type NoticeResult, settleNotice } fro
 import type { SendResult } from './sender.ts'
 import type { Senders } from './senders.ts'
 
-/** How often due notices are looked for. */
+/** Poll interval for due notices. */
 const EVERY_MS = 5_000
-/** Notices claimed together; sent one after another, all within the lease. */
+/** Notices claimed together and sent one after another, all within the lease. */
 const BATCH = 5
 const LEASE_MS = 180_000
-/** Waits between the attempts of one notice. After the last attempt it is given up, until the alarm is repeated. */
+/** Waits between attempts of a notice. After the last one it is skipped until the alarm repeats. */
 export const BACKOFF_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
-/** Characters kept of an error. */
 const ERROR_LENGTH = 300
 
 export interface NotifierParts {
@@ -24,8 +23,8 @@ export interface NotifierParts {
 }
 
 /**
- * Sends the notices of `sync_operator_notices` to operators. Each is claimed, sent and settled, so several processes can do this side by
- * side. When a process dies between sending and settling, the notice is sent again under the same id.
+ * Sends the notices of `sync_alert_messages`. Each is claimed, sent and settled, so several processes can work in parallel. If a
+ * process dies between sending and settling, the notice is sent again with the same id.
  */
 export class Notifier implements Service {
   readonly name: string
@@ -33,10 +32,10 @@ export class Notifier implements Service {
 
   constructor(parts: NotifierParts) {
     this.#p = parts
-    this.name = `messages to operators ${parts.senders.operators.map(({ name }) => name).join(', ')}`
+    this.name = `messages to alert recipients ${parts.senders.operators.map(({ name }) => name).join(', ')}`
     // Counters start at 0, so that the first increase is visible.
     for (const { name } of parts.senders.operators) {
-      for (const outcome of ['sent', 'failed', 'given_up']) parts.observer.count('operator_messages_total', { operator: name, outcome }, 0)
+      for (const outcome of ['sent', 'failed', 'given_up']) parts.observer.count('alert_messages_total', { operator: name, outcome }, 0)
     }
   }
 
@@ -68,22 +67,25 @@ export class Notifier implements Service {
     const result = await senders.send(operator, notice.noticeId, notice.body, signal)
     if (!result.ok && signal.aborted) return { type: 'untried' }
     if (result.ok) {
-      observer.count('operator_messages_total', { operator: operator.name, outcome: 'sent' })
-      const sent = `operator ${operator.name} was told of alarm ${notice.name}`
+      observer.count('alert_messages_total', { operator: operator.name, outcome: 'sent' })
+      const sent = `notified alert recipient ${operator.name} of alarm ${notice.name}`
       if (result.remark === undefined) log.info(about, sent)
       else log.error(about, `${sent}, ${result.remark}`)
       return { type: 'sent' }
     }
     const attempts = notice.attempts + 1
     const waitMs = backoffAfter(attempts, result)
-    observer.count('operator_messages_total', { operator: operator.name, outcome: waitMs === null ? 'given_up' : 'failed' })
-    const next = waitMs === null ? 'given up until the alarm is repeated' : `next attempt in ${Math.round(waitMs / 1_000)} s`
-    log.error({ ...about, attempts }, `operator ${operator.name} could not be told of alarm ${notice.name}: ${result.error}; ${next}`)
+    observer.count('alert_messages_total', { operator: operator.name, outcome: waitMs === null ? 'given_up' : 'failed' })
+    const next = waitMs === null ? 'skipped until the alarm repeats' : `next attempt in ${Math.round(waitMs / 1_000)} s`
+    log.error(
+      { ...about, attempts },
+      `alert recipient ${operator.name} could not be notified of alarm ${notice.name}: ${result.error}; ${next}`,
+    )
     return { type: 'failed', attempts, error: result.error.slice(0, ERROR_LENGTH), waitMs }
   }
 }
 
-/** @param attempts how many have ended, the last with `result`. @returns how long to wait, in milliseconds; null to give up. */
+/** @param attempts made, the last with `result`. @returns the wait in ms; null after the last attempt. */
 export function backoffAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
   const pauseMs = BACKOFF_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.max(pauseMs, result.retryAfterMs ?? 0)

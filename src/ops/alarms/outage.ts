@@ -5,39 +5,37 @@ import type { OperatorConfig } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { AlarmRow, NewNotice } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/operators.ts'
-import { rules } from '../health/rules.ts'
+import { alarms } from '../health/problems.ts'
 import { printableLine } from '../output/text.ts'
 import { messageOf } from './message.ts'
 import { backoffAfter } from './notifier.ts'
 import type { Senders } from './senders.ts'
 
-const RULE = rules.store_unavailable
+const RULE = alarms.store_unavailable
 const KEY = { name: 'store_unavailable', account: '', destination: '' } as const
 
-/** An outage of the database that has ended, to be stored now. */
+/** A past outage of the database, to be stored. */
 export interface PastOutage {
   readonly row: AlarmRow
-  /** Messages that were sent meanwhile. */
+  /** Messages sent during the outage. */
   readonly sent: readonly NewNotice[]
 }
 
-/** One operator's messages about the outage. A notice stays the same until it is sent or given up. */
+/** A recipient's messages about the outage. A notice stays the same until it is sent or skipped. */
 interface Progress {
   readonly notice: NewNotice
-  /** Attempts that have ended. */
   readonly attempts: number
-  /** Whether the notice was sent or given up. */
+  /** Whether the notice was sent or skipped. */
   readonly isSettled: boolean
-  /** The notice that was sent last. */
   readonly sent: NewNotice | null
-  /** When the next attempt is due, or the next notice when this one is settled. */
+  /** When the next attempt is due; if this notice is settled, the next notice. */
   readonly dueMs: number
 }
 
 /**
- * Tells operators that the database cannot be written. No notice can be stored then, so each process that sees the outage sends its own:
- * once, and again at the operator's repeat interval, with the backoff that every notice has. When the database is back, the alarm is
- * stored as firing and resolves like any other.
+ * Notifies alert recipients of an outage of the database. Notices can't be stored then, so each process that sees the outage sends
+ * its own: once, and again at the recipient's repeat interval, with the usual backoff. When the database is back, the alarm is stored
+ * as firing and resolves like any other.
  */
 export class Outage {
   readonly #senders: Senders
@@ -45,7 +43,6 @@ export class Outage {
   #sinceMs: number | null = null
   #lastMs = 0
   #text = ''
-  /** By operator. */
   readonly #progress = new Map<string, Progress>()
 
   constructor(senders: Senders, log: Log) {
@@ -53,13 +50,13 @@ export class Outage {
     this.#log = log
   }
 
-  /** Notes that the database failed, and sends what is due. Never throws. */
+  /** Records that the database failed, and sends due messages. Never throws. */
   async note(error: unknown, nowMs: number, signal: AbortSignal): Promise<void> {
     this.#sinceMs ??= nowMs
     this.#lastMs = nowMs
     this.#text =
-      `the database cannot be written (${printableLine(errorText(error), 300)}), so deliveries are answered 503; make room, or see whether the ` +
-      'database runs and whether something else holds a lock on it'
+      `the database cannot be written (${printableLine(errorText(error), 300)}), so deliveries are answered 503; free disk space, or check that the ` +
+      'database runs and that no other program holds a lock on it'
     if (nowMs - this.#sinceMs < RULE.forMs) return
     const sinceMs = this.#sinceMs
     await Promise.all(
@@ -80,7 +77,7 @@ export class Outage {
     if (result.ok) return { notice, attempts, isSettled: true, sent: notice, dueMs: nowMs + operator.repeatMs }
     this.#log.error(
       { operator: operator.name },
-      `operator ${operator.name} could not be told that the database cannot be written: ${result.error}`,
+      `alert recipient ${operator.name} could not be notified of the database outage: ${result.error}`,
     )
     const waitMs = backoffAfter(attempts, result)
     return { notice, attempts, isSettled: waitMs === null, sent: last?.sent ?? null, dueMs: nowMs + (waitMs ?? operator.repeatMs) }
@@ -92,7 +89,7 @@ export class Outage {
     return { operator: name, ...KEY, notice_id: randomUUID(), kind, body, queued_at: now, sent: true }
   }
 
-  /** @returns the outage that has just ended, if it was long enough to count; `forget` clears it. */
+  /** @returns the past outage, if it was long enough to fire; `forget` clears it. */
   past(): PastOutage | null {
     if (this.#sinceMs === null || this.#lastMs - this.#sinceMs < RULE.forMs) return null
     return { row: this.#row(this.#sinceMs), sent: [...this.#progress.values()].flatMap(({ sent }) => sent ?? []) }

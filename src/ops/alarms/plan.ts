@@ -3,23 +3,23 @@ import type { OperatorConfig } from '../../config/config.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmPlan, AlarmRow, NewNotice, NoticeRow } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/operators.ts'
-import { alarmNames, isAlarm } from '../health/rules.ts'
-import { type Condition, isUnsettled, keyOf, transition } from './condition.ts'
+import { keyOf, type Problem, problemOf } from '../health/problem.ts'
+import { alarmNames, isAlarm } from '../health/problems.ts'
 import { messageOf } from './message.ts'
+import { isUnsettled, transition } from './transition.ts'
 
-/** The outcome of one evaluation. */
 export interface Evaluation {
-  readonly conditions: readonly Condition[]
-  /** The alarms that could be evaluated; all others stay as they are. */
+  readonly problems: readonly Problem[]
+  /** Evaluated alarms; all others keep their states. */
   readonly names: ReadonlySet<string>
 }
 
 /**
- * What one evaluation changes: alarms by `transition`, and for each operator the notices about them.
+ * The changes of one evaluation: alarms by `transition`, and notices for each recipient.
  *
- * An operator has at most one notice per alarm: a newer one replaces one that was not sent. A firing alarm is told once, and again
- * `repeatMs` after that notice was sent or given up. Its end is told when its beginning was, or was to be, and the alarm hasn't returned
- * within `SETTLE_MS`. So an operator who is added later hears of what fires, and nothing that happens between two evaluations is lost.
+ * A recipient has at most one notice per alarm: a newer one replaces an unsent one. A firing alarm is sent once, and again `repeatMs`
+ * after that notice was sent or skipped. The end is sent if the beginning was sent or due, and the alarm hasn't returned within
+ * `SETTLE_MS`. So recipients added later learn about firing alarms, and nothing between two evaluations is lost.
  */
 export function planOf(
   evaluation: Evaluation,
@@ -31,18 +31,18 @@ export function planOf(
   const rows = new Map(stored.map((row) => [keyOf(row), row]))
   const changed: AlarmRow[] = []
   const forgotten: AlarmKey[] = []
-  for (const condition of [...evaluation.conditions, ...vanished(evaluation, stored)]) {
-    const key = keyOf(condition)
-    const next = transition(rows.get(key) ?? null, condition, nowMs)
+  for (const problem of [...evaluation.problems, ...vanished(evaluation, stored)]) {
+    const key = keyOf(problem)
+    const next = transition(rows.get(key) ?? null, problem, nowMs)
     if (next === 'forget') {
-      forgotten.push(condition)
+      forgotten.push(problem)
       rows.delete(key)
     } else if (next !== null) {
       changed.push(next)
       rows.set(key, next)
     }
   }
-  // Alarms of an older or newer release: nothing evaluates them here.
+  // Alarms of an older or newer release aren't evaluated here.
   for (const row of stored.filter(({ name }) => !isAlarm(name))) {
     forgotten.push(row)
     rows.delete(keyOf(row))
@@ -51,12 +51,10 @@ export function planOf(
   return { at: timeFromMs(nowMs), whole, alarms: changed, forgotten, ...noticesOf(rows, notices, operators, nowMs) }
 }
 
-/** Alarms about something that no longer exists, such as an account removed from the settings: they are off. */
-function vanished({ conditions, names }: Evaluation, stored: readonly AlarmRow[]): Condition[] {
-  const seen = new Set(conditions.map(keyOf))
-  return stored
-    .filter((row) => names.has(row.name) && !seen.has(keyOf(row)))
-    .map(({ name, account, destination, text }) => ({ name: name as Condition['name'], account, destination, level: 'off', text }))
+/** Alarms about removed accounts or destinations are off. */
+function vanished({ problems, names }: Evaluation, stored: readonly AlarmRow[]): Problem[] {
+  const seen = new Set(problems.map(keyOf))
+  return stored.filter((row) => names.has(row.name) && !seen.has(keyOf(row))).map((row) => ({ ...problemOf(row), level: 'off' }))
 }
 
 function noticesOf(
@@ -82,7 +80,7 @@ function noticesOf(
   return { notices: queued, forgottenNotices: forgotten }
 }
 
-/** @param latest the operator's latest notice about this alarm. @returns the notice to send now; null for none. */
+/** @param latest notice of the recipient about this alarm. @returns the kind of notice to send now; null for none. */
 function kindOf(row: AlarmRow, latest: NoticeRow | null, operator: OperatorConfig, nowMs: number): NoticeKind | null {
   if (row.state === 'firing') {
     if (latest === null || latest.kind === 'resolved') return 'firing'
@@ -93,12 +91,11 @@ function kindOf(row: AlarmRow, latest: NoticeRow | null, operator: OperatorConfi
   return operator.resolved && latest !== null && latest.kind !== 'resolved' ? 'resolved' : null
 }
 
-/** Whether a notice is no longer needed. */
 function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonly OperatorConfig[], nowMs: number): boolean {
   const operator = operators.find(({ name }) => name === notice.operator)
   if (operator === undefined) return true
   if (row?.state === 'firing' || (row !== undefined && isUnsettled(row, nowMs))) return false
   if (notice.kind === 'resolved') return notice.settled_at !== null
-  // The notice of the beginning is needed only until the end is told.
+  // The notice of the beginning is needed only until the end is sent.
   return !operator.resolved || row === undefined
 }

@@ -1,14 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ProxySettings } from '../../upstream/http/dispatcher.ts'
 
-/** How an attempt to tell an operator ended. */
 export type SendResult =
-  /** `remark`: who was not reached, as the end of a sentence, without secrets. */
+  /** `remark`: unreached addresses, as the end of a sentence, without secrets. */
   | { readonly ok: true; readonly remark?: string }
   /** `error`: what went wrong, as the end of a sentence, without secrets. */
   | { readonly ok: false; readonly error: string; readonly retryAfterMs?: number }
 
-/** Sends to one operator. */
 export interface OperatorSender {
   /**
    * Sends one message. Never rejects.
@@ -22,9 +20,8 @@ export interface OperatorSender {
 export interface SenderContext {
   readonly clock: Clock
   readonly proxy: ProxySettings
-  /** Certificates (PEM) to verify a mail server by, in place of the usual ones; for tests. */
+  /** Certificates (PEM) that verify a mail server, instead of the usual ones; for tests. */
   readonly ca?: string
 }
 
-/** The longest that one attempt may take. */
 export const ATTEMPT_TIMEOUT_MS = 20_000

@@ -1,7 +1,7 @@
 import type { OperatorConfig } from '../../config/config.ts'
 import type { OperatorSender, SenderContext, SendResult } from './sender.ts'
 
-/** The senders to all operators, each created when it is first used. */
+/** Senders to all recipients, each created on first use. */
 export class Senders {
   readonly operators: readonly OperatorConfig[]
   readonly #context: SenderContext
@@ -12,7 +12,6 @@ export class Senders {
     this.#context = context
   }
 
-  /** Sends one message to an operator; see `OperatorSender.send`. */
   async send(operator: OperatorConfig, id: string, body: string, signal: AbortSignal): Promise<SendResult> {
     let sender = this.#open.get(operator.name)
     if (sender === undefined) {
@@ -29,7 +28,7 @@ export class Senders {
   }
 }
 
-/** Its libraries are loaded only when an operator needs them. */
+/** Loads libraries only for configured kinds of recipients. */
 async function openSender(operator: OperatorConfig, context: SenderContext): Promise<OperatorSender> {
   if (operator.kind === 'webhook') return (await import('./webhook.ts')).createWebhookSender(operator, context)
   return (await import('./email.ts')).createEmailSender(operator, context)

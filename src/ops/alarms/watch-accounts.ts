@@ -1,111 +1,108 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { failingReads, newEvidence, newestRead, scheduledSince, stalestRead } from '../../store/operators/alarm-queries.ts'
+import { countConflicts, scheduledSince } from '../../store/operators/alarm-queries.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import type { AccountsTable } from '../../store/schema/reads.ts'
-import { oldestDue } from '../../store/upkeep/gauges.ts'
+import { accountReads } from '../../store/upkeep/health.ts'
 import { SKEW_MS, skewText } from '../clocks/clock-text.ts'
-import { accountStopped, evidence } from '../health/matters.ts'
+import { accountStopped } from '../health/from-health.ts'
+import { levelOf, type Problem, problem } from '../health/problem.ts'
 import { staleAfterMs } from '../health/verdict.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { type Condition, levelOf, ofAccount, ofMatter } from './condition.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 
-/** A read that has been due for this long is overdue. */
+/** A read that is due for longer is overdue. */
 const OVERDUE_MS = 15 * MINUTE_MS
 const NOT_OVERDUE_MS = 5 * MINUTE_MS
-/** The service counts as unavailable after this time without a successful read. */
+/** Without a successful read for this time, the service counts as unavailable. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
-/** Consecutive failures, or walks with a cursor that does not move, that take about half an hour. */
-const LONG = { failures: 12, stalledWalks: 60 }
 const SMALL_SKEW_MS = 30_000
+/** Conflicts and unreadable items are reported for this time. */
+const EVIDENCE_MS = 24 * 60 * MINUTE_MS
 
-/** The state of each account, and the freshness of its reads. */
+/** Watches the state of each account, and the freshness of its reads. */
 export const accountWatcher: Watcher = {
   names: ['account_stopped', 'service_unavailable', 'reads_overdue', 'state_stale', 'clock_skew', 'record_conflict', 'items_unreadable'],
   async check(context) {
     const configured = new Set(context.config.accounts.map(({ name }) => name))
-    const conditions: Condition[] = []
+    const found: Problem[] = []
     for (const row of await listAccounts(context.q)) {
       if (!configured.has(row.account)) continue
-      conditions.push(
-        ofMatter('account_stopped', { account: row.account }, accountStopped(row)),
-        ...skew(row.account, context),
-        ...(await evidenceConditions(row.account, context.q, context.nowMs)),
+      found.push(
+        ...accountStopped(row),
+        skew(row.account, context),
+        ...(await conflictsAndUnreadable(row.account, context.q, context.nowMs)),
       )
-      // A stopped account reads nothing: `account_stopped` says so already.
-      if (row.state === 'active') conditions.push(...(await reads(row, context)))
+      // A stopped account isn't read, and has `account_stopped`.
+      if (row.state === 'active') found.push(...(await reads(row, context)))
     }
-    return conditions
+    return found
   },
 }
 
-function skew(account: string, { clients }: WatchContext): Condition[] {
+function skew(account: string, { clients }: WatchContext): Problem {
   const skewMs = clients.get(account)?.clockSkewMs() ?? null
-  if (skewMs === null) return [ofAccount(account, 'clock_skew', 'between', '')]
-  return [ofAccount(account, 'clock_skew', levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), skewText(-skewMs))]
+  if (skewMs === null) return problem('clock_skew', { account }, 'between', '')
+  return problem('clock_skew', { account }, levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), skewText(-skewMs))
 }
 
-/** What came within a day that contradicts what was kept, or could not be understood. */
-export async function evidenceConditions(account: string, q: Query, nowMs: number): Promise<Condition[]> {
-  const { conflicts, unreadable } = await newEvidence(q, account, timeFromMs(nowMs - evidence.forMs))
+/** Conflicts and unreadable items of the last day. */
+export async function conflictsAndUnreadable(account: string, q: Query, nowMs: number): Promise<Problem[]> {
+  const { conflicts, unreadable } = await countConflicts(q, account, timeFromMs(nowMs - EVIDENCE_MS))
   return [
-    ofAccount(account, 'record_conflict', conflicts > 0, evidence.conflicts(account, conflicts)),
-    ofAccount(account, 'items_unreadable', unreadable > 0, evidence.unreadable(account, unreadable)),
+    problem(
+      'record_conflict',
+      { account },
+      conflicts > 0,
+      `${pluralize(conflicts, 'record')} of account ${account} changed within a day, although records must not change; both versions are in \`sync_conflicts\``,
+    ),
+    problem(
+      'items_unreadable',
+      { account },
+      unreadable > 0,
+      `${pluralize(unreadable, 'item')} of account ${account} could not be read within a day; they are in \`sync_unreadable\``,
+    ),
   ]
 }
 
-async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }: WatchContext): Promise<Condition[]> {
-  const due = await oldestDue(q, account)
-  const overdueMs = Math.max(lateMs(due.live, nowMs), lateMs(due.routine, nowMs))
-  const { failing, longFailing } = await failingReads(q, account, LONG)
-  const newest = await newestRead(q, account)
+async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }: WatchContext): Promise<Problem[]> {
+  const { failing, newest_read_at: newest, stalest_read_at: stalest, ...due } = await accountReads(q, account)
+  const overdueMs = Math.max(lateMs(due.oldest_read_request_at, nowMs), lateMs(due.oldest_read_due_at, nowMs))
   const silentSince = newest ?? (await scheduledSince(q, account))
-  const silentMs = silentSince === null ? 0 : nowMs - msFromTime(silentSince)
-  // An account whose brokerage is unknown has never been read: the first request asks for it.
-  const wanted = failing > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
-  const dead = wanted && silentMs >= NO_ANSWER_MS
+  // An account without a known brokerage has never been read.
+  const wanted = failing.once > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
+  const dead = wanted && lateMs(silentSince, nowMs) >= NO_ANSWER_MS
+  // Independent of the schedule: no submission stays unread for more than POLL_DORMANT and a day, and no read fails for long.
+  const long = dead ? 0 : failing.long
+  const stale =
+    long > 0
+      ? `${pluralize(long, 'read')} of account ${account} ${long === 1 ? 'has' : 'have'} failed for half an hour or more`
+      : `a submission of account ${account} has not been read for ${ago(stalest, nowMs)}, longer than POLL_DORMANT allows`
   return [
-    ofAccount(
-      account,
+    problem(
       'service_unavailable',
+      { account },
       dead,
       `no read of account ${account} has succeeded ${newest === null ? 'since its first start, ' : ''}for ${ago(silentSince, nowMs)}; run ` +
-        '`submission-mirror doctor` to see whether service, proxy and DNS can be reached',
+        '`submission-mirror doctor` to check service, proxy and DNS',
     ),
-    ofAccount(
-      account,
+    problem(
       'reads_overdue',
-      // Reads are late because the service does not answer: `service_unavailable` says so.
+      { account },
+      // An unavailable service delays all reads, and has `service_unavailable`.
       dead ? 'off' : levelOf(overdueMs, NOT_OVERDUE_MS, OVERDUE_MS),
       `the oldest read of account ${account} has been due for ${Math.round(overdueMs / MINUTE_MS)} min; raise UPSTREAM_RPS as far as the service ` +
         'allows, or lengthen POLL_* (`submission-mirror status` shows the demand)',
     ),
-    await stale(account, { q, config, nowMs }, dead ? 0 : longFailing),
+    problem(
+      'state_stale',
+      { account },
+      long > 0 || lateMs(stalest, nowMs) > staleAfterMs(config.poll.dormantMs),
+      `${stale}; \`submission-mirror sync --all --account ${account}\` reads them now and reports failures`,
+    ),
   ]
-}
-
-/** Independent of the schedule: no submission is left unread for longer than POLL_DORMANT and a day, and no read fails for long. */
-async function stale(
-  account: string,
-  { q, config, nowMs }: Pick<WatchContext, 'q' | 'config' | 'nowMs'>,
-  longFailing: number,
-): Promise<Condition> {
-  const oldest = await stalestRead(q, account)
-  const ageMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
-  const allowedMs = staleAfterMs(config.poll.dormantMs)
-  const what =
-    longFailing > 0
-      ? `${pluralize(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour or more`
-      : `a submission of account ${account} has not been read for ${ago(oldest, nowMs)}, longer than POLL_DORMANT allows`
-  return ofAccount(
-    account,
-    'state_stale',
-    longFailing > 0 || ageMs > allowedMs,
-    `${what}; \`submission-mirror sync --all --account ${account}\` reads them now and says what fails`,
-  )
 }
 
 function lateMs(dueAt: TimeText | null, nowMs: number): number {

@@ -1,77 +1,71 @@
-import { earlierTime, msFromTime } from '../../model/time.ts'
-import type { Query } from '../../store/engine/db.ts'
-import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/push-alarm-queries.ts'
-import { type CountedDestination, countDestinations, type DestinationRow } from '../../store/outbox/destinations.ts'
-import { countBlockedLanes } from '../../store/outbox/lanes.ts'
-import { lackingAt } from '../../store/outbox/verifications.ts'
-import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { destinationStopped, filterFailure, pile, pushLate } from '../health/matters.ts'
-import type { NeedKind } from '../health/need-kinds.ts'
-import { type Condition, levelOf, ofDestination, ofMatter } from './condition.ts'
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import { logEnds } from '../../store/changes/log-info.ts'
+import { countDestinations } from '../../store/outbox/destinations.ts'
+import { type DestinationHealth, destinationHealth } from '../../store/upkeep/health.ts'
+import { deadChanges, destinationStopped, lackingChanges, unknownChanges, unmappedSubmissions } from '../health/from-health.ts'
+import { levelOf, type Problem, problem } from '../health/problem.ts'
+import { ago } from '../output/text.ts'
 import type { Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
+export const PUSH_LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
-/** A pause is on purpose; a longer one may have been forgotten. */
+/** A pause is intended, but a longer one may be forgotten. */
 const FORGOTTEN_MS = DAY_MS
-/** People map submissions, in the daytime. */
+/** People map submissions during the day. */
 const UNMAPPED_MS = DAY_MS
 
-/** Whether each configured destination gets its changes. */
+/** Watches whether each configured destination gets its changes. */
 export const destinationWatcher: Watcher = {
   names: ['destination_stopped', 'filter_failed', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown', 'destination_lacks'],
   async check({ q, config, nowMs }) {
     if (config.destinations.length === 0) return []
     const configured = new Set(config.destinations.map(({ name }) => name))
-    const { lastSeq } = await changeLogEnds(q)
-    const conditions: Condition[] = []
-    for (const row of await countDestinations(q)) {
-      if (!configured.has(row.destination)) continue
-      const { destination } = row
-      const some = (kind: NeedKind, count: number) => pile(kind, { count, oldestAt: null }, { destination })
-      conditions.push(stopped(row, nowMs), await unmapped(q, row, nowMs))
-      conditions.push(ofMatter('push_dead', { destination }, some('dead_changes', row.dead)))
-      conditions.push(ofMatter('push_unknown', { destination }, some('unknown_changes', row.unknown)))
-      conditions.push(
-        ofMatter('destination_lacks', { destination }, pile('lacking_changes', await lackingAt(q, destination), { destination })),
-      )
-      conditions.push(filterFailed(row))
-      // Of these the alarms before say already that nothing goes out, or that nothing more is queued.
-      if (row.state === 'active' && row.filter_error === null) conditions.push(await late(q, row, lastSeq, nowMs))
+    const { last_seq } = await logEnds(q)
+    const found: Problem[] = []
+    for (const each of await countDestinations(q)) {
+      if (!configured.has(each.destination)) continue
+      const row = await destinationHealth(q, each, last_seq)
+      const { destination, unmapped } = row
+      found.push(...stopped(row, nowMs), ...deadChanges(destination, row.dead), ...unknownChanges(destination, row.unknown))
+      found.push(...lackingChanges(destination, row.lacking), ...filterFailed(row))
+      if (isFor(unmapped.oldest_at, UNMAPPED_MS, nowMs)) found.push(...unmappedSubmissions(destination, unmapped))
+      // The alarms above already cover stopped sending or queueing.
+      if (row.state === 'active' && row.filter_error === null) found.push(late(row, nowMs))
     }
-    return conditions
+    return found
   },
 }
 
-function stopped(row: DestinationRow, nowMs: number): Condition {
-  const { destination, state, since } = row
-  const isForgotten = state === 'paused' && since !== null && nowMs - msFromTime(since) >= FORGOTTEN_MS
-  return ofMatter('destination_stopped', { destination }, state === 'paused' && !isForgotten ? [] : destinationStopped(row))
+function isFor(since: TimeText | null, ms: number, nowMs: number): boolean {
+  return since !== null && nowMs - msFromTime(since) >= ms
 }
 
-function filterFailed({ destination, filter_error: error, filter_failed_at: since }: DestinationRow): Condition {
-  const text = filterFailure(destination, error ?? '')
-  return ofDestination(destination, 'filter_failed', error !== null, text, since === null ? undefined : msFromTime(since))
+function stopped(row: DestinationHealth, nowMs: number): Problem[] {
+  return row.state === 'paused' && !isFor(row.since, FORGOTTEN_MS, nowMs) ? [] : destinationStopped(row)
 }
 
-async function unmapped(q: Query, { destination, queued }: CountedDestination, nowMs: number): Promise<Condition> {
-  const oldest = queued === 0 ? null : await oldestBlocked(q, destination, 'unmapped')
-  const isLong = oldest !== null && nowMs - msFromTime(oldest) >= UNMAPPED_MS
-  const { unmapped: count } = isLong ? await countBlockedLanes(q, destination) : { unmapped: 0 }
-  return ofMatter('push_unmapped', { destination }, pile('unmapped_submissions', { count, oldestAt: oldest }, { destination }))
+/** The change on which the destination's `filter` fails, and why. */
+export function filterFailed({
+  destination,
+  filter_error: error,
+  filter_failed_at: since = null,
+}: Pick<DestinationHealth, 'destination' | 'filter_error'> & Partial<Pick<DestinationHealth, 'filter_failed_at'>>): Problem[] {
+  const text = `the filter of destination ${destination} fails, so its changes wait (${error})`
+  return error === null ? [] : [problem('filter_failed', { destination, since }, 'on', text)]
 }
 
-async function late(q: Query, { destination, queued, cursor }: CountedDestination, lastSeq: number, nowMs: number): Promise<Condition> {
-  const unsent = queued === 0 ? null : await oldestSendable(q, destination)
-  const behind = cursor < lastSeq ? await oldestBehind(q, cursor) : null
-  const oldest = earlierTime(unsent, behind)
-  const waitsMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
-  return ofDestination(
-    destination,
+function late({ destination, oldest_unsent_at: oldest }: DestinationHealth, nowMs: number): Problem {
+  return problem(
     'push_late',
-    levelOf(waitsMs, NOT_LATE_MS, pushLate.fromMs),
-    `${pushLate.text(destination, oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` says why`,
+    { destination },
+    levelOf(oldest === null ? 0 : nowMs - msFromTime(oldest), NOT_LATE_MS, PUSH_LATE_MS),
+    `${pushLateText(destination, oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` shows why`,
   )
+}
+
+export function pushLateText(destination: string, oldest: TimeText | null, nowMs: number): string {
+  return `the oldest change for destination ${destination} has waited for ${ago(oldest, nowMs)}`
 }

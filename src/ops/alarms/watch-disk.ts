@@ -1,18 +1,18 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Observer } from '../../base/observer.ts'
+import { type Problem, problem } from '../health/problem.ts'
 import { sizeText } from '../output/text.ts'
-import { type Condition, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
 const GIB = 1024 ** 3
-/** What must be free: this share of the volume, at most `ENOUGH_BYTES`. */
+/** Required free space: this share of the volume, at most `ENOUGH_BYTES`. */
 const SHARE = 0.1
 const ENOUGH_BYTES = 5 * GIB
-/** The alarm ends with this many times as much. */
+/** The alarm ends at this multiple of the required space. */
 const RELIEF = 1.25
 
-/** The space of a volume in bytes: free for the user of this process, and total. */
+/** Space of a volume in bytes: free for this process's user, and total. */
 export interface DiskSpace {
   readonly freeBytes: number
   readonly sizeBytes: number
@@ -23,10 +23,7 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
 }
 
-/**
- * Watches the volume of the SQLite database; a Postgres server must watch its own.
- * @param space see `diskSpace`; tests replace it.
- */
+/** Watches the volume of the SQLite database; a Postgres server must watch its own. @param space for tests. */
 export function diskWatcher(observer: Observer, space: (folder: string) => Promise<DiskSpace> = diskSpace): Watcher {
   return {
     names: ['disk_space'],
@@ -41,10 +38,10 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
   }
 }
 
-/** Whether the volume of the database has too little room. @param folder of the database, on that volume. */
-export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpace): Condition {
+/** Whether the volume of the database has too little space. @param folder of the database. */
+export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpace): Problem {
   const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
   const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
-  const free = `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder})`
-  return ofInstallation('disk_space', level, `${free}, and when it is full deliveries are answered 503`)
+  const free = `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the database volume (${folder})`
+  return problem('disk_space', {}, level, `${free}; when it is full, deliveries are answered 503`)
 }

@@ -1,28 +1,28 @@
 import type { Config } from '../../config/config.ts'
-import { msFromTime } from '../../model/time.ts'
+import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { countTooLong } from '../../store/mirror/documents.ts'
 import { storedBytes, unfetchedBy } from '../../store/reads/fetches.ts'
-import { HOST_NOT_NAMED, hostNotNamedIn } from '../../upstream/http/elsewhere.ts'
+import { HOST_NOT_LISTED, unlistedHostIn } from '../../upstream/http/elsewhere.ts'
+import { type Problem, problem } from '../health/problem.ts'
 import { pluralize } from '../output/text.ts'
-import { type Condition, ofAccount, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
-/** Whether files of documents are fetched at all. */
+/** Whether documents are fetched. */
 export interface FetchMode {
   readonly documents: Pick<Config['documents'], 'mode'>
 }
 
-/** All rows are read for the sum, so it may be this old, unless there is no room. */
+/** Age limit of the sum, which reads all rows, unless the space is used up. */
 const COUNTED_MS = 300_000
-/** Hosts that a text names; the others are counted. */
+/** Most hosts listed in a text. */
 const NAMED = 3
 
-/** The limits of documents, and hosts that they lie on. Reaching one stops nothing but documents. */
+/** Watches the limits of documents, and their unlisted hosts. Reaching a limit stops only documents. */
 export function documentWatcher(): Watcher {
   let counted = { atMs: Number.NEGATIVE_INFINITY, bytes: 0 }
   return {
-    names: ['documents_full', 'document_too_long', 'document_host_unnamed'],
+    names: ['documents_full', 'document_too_long', 'document_host_unlisted'],
     async check({ q, config, nowMs }) {
       const { documents } = config
       if (documents.mode !== 'fetch') return []
@@ -32,30 +32,30 @@ export function documentWatcher(): Watcher {
       const { maxBytes, totalBytes } = documents
       const isFull = counted.bytes >= totalBytes
       return [
-        ofInstallation('documents_full', isFull, `documents take ${counted.bytes} bytes of ${totalBytes}, and no further one is fetched`),
-        ofInstallation('document_too_long', tooLong > 0, `documents longer than ${maxBytes} bytes are not fetched (${tooLong})`),
-        ...(await unnamedHosts(q, config)),
+        problem('documents_full', {}, isFull, `documents use ${counted.bytes} of ${totalBytes} bytes, so fetching stopped`),
+        problem(
+          'document_too_long',
+          {},
+          tooLong > 0,
+          `${pluralize(tooLong, 'document')} longer than ${maxBytes} bytes ${tooLong === 1 ? 'is' : 'are'} not fetched`,
+        ),
+        ...(await unlistedHosts(q, config)),
       ]
     },
   }
 }
 
-/** Of each account with documents that are not fetched because the settings do not name their host: how many, and which hosts. */
-export async function unnamedHosts(q: Query, { documents }: FetchMode): Promise<Condition[]> {
+/** Per account, the number of documents on hosts that the settings don't list, and the hosts. */
+export async function unlistedHosts(q: Query, { documents }: FetchMode): Promise<Problem[]> {
   if (documents.mode !== 'fetch') return []
-  const rows = await unfetchedBy(q, HOST_NOT_NAMED)
+  const rows = await unfetchedBy(q, HOST_NOT_LISTED)
   return [...Map.groupBy(rows, ({ account }) => account)].map(([account, errors]) => {
     const count = errors.reduce((sum, each) => sum + each.count, 0)
-    const hosts = errors.map((each) => hostNotNamedIn(each.error))
+    const hosts = errors.map((each) => unlistedHostIn(each.error))
     const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : ''
-    const lie = count === 1 ? 'lies' : 'lie'
-    const text =
-      `${pluralize(count, 'document')} of account ${account} ${lie} on ${hosts.slice(0, NAMED).join(', ')}${more}, which DOCUMENT_HOSTS does not name, ` +
-      'and cannot be fetched'
-    const since = errors.reduce(
-      (oldest, { since: at }) => Math.min(oldest, at === null ? oldest : msFromTime(at)),
-      Number.POSITIVE_INFINITY,
-    )
-    return { ...ofAccount(account, 'document_host_unnamed', 'on', text, Number.isFinite(since) ? since : undefined), count }
+    const which = `${pluralize(count, 'document')} of account ${account} cannot be fetched`
+    const text = `${which}, because DOCUMENT_HOSTS does not list ${hosts.slice(0, NAMED).join(', ')}${more}`
+    const since = errors.reduce<TimeText | null>((oldest, each) => earlierTime(oldest, each.since), null)
+    return problem('document_host_unlisted', { account, since, count }, 'on', text)
   })
 }

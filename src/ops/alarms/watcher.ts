@@ -2,10 +2,10 @@ import type { Config } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
-import type { AlarmName } from '../health/rules.ts'
-import type { Condition } from './condition.ts'
+import type { Problem } from '../health/problem.ts'
+import type { AlarmName } from '../health/problems.ts'
 
-/** What watchers work with in one evaluation. */
+/** Input of watchers for one evaluation. */
 export interface WatchContext {
   readonly q: Query
   readonly config: Config
@@ -15,9 +15,8 @@ export interface WatchContext {
   readonly nowMs: number
 }
 
-/** Evaluates the alarms of one part of the product. */
 export interface Watcher {
-  /** All alarms that it evaluates; one for which `check` returns no condition is off. */
+  /** All alarms that it evaluates; those without a problem from `check` are off. */
   readonly names: readonly AlarmName[]
-  check(sight: WatchContext): Promise<readonly Condition[]>
+  check(context: WatchContext): Promise<readonly Problem[]>
 }

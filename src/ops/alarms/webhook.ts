@@ -4,7 +4,7 @@ import { signedHeaders } from '../../push/transport/signed-headers.ts'
 import { openTransport } from '../../push/transport/transport.ts'
 import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendResult } from './sender.ts'
 
-/** Sends alarms as Standard Webhooks, as changes go to a destination: signed, TLS verified, no redirects. */
+/** Sends alarms as Standard Webhooks, like changes to a destination: signed, verified TLS, no redirects. */
 export function createWebhookSender(operator: WebhookOperator, { clock, proxy }: SenderContext): OperatorSender {
   const { url, allowPrivate } = operator
   const transport = openTransport({ allowPrivate, allowHosts: null, idempotent: true, concurrency: 1 }, proxy, { clock })
@@ -13,10 +13,10 @@ export function createWebhookSender(operator: WebhookOperator, { clock, proxy }:
     async send(id, body, signal): Promise<SendResult> {
       const headers = sign(id, body, clock.now())
       const result = await transport.send({ method: 'POST', url, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS }, signal)
-      if (result.type !== 'answer') return { ok: false, error: `it cannot be reached: ${result.error}` }
+      if (result.type !== 'answer') return { ok: false, error: `the recipient cannot be reached: ${result.error}` }
       const { status, retryAfterMs } = result
       if (isSuccess(status)) return { ok: true }
-      return { ok: false, error: `it ${answered(result)}${hintOf(status)}`, ...(retryAfterMs !== null && { retryAfterMs }) }
+      return { ok: false, error: `the recipient ${answered(result)}${hintOf(status)}`, ...(retryAfterMs !== null && { retryAfterMs }) }
     },
     async close() {
       await transport.close()
@@ -25,7 +25,7 @@ export function createWebhookSender(operator: WebhookOperator, { clock, proxy }:
 }
 
 function hintOf(status: number): string {
-  if (status === 401 || status === 403) return ': compare the signing secret on both sides'
-  if (status >= 300 && status < 400) return ': set url to the address that it leads to'
-  return status === 404 || status === 410 ? ': compare the URL with what the receiver shows' : ''
+  if (status === 401 || status === 403) return '; check that both sides use the same signing secret'
+  if (status >= 300 && status < 400) return '; set url to the redirect target'
+  return status === 404 || status === 410 ? '; check the URL' : ''
 }

@@ -4,58 +4,58 @@ import { codeOf, messageOf, PermanentError } from '../../base/errors.ts'
 import { foreignOwner, readOwner, writeOwner } from '../../base/owner-file.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
-/** Names of the copies that are made by a timetable. Other files in their folder are left alone. */
+/** Names of scheduled backups. Other files in their folder are left alone. */
 const COPY = /^mirror-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/
-/** What a copy or its trial left when the process died. */
+/** Leftovers of a backup or test restore after the process died. */
 const LEFT = /^mirror-\d{8}T\d{6}Z\.db\.(?:partial|trial)-/
-/** Its text is the first log epoch of the mirror whose copies lie in the folder. */
+/** Contains the first log epoch of the mirror that owns the folder. */
 const OWNER = 'mirror-of-backups.txt'
 const DAY_MS = 86_400_000
 
-/** How many copies are kept: the newest, and further ones for so many days. */
+/** Backups to keep: the newest, and older ones for `keepDays`. */
 export interface Kept {
   readonly keep: number
   readonly keepDays: number | null
 }
 
-/** @returns the name of the copy that is due at a time: it stays the same when the work begins again. */
+/** @returns the name of the backup due at a time; the same on every attempt. */
 export function copyName(slot: TimeText): string {
   return `mirror-${new Date(msFromTime(slot)).toISOString().replace(/[-:]|\.\d+/g, '')}.db`
 }
 
 /**
- * Whether a mirror may keep its copies in a folder: one that is missing, has none yet, or has its own.
- * @param mirror its first log epoch. @returns why it may not; null when it may. @throws what the file system throws.
+ * Checks that a folder is missing, has no backups, or belongs to this mirror.
+ * @param mirror its first log epoch. @returns the problem; null for none. @throws errors of the file system.
  */
 export async function foreignCopies(folder: string, mirror: string): Promise<string | null> {
   const owner = await readOwner(join(folder, OWNER))
-  const isUnnamed = owner === null && (await namesIn(folder)).some((name) => COPY.test(name))
-  const found = isUnnamed
-    ? `${folder} holds copies, and no ${OWNER} that says of which mirror`
-    : foreignOwner(folder, 'copies', OWNER, { owner, mirror })
+  const isUnlisted = owner === null && (await namesIn(folder)).some((name) => COPY.test(name))
+  const found = isUnlisted
+    ? `${folder} contains backups but no ${OWNER} with their mirror`
+    : foreignOwner(folder, 'backups', OWNER, { owner, mirror })
   if (found === null) return null
-  return `${found}: check DATABASE_URL, set BACKUP_DIR to another folder, or, where the other mirror is given up, move its files out of this one`
+  return `${found}: check DATABASE_URL, set BACKUP_DIR to another folder, or, if the other mirror is no longer used, move its files out of this one`
 }
 
 /**
- * Creates the folder where it is missing, makes it this mirror's, and removes what a process that died left unfinished in it.
- * @param mirror its first log epoch. @throws PermanentError when it cannot be created, or holds another mirror's copies; it is then as it was.
+ * Creates a missing folder, claims it for this mirror, and removes leftovers of a process that died. @param mirror its first log epoch.
+ * @throws PermanentError if it can't be created, or contains another mirror's backups; it stays unchanged.
  */
 export async function prepareFolder(folder: string, mirror: string): Promise<void> {
   try {
-    // Whoever reads a copy reads the mirror.
+    // A backup has all data of the mirror.
     await mkdir(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new PermanentError(`the folder ${folder} cannot be created (${messageOf(error)}); create it, or set BACKUP_DIR to another place`)
+    throw new PermanentError(`the folder ${folder} cannot be created (${messageOf(error)}); create it, or set BACKUP_DIR to another folder`)
   }
   const problem = await foreignCopies(folder, mirror)
-  if (problem !== null) throw new PermanentError(`${problem}; nothing was copied or removed`)
+  if (problem !== null) throw new PermanentError(`${problem}; no backup was made or removed`)
   const owner = join(folder, OWNER)
   if ((await readOwner(owner)) === null) await writeOwner(owner, mirror)
   for (const name of await readdir(folder)) if (LEFT.test(name)) await rm(join(folder, name), { recursive: true, force: true })
 }
 
-/** Removes copies that need not be kept. @returns how many. */
+/** Removes old backups. @returns how many. */
 export async function removeOldCopies(folder: string, { keep, keepDays }: Kept, nowMs: number): Promise<number> {
   const copies = (await readdir(folder))
     .filter((name) => COPY.test(name))

@@ -12,7 +12,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { type ActionDetail, auditAction } from '../../store/operators/actions.ts'
 import { backupActions } from '../../store/operators/backups.ts'
 import { runUpkeep, setUpkeepWait } from '../../store/upkeep/upkeep.ts'
-import { BACKUP_TASK } from '../alarms/watch-backups.ts'
+import { BACKUP_TASK } from '../alarms/watch-upkeep.ts'
 import { pluralize } from '../output/text.ts'
 import { copyName, type Kept, prepareFolder, removeOldCopies } from './copies.ts'
 
@@ -20,28 +20,26 @@ export interface ScheduledBackupsOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** The SQLite database. */
   readonly source: string
   readonly settings: CronSchedule & Kept & { readonly dir: string }
 }
 
-/** Other work goes first after a start. */
+/** Delay after a start, so that other work goes first. */
 const AFTER_START_MS = 3_000
 const LOOK_MS = 15_000
-/** After a failure: what it needs, such as room, comes from a person. */
+/** After a failure: a person must fix the cause, such as a full disk. */
 const RETRY_MS = 900_000
-/** Only one `serve` uses a SQLite database, so nobody takes over a turn that lasts longer. */
+/** Only one `serve` uses a SQLite database, so no other process takes over a run that lasts longer. */
 const LEASE_MS = 60_000
 
 /**
- * Makes a backup at each time of `BACKUP_CRON`, as the command `backup` does, restores it on trial, and only then removes those that need not be
- * kept. A time that was missed, or changed settings, are made up for soon after the start. Each step can be repeated: the copy of a time has
- * one name, and has it only when it is whole.
+ * Makes a backup at each time of `BACKUP_CRON`, like the command `backup`, test-restores it, and then removes old backups. Missed
+ * times and changed settings are handled soon after the start. Each step is repeatable: a backup gets its name only when complete.
  */
 export class ScheduledBackups implements Service {
   readonly name = 'backups'
   readonly #o: ScheduledBackupsOptions
-  /** What was logged last. */
+  /** The last logged problem. */
   #problem: string | null = null
 
   constructor(options: ScheduledBackupsOptions) {
@@ -52,7 +50,7 @@ export class ScheduledBackups implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Makes the backup that is due, unless it is made, or a process that died holds its turn for a moment yet. */
+  /** Makes the due backup, unless it exists, or the lease of a process that died has not ended. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, settings } = this.#o
     const slot = lastSlot(settings, clock.now())
@@ -75,7 +73,6 @@ export class ScheduledBackups implements Service {
     }
   }
 
-  /** @returns what was done, in a sentence. */
   async #make(file: string, signal: AbortSignal): Promise<string> {
     const { db, clock, settings, source } = this.#o
     await prepareFolder(resolve(settings.dir), await firstEpochOf(db.read))
@@ -87,7 +84,7 @@ export class ScheduledBackups implements Service {
     })
     const removed = await removeOldCopies(settings.dir, settings, clock.now())
     const size = megabytes(statSync(file).size)
-    return `${file} (${size}), verified and restored on trial; removed ${pluralize(removed, 'older copy', 'older copies')}`
+    return `${file} (${size}), verified and test-restored; removed ${pluralize(removed, 'older copy', 'older copies')}`
   }
 
   async #audited(action: string, file: string, work: () => Promise<ActionDetail>): Promise<void> {

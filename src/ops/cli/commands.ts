@@ -2,17 +2,15 @@ import type { Command } from 'commander'
 import { type Group, type Subject, subjects } from '../operations/index.ts'
 import type { CommandContext } from './commands/context.ts'
 
-/** Adds a command to the program. */
 type Add = (program: Command, c: CommandContext) => void
 
 interface Listed {
   readonly group: Group
   readonly examples: readonly string[]
-  /** Loading all commands takes longer than most of them work, so only the one that is called is loaded. */
+  /** Loads only the called command: loading all takes longer than most commands run. */
   readonly load: () => Promise<Add>
 }
 
-/** Every command, in the order of the help. */
 export const commands: Readonly<Record<string, Listed>> = {
   serve: {
     group: 'Run',
@@ -31,7 +29,7 @@ export const commands: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/migrate.ts')).addMigrate,
   },
   track: ofOperations({
-    about: 'make submissions known',
+    about: 'add submissions',
     group: 'Run',
     examples: ['track ID', 'track --file submissions.csv --account acme'],
     load: async () => (await import('../operations/track.ts')).operations,
@@ -97,7 +95,7 @@ export const commands: Readonly<Record<string, Listed>> = {
   },
 }
 
-/** The commands of a subject's operations. @param loadOther loads what is no operation and stands beside them. */
+/** The commands of a subject's operations. @param loadOther loads the subject's other commands. */
 function subject(name: keyof typeof subjects, loadOther?: () => Promise<Add>): Listed {
   return ofOperations(subjects[name], loadOther)
 }
@@ -116,7 +114,7 @@ function ofOperations({ about, group, examples = [], load }: Subject, loadOther?
   }
 }
 
-/** Adds commands to a program, each below its group, with its examples. */
+/** Adds commands with their help groups and examples to a program. */
 export async function addCommands(program: Command, c: CommandContext, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const { group, examples, load } = commands[name] as Listed
@@ -126,7 +124,7 @@ export async function addCommands(program: Command, c: CommandContext, names: re
   }
 }
 
-/** A command shows all its examples, and each command below it its own. */
+/** A command shows all its examples, a subcommand only its own. */
 function addExamples(command: Command, path: string, examples: readonly string[]): void {
   const lines = examples.filter((example) => `${example} `.startsWith(`${path} `)).map((example) => `  submission-mirror ${example}`)
   if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander'
 
-/** A command, and what may follow it. */
-interface Place {
+/** A command with its subcommands and options. */
+interface CommandNode {
   /** ` outbox list`; empty for the program itself. */
   readonly path: string
   readonly commands: readonly (readonly [name: string, description: string])[]
@@ -10,7 +10,7 @@ interface Place {
 
 const NAME = 'submission-mirror'
 
-/** What completes the commands of a program in a shell: a text for it to read. */
+/** Completion scripts for a program. */
 export const completions: Readonly<Record<'bash' | 'zsh' | 'fish', (program: Command) => string>> = {
   bash: (program) => {
     const places = [...placesOf(program)]
@@ -63,7 +63,7 @@ ${places.map(fishLines).join('\n')}
   },
 }
 
-function* placesOf(command: Command, path = ''): Generator<Place> {
+function* placesOf(command: Command, path = ''): Generator<CommandNode> {
   const help = command.createHelp()
   const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
     argChoices.map((name) => [name, description] as const),
@@ -73,30 +73,29 @@ function* placesOf(command: Command, path = ''): Generator<Place> {
   for (const each of command.commands) yield* placesOf(each, `${path} ${each.name()}`)
 }
 
-/** For bash and zsh: the path of the commands so far. */
-function stepInto(places: readonly Place[]): string {
+/** For bash and zsh: finds the path of the current command. */
+function stepInto(places: readonly CommandNode[]): string {
   return `case "$at $word" in ${places.flatMap(({ path }) => (path === '' ? [] : [quoted(path)])).join('|')}) at="$at $word" ;; esac`
 }
 
-function wordsOf({ commands, options }: Place): string[] {
+function wordsOf({ commands, options }: CommandNode): string[] {
   return [...commands.map(([name]) => name), ...options.map(({ long }) => long ?? '')]
 }
 
-function flagsOf({ options }: Place): (readonly [string, string])[] {
+function flagsOf({ options }: CommandNode): (readonly [string, string])[] {
   return options.map(({ long, description }) => [long ?? '', description])
 }
 
-/** Options whose value follows. */
-function valuedOf({ options }: Place): string[] {
+/** Options with a value. */
+function valuedOf({ options }: CommandNode): string[] {
   return options.flatMap(({ long, required }) => (required && long ? [long] : []))
 }
 
-/** For zsh: names with their descriptions. */
 function described(names: readonly (readonly [string, string])[]): string {
   return names.map(([name, description]) => quoted(`${name}:${description}`)).join(' ')
 }
 
-function fishLines({ path, commands, options }: Place): string {
+function fishLines({ path, commands, options }: CommandNode): string {
   const start = `complete -c ${NAME} -n ${quoted(`__submission_mirror_at "${path}"`)}`
   return [
     ...commands.map(([name, description]) => `${start} -f -a ${name} -d ${quoted(description, 'fish')}`),

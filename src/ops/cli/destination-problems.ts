@@ -1,29 +1,19 @@
-import type { DestinationConfig, HttpDestination, WebhookDestination } from '../../config/config.ts'
+import type { DestinationConfig } from '../../config/config.ts'
 
 /**
- * Checks what the schema of the settings cannot: that templates are valid JSONata, that adapters exist, that the files of a
- * client certificate fit together.
+ * Checks what the schema can't: JSONata of templates, files of client certificates. Loads the checks only if a destination exists.
  * @returns one line per problem.
  */
 export async function destinationProblems(destinations: readonly DestinationConfig[]): Promise<string[]> {
-  const problems: string[] = []
-  for (const destination of destinations) problems.push(...(await filterProblems(destination)), ...(await problemsOf(destination)))
+  if (destinations.length === 0) return []
+  const [{ checkFilter, checkTemplates }, { checkTlsFiles }] = await Promise.all([
+    import('../../push/http/check-templates.ts'),
+    import('../../push/transport/client-tls.ts'),
+  ])
+  const problems = destinations.flatMap((destination) => [
+    ...checkFilter(destination),
+    ...(destination.kind === 'http' ? checkTemplates(destination) : []),
+    ...('tls' in destination ? checkTlsFiles(destination) : []),
+  ])
   return [...new Set(problems)]
-}
-
-/** The checks are loaded only when a destination needs them. */
-async function filterProblems(destination: DestinationConfig): Promise<readonly string[]> {
-  return destination.filter === null ? [] : (await import('../../push/http/check-templates.ts')).checkFilter(destination)
-}
-
-async function problemsOf(destination: DestinationConfig): Promise<readonly string[]> {
-  if (destination.kind === 'http')
-    return [...(await import('../../push/http/check-templates.ts')).checkTemplates(destination), ...(await tlsProblems(destination))]
-  if (destination.kind === 'webhook') return tlsProblems(destination)
-  if (destination.kind === 'adapter') return (await import('../../push/kinds/adapter.ts')).checkAdapter(destination)
-  return []
-}
-
-async function tlsProblems(destination: WebhookDestination | HttpDestination): Promise<readonly string[]> {
-  return destination.tls === null ? [] : (await import('../../push/transport/client-tls.ts')).checkTlsFiles(destination)
 }

@@ -6,15 +6,17 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { readTextFile } from '../actions/arguments.ts'
 import { type Attempt, type Attempted, attemptsOf } from '../actions/context.ts'
-import { destinationNamed } from '../actions/names.ts'
+import { accountNamed, destinationNamed, refuseUnknownNames } from '../actions/names.ts'
+import { submissionsPage } from '../actions/submissions-page.ts'
 import { optionOf } from '../operations/calling.ts'
 import { isDocument, isOptional, kindOf, valuesOf } from '../operations/from-text.ts'
 import { shaped } from '../operations/hidden.ts'
-import { showMend } from '../operations/index.ts'
+import { showFix } from '../operations/index.ts'
 import { type AnyOperation, commandOf, unattended } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
+import { ConflictError, NotFoundError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
 import {
-  accountOf,
   actionContextOf,
   type CommandContext,
   type OpenStore,
@@ -26,14 +28,14 @@ import {
   withStore,
 } from './commands/context.ts'
 import { exitCodes } from './exit-codes.ts'
-import { submissionNamed } from './named-submission.ts'
 
-/** What the terminal pages by itself up to. */
+/** Most items of a list in the terminal, which fetches several pages. */
 const MOST_LISTED = 10_000
-/** What stands in one page. */
+/** Most candidates listed for an ambiguous submission. */
+const MOST_NAMED = 10
 const PAGE = 200
 
-/** An id of nothing. */
+/** A placeholder id. */
 const NIL = '00000000-0000-0000-0000-000000000000'
 
 interface Page {
@@ -41,11 +43,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/**
- * Adds the commands of a group of operations, `outbox list` and `outbox show`, beside those it has.
- * @param about what the group is for.
- * @returns the group.
- */
+/** Adds the commands of a group of operations, such as `outbox list`, to its existing ones. @param about purpose of the group. */
 export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): Command {
   const [first] = operations
   const [subject = '', isGroup] = first ? commandOf(first).split(' ') : []
@@ -53,7 +51,7 @@ export function addOperations(program: Command, c: CommandContext, about: string
   const group = isGroup === undefined ? program : (present ?? program.command(subject).description(about))
   for (const op of operations) {
     const command = commandOf(op)
-    // `submission track` is called `track`.
+    // `submission track` becomes `track`.
     const isOther = command.split(' ')[0] !== subject
     if (op.withoutCommand !== undefined || command.includes(' --') || isOther) continue
     const others = operations.filter((each) => commandOf(each).startsWith(`${command} --`))
@@ -62,12 +60,12 @@ export function addOperations(program: Command, c: CommandContext, about: string
   return group
 }
 
-/** @param others that an option each calls in the place of the operation. */
+/** @param others operations that an option of the command selects. */
 function add(command: Command, c: CommandContext, op: AnyOperation, others: readonly AnyOperation[]): void {
   command.description(op.summary)
   if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
   for (const [field, schema] of Object.entries<z.ZodType>(op.input.shape)) {
-    const also = isNamed(op, field) ? " (the beginning of its id, or words of the insured's name, will do)" : ''
+    const also = isNamed(op, field) ? " (the start of its id, or words of the insured's name, are enough)" : ''
     if (field !== op.argument) addOption(command, field, schema, also)
     else {
       const name = `${field}${kindOf(schema) === 'list' ? '...' : ''}`
@@ -82,14 +80,14 @@ function add(command: Command, c: CommandContext, op: AnyOperation, others: read
   command.option('--json', 'as JSON, for programs')
   command.action(async (...given: readonly unknown[]) => {
     const [argument, options] = (op.argument === undefined ? [undefined, given[0]] : given) as [unknown, Readonly<Record<string, unknown>>]
-    const [asked = op, another] = others.filter((other) => options[keyOf(flagOf(other))] === true)
-    if (another !== undefined) throw new UsageError([`${flagOf(asked)} and ${flagOf(another)} do not go together; give one of them`])
+    const [selected = op, another] = others.filter((other) => options[keyOf(flagOf(other))] === true)
+    if (another !== undefined) throw new UsageError([`${flagOf(selected)} and ${flagOf(another)} cannot be combined; give one of them`])
     const fields = [op, ...others].flatMap(({ input }) => Object.entries<z.ZodType>(input.shape))
     const texts = fields.map(
       ([field, schema]) => [field, field === op.argument ? argument : options[keyOf(optionOf(field, schema))]] as const,
     )
     const present = texts.filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
-    await runOperation(c, asked, Object.fromEntries(present), options['json'] === true)
+    await runOperation(c, selected, Object.fromEntries(present), options['json'] === true)
   })
 }
 
@@ -100,17 +98,17 @@ function addOption(command: Command, field: string, schema: z.ZodType, when: str
   const option = optionOf(field, schema)
   const flags = kind === 'boolean' ? option : `${option}${value}`
   const description = `${descriptionOf(schema)}${when}`
-  if (kind === 'list' || kind === 'record') command.option(flags, `${description}; may be repeated`, together)
+  if (kind === 'list' || kind === 'record') command.option(flags, `${description}; may be repeated`, collected)
   else command.option(flags, description)
 }
 
-/** Whether a field takes a submission by more than its whole id: where something is only read, a wrong one does no harm. */
+/** Whether a field accepts more than a full submission id. Only reading operations do, because a wrong match does no harm there. */
 function isNamed(op: AnyOperation, field: string): boolean {
   return field === 'submission_id' && op.http.startsWith('GET ')
 }
 
-/** The values of an option that is given several times. */
-function together(text: string, before: readonly string[] = []): string[] {
+/** Collects the values of a repeated option. */
+function collected(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 
@@ -119,7 +117,7 @@ function flagOf(op: AnyOperation): string {
   return commandOf(op).split(' ').at(-1) ?? ''
 }
 
-/** How commander calls the value of `--dry-run`: `dryRun`. */
+/** Commander's key for `--dry-run`: `dryRun`. */
 function keyOf(option: string): string {
   return option.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
@@ -140,8 +138,8 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const schema: z.ZodType | undefined = op.input.shape[field]
     if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field))
     if (schema !== undefined) continue
-    // Of another operation that the same command calls.
-    problems.push(`${nameOf(field)} does not go with \`${commandOf(op)}\``)
+    // A field of another operation of the same command.
+    problems.push(`${nameOf(field)} is not an option of \`${commandOf(op)}\``)
     delete given[field]
   }
   const named = namedIn(op, given)
@@ -149,7 +147,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
     field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
-  // What a file that cannot be read holds is nothing to judge by.
+  // An unreadable file can't be validated.
   const isRead = Object.values(given).every((value) => value !== undefined)
   const checked = isRead ? check(op.input, given, placeOf, texts) : { problems: [] }
   if ('problems' in checked) problems.push(...checked.problems)
@@ -172,9 +170,9 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
       role: 'admin' as const,
       left: c.host.signal,
       nameOf,
-      showMend,
+      showFix,
       live: asJson ? null : printerOf(c),
-      tell: (line: string) => void c.host.stderr.write(`${line}\n`),
+      announce: (line: string) => void c.host.stderr.write(`${line}\n`),
     }
     const output = isList
       ? await pages(most, (part) => op.run(context, { ...input, ...part }) as Promise<Page>)
@@ -194,12 +192,13 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const config = await (needs === 'settings' ? settingsOf : sendingSettingsOf)(c, { accounts, problems, check: isThere })
     return await work({ config, db: noDatabase, log: silentLog() }, (note, attempt) => notedIfPossible(c, note, attempt))
   }
-  // Before a database is opened, or made.
-  const isKnown = (config: Config) => needs === 'account' && given['account'] !== undefined && accountOf(config, String(given['account']))
+  // Checked before a database is opened or created.
+  const isKnown = (config: Config) =>
+    needs === 'account' && given['account'] !== undefined && accountNamed(config, String(given['account']), '--account')
   await withStore(c, { accounts, prepare: op.mayPrepare ?? false, problems, check: isKnown }, (store) => work(store))
 }
 
-/** The submission that is given by less than its whole id, which stands there until it is looked up in the database. */
+/** The partial name of a submission, if given. A placeholder id replaces it until the lookup in the database. */
 function namedIn(op: AnyOperation, given: Record<string, unknown>): string | null {
   const { submission_id: text } = given
   if (!isNamed(op, 'submission_id') || typeof text !== 'string' || text.trim() === '' || parseUuid(text) !== null) return null
@@ -207,14 +206,38 @@ function namedIn(op: AnyOperation, given: Record<string, unknown>): string | nul
   return text
 }
 
-/** In the place of the database of an operation that needs the settings alone. */
+/**
+ * The submission whose id starts with the text, or whose insured's name contains its words.
+ * @throws NotFoundError if there is none, ConflictError with the candidates if there are several.
+ */
+async function submissionNamed(
+  { db, config }: Pick<OpenStore, 'db' | 'config'>,
+  text: string,
+  account: string | undefined,
+): Promise<{ readonly account: string; readonly submission_id: string }> {
+  await refuseUnknownNames(db.read, config, { account })
+  const { items, next } = await submissionsPage(db.read, { named: text, account, order: 'name', limit: MOST_NAMED })
+  const [one, ...others] = items
+  const given = JSON.stringify(printableLine(text))
+  if (one === undefined)
+    throw new NotFoundError([
+      `no submission has an id that starts with ${given}, or an insured with that name; \`submission list\` lists all`,
+    ])
+  if (others.length === 0) return one
+  throw new ConflictError([
+    `${given} matches ${next === null ? items.length : `more than ${MOST_NAMED}`} submissions; give more of the name, or an id:`,
+    ...items.map((each) => `  ${each.submission_id}  ${printableLine(each.insured_name ?? 'without a name')} (account ${each.account})`),
+  ])
+}
+
+/** Replaces the database for operations that need only the settings. */
 const noDatabase = new Proxy({} as Db, {
   get() {
     throw new Error('this operation must do without the database')
   },
 })
 
-/** Makes an attempt that needs no database, and notes it if the database can be used. */
+/** Makes an attempt without the database, and records it if the database is available. */
 async function notedIfPossible<T extends Attempted>(
   c: CommandContext,
   note: Parameters<Attempt>[0],
@@ -229,17 +252,17 @@ async function notedIfPossible<T extends Attempted>(
     const store = { accounts: 'optional', prepare: false, problems: [] } as const
     await withStore(c, store, async ({ db }) => void (await attemptsOf(actionContextOf(c, db))(note, once)))
   } catch {
-    // An error of the attempt is thrown below; any other concerns only the note.
+    // Errors of the attempt are thrown below; others concern only the record.
   }
   return await once()
 }
 
-/** How many items are wanted: the terminal takes more than one page. */
+/** The wanted number of items; the terminal takes more than one page. */
 function mostOf(given: Record<string, unknown>, problems: string[]): number {
   const { limit = 50 } = given
   delete given['limit']
   if (typeof limit === 'number' && limit >= 1 && limit <= MOST_LISTED) return limit
-  problems.push(`--limit: ${JSON.stringify(String(limit))} is no number from 1 to ${MOST_LISTED}`)
+  problems.push(`--limit: ${JSON.stringify(String(limit))} is not a number from 1 to ${MOST_LISTED}`)
   return 1
 }
 

@@ -6,27 +6,23 @@ import { coloured } from './colour.ts'
 import type { CommandContext } from './commands/context.ts'
 import { addCommands, commands } from './commands.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
-import { withOwnCommand } from './own-command.ts'
-import { refuseUnknown, unknownCommandIn } from './unknown-command.ts'
+import { refuseUnknown } from './unknown-command.ts'
 
 const EXIT_CODES = `
-Exit codes: 0 done; 1 failed while running, or something could not be checked; 2 wrong usage or settings;
-3 something was found and left; 4 not done: another run is in progress, or the run's budget ended.
-The settings are told in config/README.md.`
+Exit codes: 0 done; 1 failed, or a check was not possible; 2 wrong usage or settings;
+3 differences were found and left; 4 not done: another run is active, or the run's budget ended.
+config/README.md describes the settings.`
 
 const COMPLETION = `
 bash: add to ~/.bashrc    source <(submission-mirror completion bash)
 zsh:  add to ~/.zshrc     source <(submission-mirror completion zsh)    (after compinit)
 fish: run once            submission-mirror completion fish > ~/.config/fish/completions/submission-mirror.fish`
 
-/**
- * Runs the command of the arguments. Results go to standard output, problems to standard error, one sentence each.
- * @returns the exit code.
- */
+/** Runs the command line. Results go to standard output, problems to standard error, one sentence each. @returns the exit code. */
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
-  // Not copied: reading `stdin` would open it.
+  // Reading `stdin` to copy it would open it.
   const { argv: given, command, stdout, stderr: errors } = context.host
-  // What `query` and `--json` print is data, which may contain the same words.
+  // The output of `query` and `--json` is data, which may contain the same words.
   const isData = given[0] === 'query' || given.includes('--json')
   const host: Host = Object.create(context.host, {
     stdout: { value: escaped(isData ? stdout : withOwnCommand(coloured(stdout), command)) },
@@ -36,62 +32,69 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   const { stderr } = host
   try {
     const [first, ...names] = host.argv
-    // Commander's own shows a command's help even for one that it does not have.
+    // Commander's own `help` accepts unknown subcommands.
     const argv = first === 'help' ? [...names, '--help'] : host.argv
     const program = await programOf(c, namesFor(argv[0]))
-    const unknown = unknownCommandIn(program, argv)
-    if (unknown !== null) refuseUnknown(unknown, await programOf(c, Object.keys(commands)))
+    await refuseUnknown(program, argv, () => programOf(c, Object.keys(commands)))
     await program.parseAsync([...argv], { from: 'user' })
     return c.exitCode
   } catch (error) {
-    // Commander has printed the problem, or the help.
+    // Commander has printed the problem or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    if (c.host.signal.aborted && error === c.host.signal.reason) stderr.write('stopped before it was done\n')
+    if (c.host.signal.aborted && error === c.host.signal.reason) stderr.write('stopped before it finished\n')
     else
       for (const line of error instanceof UsageError ? error.problems : [notListening(error) ?? messageOf(error)]) stderr.write(`${line}\n`)
     return exitCodeOf(error)
   }
 }
 
-/** The output with control characters made visible in every text, whatever sent it. Bytes pass as they are. */
+/** A command of this program that readers copy: in backticks, or alone on an indented line. */
+const PRINTED = new RegExp(`(?<=\`|^ +)submission-mirror (?=(?:${Object.keys(commands).join('|')})\\b)`, 'gm')
+
+/** The output with commands as typed for this process. @param command text before the arguments. */
+function withOwnCommand(output: Output, command: string): Output {
+  const write: Output['write'] = (text) => output.write(typeof text === 'string' ? text.replace(PRINTED, () => `${command} `) : text)
+  return Object.create(output, { write: { value: write } })
+}
+
+/** The output with visible control characters in text. Bytes pass unchanged. */
 function escaped(output: Output): Output {
   const write: Output['write'] = (text) => output.write(typeof text === 'string' ? printable(text) : text)
   return Object.create(output, { write: { value: write } })
 }
 
-/** Node's error codes for an address that this machine does not have. */
+/** Node's error codes for an address that this machine doesn't have. */
 const NOT_OURS = ['EADDRNOTAVAIL', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
 
-/** @returns why an address cannot be listened on, and what to do; undefined for any other error. */
+/** @returns why listening failed, and what to do; undefined for any other error. */
 function notListening(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, syscall, address, hostname, port }: Refused = error
-  // Names are resolved here only for listening: errors of connections are handled where they connect.
+  // Names are resolved here only for listening; errors of connections are handled elsewhere.
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
   if (code === 'EADDRINUSE')
-    return `port ${port} of ${address} is used by another program: stop that, or choose another port (PORT and OPS_PORT, or --port of the sandbox)`
+    return `port ${port} of ${address} is used by another program; stop it, or choose another port (PORT and OPS_PORT, or --port of the sandbox)`
   if (code === 'EACCES')
-    return `port ${port} of ${address} needs more rights than this user has: choose a port from 1024 on (PORT and OPS_PORT, or --port of the sandbox)`
+    return `port ${port} of ${address} needs more rights than this user has; choose a port from 1024 (PORT and OPS_PORT, or --port of the sandbox)`
   if (NOT_OURS.includes(String(code)))
-    return `${address ?? hostname} is no address of this machine: choose one that it has (HOST and OPS_HOST, or --host of the sandbox), such as 127.0.0.1`
+    return `${address ?? hostname} is not an address of this machine; choose one of its addresses (HOST and OPS_HOST, or --host of the sandbox), such as 127.0.0.1`
   return undefined
 }
 
-/** The fields of Node's error when listening fails. */
 type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
-/** @param names of the commands that it has; what all have stands beside them. */
+/** @param names of the commands to add to the common ones. */
 async function programOf(c: CommandContext, names: readonly string[]): Promise<Command> {
   const program = new Command('submission-mirror')
     .description("a live local copy of a brokerage's submissions, in its own database")
     .version(c.version, '-V, --version', 'print the version')
-    .option('--no-color', 'no colours, as with NO_COLOR; with any command')
+    .option('--no-color', 'no colours, like NO_COLOR; works with any command')
     .helpOption('-h, --help', 'show help')
     .commandsGroup('Help:')
-    .helpCommand('help [command...]', 'show help, of a command too')
-    .showHelpAfterError('(--help shows what there is)')
+    .helpCommand('help [command...]', 'show help for all or one command')
+    .showHelpAfterError('(see --help)')
     .addHelpText('after', EXIT_CODES)
-    // `reconcile --account A` and `reconcile list --account A` each have options of their own.
+    // `reconcile` and `reconcile list` each have an option `--account`.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -102,8 +105,8 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
   await addCommands(program, c, names)
   program
     .command('completion')
-    .description('print what completes commands and options in a shell')
-    .addArgument(new Argument('<shell>', 'yours').choices(['bash', 'zsh', 'fish']))
+    .description('print the completion script for a shell')
+    .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', COMPLETION)
     .action(
       async (shell: 'bash' | 'zsh' | 'fish') => void c.host.stdout.write((await import('./completion.ts')).completions[shell](program)),
@@ -115,7 +118,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
   return program
 }
 
-/** @param first word of the command line. The help, and what is said of an unknown command, need all commands. */
+/** @param first word of the command line. Help and errors about unknown commands need all commands. */
 function namesFor(first: string | undefined): readonly string[] {
   if (first === '--version' || first === '-V' || first === 'version') return []
   return first !== undefined && Object.hasOwn(commands, first) ? [first] : Object.keys(commands)

@@ -4,12 +4,12 @@ import type { RunCounts, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
 import { printableLine } from '../output/text.ts'
 
-/** Clears the line. Written as bytes, since control characters in texts are made visible. */
+/** Clears the line. Written as bytes, because control characters in text are escaped. */
 const ERASE = '\r\u001b[2K'
-/** The rate is measured over this time at most. */
+/** Longest time for measuring the rate. */
 const WINDOW_MS = 30_000
 
-/** One line on a terminal with the progress of a run: done, left, rate, time to go. Writes nothing when it is no terminal. */
+/** A progress line on a terminal: done, left, rate, time to go. Writes nothing to other outputs. */
 export class ReconcileScreen {
   readonly #output: Output
   readonly #clock: Clock
@@ -28,20 +28,19 @@ export class ReconcileScreen {
     while ((this.#seen[0]?.at ?? now) < now - WINDOW_MS) this.#seen.shift()
     const first = this.#seen[0] ?? { at: now, done: counts.submissions_done }
     const rate = now === first.at ? null : ((counts.submissions_done - first.done) * 1000) / (now - first.at)
-    // A line that wraps could not be erased again.
+    // A wrapped line can't be erased.
     const line = printableLine(progressLine(run.account, counts, rate), (this.#output.columns || Number.POSITIVE_INFINITY) - 1)
     this.#output.write(Buffer.from(`${ERASE}${line}`))
     this.#shown = true
   }
 
-  /** Erases the line. */
   clear(): void {
     if (this.#shown) this.#output.write(Buffer.from(ERASE))
     this.#shown = false
   }
 }
 
-/** @param rate submissions a second; null when not known yet. */
+/** @param rate submissions per second; null if unknown. */
 export function progressLine(account: string, counts: RunCounts, rate: number | null): string {
   const { submissions_done: done, submissions_total: total } = counts
   const left = Math.max(0, total - done)

@@ -7,13 +7,13 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 export interface ClockWatchParts {
   readonly db: Db
   readonly clock: Clock
-  /** By account; their answers tell the time of the service. */
+  /** By account; their answers carry the service's time. */
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
 }
 
 /**
- * Compares the clocks once, in a process that has not watched them. How old the newest record is says nothing then: nobody may have served.
- * @param services by account, how far the clock of its service is ahead of ours, in milliseconds.
+ * Compares the clocks once, in a process that has not watched them; the age of the newest record means nothing then.
+ * @param services by account, how far the service's clock is ahead of ours, in ms.
  */
 export async function compareClocks(q: Query, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
   const { nowMs: databaseMs, recorded } = await readClocks(q)
@@ -21,15 +21,14 @@ export async function compareClocks(q: Query, services: ReadonlyMap<string, numb
   return judgeClocks({ nowMs: q.clock.now(), databaseMs, services: seen, recorded, recordedBeforeMs: null, steppedMs: 0 })
 }
 
-/** Anybody who asks whether the clocks agree. */
 export type ClockJudge = Pick<ClockWatch, 'judge'>
 
-/** Compares the clocks of a process, the database and the services with each other and with what was recorded. */
+/** Compares the clocks of this process, the database and the services with each other and with recorded times. */
 export class ClockWatch {
   readonly #p: ClockWatchParts
-  /** Difference between the wall clock and the steady clock when our clock was last confirmed, at first at the start. */
+  /** Wall clock minus steady clock when our clock was last confirmed, initially at the start. */
   #lead: number
-  /** The newest record before this process wrote one; undefined until it is read. */
+  /** The newest record before this process wrote one; undefined until read. */
   #before: number | null | undefined
 
   constructor(parts: ClockWatchParts) {

@@ -13,30 +13,27 @@ import { readServiceClock } from '../../upstream/service-clock.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
 import type { Identity } from '../../upstream/wire/answers.ts'
 import { apartText, SKEW_MS, skewText } from '../clocks/clock-text.ts'
+import { problem } from '../health/problem.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
-import { checkMatters } from './matters.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
+import { checkProblems } from './problems.ts'
 
 const PATIENCE_MS = 60_000
-/** The service's time is known to the second only. */
+/** The service's time has a resolution of one second. */
 const CLOCKS_AGREE_MS = 2_000
-/** A key with any of them can read. */
+/** A credential needs one of them to read. */
 const READING_SCOPES = ['broker_mcp', 'broker_submit']
 
-/** Checks an account: the service, its clock, each credential, the webhook secrets. */
 export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   let areAccepted = false
   const pause = p.db === null ? null : await findPause(p.db.read, account.name)
   if (pause !== null)
-    yield unchecked(
-      about,
-      `the service and the credentials: the service asked for a pause until ${pause.until.slice(0, 19)}Z (${pause.reason})`,
-    )
+    yield unchecked(about, `service and credentials: the service asked for a pause until ${pause.until.slice(0, 19)}Z (${pause.reason})`)
   else {
     const { answers, findings } = await checkService(p, account)
     yield* findings
-    // A service that does not answer can accept no credentials either.
+    // A service that doesn't answer can't accept credentials.
     if (answers) {
       areAccepted = true
       for await (const finding of checkCredentials(p, account)) {
@@ -46,18 +43,18 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
     } else yield unchecked(about, 'its credentials: the service does not answer')
   }
   const row = areAccepted && p.db !== null ? await findAccount(p.db.read, account.name) : null
-  // The reason of the suspension would contradict the credentials that were just accepted.
+  // The reason of the suspension would conflict with the credentials that were just accepted.
   const isFixed = row?.state === 'suspended' && row.reason?.startsWith(CREDENTIALS_REFUSED) === true
-  yield* await checkMatters(p, about, (each) => each.account === account.name && !(isFixed && each.kind === 'account_stopped'))
+  yield* await checkProblems(p, about, (each) => each.account === account.name && !(isFixed && each.name === 'account_stopped'))
   if (isFixed)
     yield bad(
       about,
-      `is still suspended: its credentials were refused earlier, and are accepted now; to try it now, run \`submission-mirror account resume ${account.name}\``,
+      `is still suspended: its credentials were rejected earlier, but are accepted now; to retry now, run \`submission-mirror account resume ${account.name}\``,
     )
   yield await checkSecrets(p, account)
 }
 
-/** @returns whether the service answers at all, and the findings about it and its clock. */
+/** @returns whether the service answers, and findings about the service and its clock. */
 async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; findings: Finding[] }> {
   const { config, clock, host } = p
   const about = `account ${name}`
@@ -67,25 +64,25 @@ async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): P
     return { answers: true, findings: clockFindings(about, baseUrl, aheadMs) }
   } catch (error) {
     host.signal.throwIfAborted()
-    const advice = 'check that this is its address, and that it can be reached from here (proxy, DNS, firewall)'
+    const advice = 'check the address, proxy, DNS and firewall'
     return { answers: false, findings: [bad(about, `the service does not answer at ${baseUrl} (${messageOf(error)}); ${advice}`)] }
   }
 }
 
-/** @param aheadMs how far our clock is ahead of the service's; null when its answer has no time. */
+/** @param aheadMs how far our clock is ahead of the service's; null if its answer has no time. */
 function clockFindings(about: string, baseUrl: string, aheadMs: number | null): Finding[] {
   if (aheadMs === null)
     return [good(about, `the service answers at ${baseUrl}`), skipped(about, "our clock against the service's: its answer has no time")]
-  if (Math.abs(aheadMs) > SKEW_MS) return [badCondition(about, { name: 'clock_skew', text: skewText(aheadMs) })]
+  if (Math.abs(aheadMs) > SKEW_MS) return [bad(about, problem('clock_skew', {}, 'on', skewText(aheadMs)).text)]
   const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apartText(aheadMs)}`
   return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }
 
-/** Each by itself: during a rotation both must work. */
+/** Checks each one separately: during a rotation both must work. */
 async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   for (const credential of account.clientCredentials) {
-    const name = account.clientCredentials.length === 1 ? 'its credentials' : `credential ${credential.id}`
+    const name = isSingle(account) ? 'its credentials' : `credential ${credential.id}`
     const identity = await readIdentity(p, account, credential)
     if (typeof identity === 'string') yield bad(about, `${name}: ${identity}`)
     else yield* checkIdentity(p, account, identity, name)
@@ -109,12 +106,12 @@ async function readIdentity(
     host.signal.throwIfAborted()
     const advice = {
       auth: 'compare id, secret, scope and base URL with the portal',
-      other: 'the token was granted, so reads go on; check the base URL, and ask the service why',
-      transient: 'try again later, and ask the service if it stays so',
+      other: 'the token was granted, so reads continue; check the base URL, and ask the service',
+      transient: 'try again later, and ask the service if it fails again',
     }[error instanceof UpstreamPermanentError ? (error.class === 'auth' ? 'auth' : 'other') : 'transient']
     const what =
       error instanceof UpstreamPermanentError && !(error instanceof AuthRefusedError) ? `GET /broker/me: ${error.what}` : messageOf(error)
-    return `the service did not tell whose they are (${what}); ${advice}`
+    return `the service did not identify their owner (${what}); ${advice}`
   } finally {
     await client.close()
   }
@@ -125,20 +122,27 @@ async function* checkIdentity(p: DoctorParts, account: AccountConfig, identity: 
   const { brokerage, scopes } = identity
   const pinned = p.db === null ? null : ((await findAccount(p.db.read, account.name))?.brokerage ?? null)
   if (pinned !== null && pinned !== brokerage) {
-    const belongs = account.clientCredentials.length === 1 ? 'belong' : 'belongs'
+    const belongs = isSingle(account) ? 'belong' : 'belongs'
     const whose = `${name} ${belongs} to brokerage ${brokerage}, but this account holds the data of ${pinned}`
     yield bad(about, `${whose}; configure another account for that brokerage`)
     return
   }
   if (scopes && !scopes.some((scope) => READING_SCOPES.includes(scope))) {
-    yield bad(about, `${name} may do ${scopes.join(' ')}, and reading needs broker_mcp; create a key with that scope in the portal`)
+    yield bad(
+      about,
+      `${name} ${isSingle(account) ? 'have' : 'has'} the scope ${scopes.join(' ')}, but reading needs broker_mcp; create a key with that scope in the portal`,
+    )
     return
   }
-  const writes = scopes?.includes('broker_submit') ? ', which lets it write too: a read-only key is enough' : ''
+  const writes = scopes?.includes('broker_submit') ? ', which also allows writing; a read-only key is enough' : ''
   const may = scopes ? `, scope ${scopes.join(' ')}${writes}` : ''
-  yield good(about, `the service takes ${name}, brokerage ${brokerage}${may}`)
-  if (!scopes) yield skipped(about, `the scope of ${name}: the service does not say it`)
+  yield good(about, `the service accepts ${name}, brokerage ${brokerage}${may}`)
+  if (!scopes) yield skipped(about, `the scope of ${name}: the service does not show it`)
   if (p.db === null) yield unchecked(about, `whether this account holds the data of brokerage ${brokerage}: ${NO_DATABASE}`)
+}
+
+function isSingle({ clientCredentials }: AccountConfig): boolean {
+  return clientCredentials.length === 1
 }
 
 async function checkSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }: AccountConfig): Promise<Finding> {
@@ -147,9 +151,9 @@ async function checkSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }
   const given = `whether the endpoint signs with ${webhookSecrets.length === 1 ? 'the' : 'one of the'} ${count}`
   if (db === null) return unchecked(about, `${given}: ${NO_DATABASE}`)
   const newest = await newestDelivery(db.read, name, SELF_DELIVERY_TYPE, timeFromMs(clock.now()))
-  if (newest === null) return skipped(about, `${given}: no delivery came lately`)
+  if (newest === null) return skipped(about, `${given}: no recent delivery`)
   return good(
     about,
-    `${count} of the right form; the newest delivery came ${ago(newest.receivedAt, clock.now())} ago, signed with number ${newest.secret}`,
+    `${count} with a valid format; the newest delivery arrived ${ago(newest.receivedAt, clock.now())} ago, signed with number ${newest.secret}`,
   )
 }

@@ -8,67 +8,64 @@ import { msFromTime } from '../../model/time.ts'
 import type { DeliveryKind, ProbeResult } from '../../push/contract/delivery.ts'
 import type { OpenDocument } from '../../push/contract/documents.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
-import { filterFailure, type Matter, pushLate } from '../health/matters.ts'
+import { filterFailed, PUSH_LATE_MS, pushLateText } from '../alarms/watch-destinations.ts'
+import type { Problem } from '../health/problem.ts'
 import { pluralize, printableLine, shortTime } from '../output/text.ts'
 import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
-import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
-import { checkMatters } from './matters.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
+import { checkProblems } from './problems.ts'
 
-/** Checks one destination: one harmless attempt, then what waits for it. */
+/** Checks one destination: first with a harmless attempt, then its queue. */
 export async function* checkDestination(p: DoctorParts, destination: DestinationConfig): AsyncGenerator<Finding> {
   const about = `destination ${destination.name}`
   const { ok, text } = await probeDestination(p, p.config, destination)
   yield ok === null ? unchecked(about, text) : ok ? good(about, text) : bad(about, text)
   const { db } = p
   if (db === null) {
-    yield unchecked(about, `what waits for it: ${NO_DATABASE}`)
+    yield unchecked(about, `its queue: ${NO_DATABASE}`)
     return
   }
   const status = (await readPushStatus(db.read, p.config)).find((each) => each.destination === destination.name)
   if (!status || status.state === null) {
-    yield skipped(about, 'what waits for it: pushing begins when `serve` starts with these settings')
+    yield skipped(about, 'its queue: pushing begins when `serve` starts with these settings')
     return
   }
-  // The reason of the suspension would contradict the test that has just succeeded.
+  // The reason of the suspension would conflict with the successful test.
   const isFixed = ok === true && status.state === 'suspended'
-  const isAbout = (each: Matter) => each.destination === destination.name && !(isFixed && each.kind === 'destination_stopped')
-  const wrong = await checkMatters(p, about, isAbout)
+  const isAbout = (each: Problem) => each.destination === destination.name && !(isFixed && each.name === 'destination_stopped')
+  const wrong = await checkProblems(p, about, isAbout)
   if (isFixed) wrong.push(bad(about, stillSuspended(status)))
-  const { filter_error: filterError } = status
-  if (filterError !== null) wrong.push(badCondition(about, { name: 'filter_failed', text: filterFailure(destination.name, filterError) }))
+  wrong.push(...filterFailed(status).map((each) => bad(about, each.text)))
   const late = await lateness(db, p.clock.now(), status, wrong.length > 0)
   if (late !== null) wrong.push(bad(about, late))
   yield* wrong
   if (wrong.length > 0) return
-  const { lastSeq } = await changeLogEnds(db.read)
-  const behind = lastSeq - (status.cursor ?? 0)
-  const waiting = status.queued === 0 ? 'nothing waits for it' : `${pluralize(status.queued, 'change')} on the way`
-  const rest = status.retry_at === null ? '' : `; as it asked, it rests until ${shortTime(status.retry_at)} UTC`
+  const behind = status.behind ?? 0
+  const waiting = status.queued === 0 ? 'its queue is empty' : `${pluralize(status.queued, 'change')} queued`
+  const rest = status.retry_at === null ? '' : `; throttled until ${shortTime(status.retry_at)} UTC`
   yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}${rest}`)
 }
 
 function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationStatus): string {
   const next = retryAt === null ? '' : `; the next attempt is at ${shortTime(retryAt)} UTC`
-  return `is still suspended for an earlier answer (${reason ?? 'unknown'})${next}; to try it now, run \`submission-mirror destination resume ${destination}\``
+  return `is still suspended because of an earlier answer (${reason ?? 'unknown'})${next}; to retry now, run \`submission-mirror destination resume ${destination}\``
 }
 
-/** Why changes wait too long, and what to do; null when they do not. @param isTold whether something that needs a person may be why. */
-async function lateness(db: Db, now: number, status: DestinationStatus, isTold: boolean): Promise<string | null> {
-  const { oldest_queued_at: oldest, destination, queued, cursor } = status
-  const { lastSeq } = await changeLogEnds(db.read)
+/** Why changes wait too long, and what to do; null if they don't. @param hasProblems whether another problem may be the cause. */
+async function lateness(db: Db, now: number, status: DestinationStatus, hasProblems: boolean): Promise<string | null> {
+  const { oldest_queued_at: oldest, destination, queued, behind } = status
   const running = (await listProcesses(db.read)).some(({ role }) => role === 'all' || role === 'work')
-  if ((queued > 0 || (cursor ?? 0) < lastSeq) && !running) return 'changes wait for it, and no `serve` is running; start it'
-  if (isTold || oldest === null || now - msFromTime(oldest) < pushLate.fromMs) return null
+  if (queued + (behind ?? 0) > 0 && !running) return 'changes are waiting, but no `serve` is running; start it'
+  if (hasProblems || oldest === null || now - msFromTime(oldest) < PUSH_LATE_MS) return null
   const list = `\`submission-mirror outbox list --destination ${destination} --state ready\``
-  return `${pushLate.text(destination, oldest, now)}; ${list} tells why`
+  return `${pushLateText(destination, oldest, now)}; ${list} shows why`
 }
 
-/** A probe may take this many timeouts of the destination: it may sign in, or have several steps. */
+/** A probe may take this many timeouts of the destination, because it may sign in or have several steps. */
 const PROBE_FACTOR = 3
 
-/** Makes one harmless attempt at a destination. @returns the outcome in one printable sentence. */
+/** Makes one harmless attempt. @returns the outcome in one printable sentence. */
 export async function probeDestination(
   { clock, host, log }: { readonly clock: Clock; readonly host: { readonly signal: AbortSignal }; readonly log: Log },
   config: Config,
@@ -83,7 +80,7 @@ export async function probeDestination(
   }
 }
 
-/** Opens what delivers to a destination, for one use. Loaded only here: no other command sends. */
+/** Opens a destination's delivery code for one use. Loaded only here: no other command sends. */
 export async function withKind<T>(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   config: Config,

@@ -2,17 +2,18 @@ import { messageOf } from '../../base/errors.ts'
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { listSettings } from '../../store/upkeep/process-settings.ts'
+import { clocksDisagree } from '../alarms/watch-clocks.ts'
+import { compareClocks } from '../clocks/clock-watch.ts'
 import { pluralize } from '../output/text.ts'
 import { settingFingerprints } from '../status/settings.ts'
 import { checkAccount } from './account.ts'
-import { checkClocks } from './clocks.ts'
 import { checkDatabase, openForDoctor } from './database.ts'
 import { checkDestination } from './destination.ts'
 import { checkDocuments } from './documents.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 import { checkReceiver } from './receiver.ts'
 
-/** Opens the database beside a running `serve`, and checks everything, or one destination. */
+/** Opens the database while `serve` may run, and checks everything, or one destination. */
 export async function* diagnose(given: Omit<DoctorParts, 'db' | 'serviceClocks'>, only: DestinationConfig | null): AsyncGenerator<Finding> {
   const opened = await openForDoctor(given.config, given)
   const db = 'about' in opened ? null : opened
@@ -27,8 +28,8 @@ export async function* diagnose(given: Omit<DoctorParts, 'db' | 'serviceClocks'>
 }
 
 /**
- * Checks everything: settings (which were valid, or this would not run), database, documents, accounts, receiver, destinations. What cannot be checked
- * because the database or the service is down is a finding of its own, and the rest is checked all the same.
+ * Checks settings, database, documents, accounts, receiver and destinations. If the database or the service is down, the checks that
+ * need it become findings, and the other checks continue.
  */
 async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
@@ -50,19 +51,26 @@ async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   }
 }
 
-/** Compares the settings of each running `serve` with those of this command. */
 async function* checkRunningSettings(config: Config, db: Db): AsyncGenerator<Finding> {
   for (const { process_id, role, settings } of await listSettings(db.read)) {
     const own = settingFingerprints(config, process_id)
     const names = [...new Set([...Object.keys(own), ...Object.keys(settings)])].filter((name) => own[name] !== settings[name])
     const which = role === 'all' ? '`serve`' : `\`serve --role ${role}\``
-    if (names.length === 0) yield good('settings', `${which} runs with the settings that this command reads`)
+    if (names.length === 0) yield good('settings', `${which} runs with the same settings as this command`)
     else
       yield bad(
         'settings',
-        `${which} runs with other settings than this command reads: ${differing(names)}. Reload or restart ${which}, or run this command with the environment and files of ${which}`,
+        `${which} runs with other settings than this command: ${differing(names)}. Reload or restart ${which}, or run this command with the environment and files of ${which}`,
       )
   }
+}
+
+/** Compares this machine's clock with the database server's, recorded times, and the services that the account checks contacted. */
+async function* checkClocks({ config, db, serviceClocks }: DoctorParts): AsyncGenerator<Finding> {
+  const found = db && clocksDisagree(await compareClocks(db.read, serviceClocks), config)
+  if (found === null) yield unchecked('clocks', NO_DATABASE)
+  else if (found.level === 'on') yield bad('clocks', found.text)
+  else yield good('clocks', "this machine's clock agrees with the database and the last recorded time")
 }
 
 const MOST_NAMED = 10
@@ -72,7 +80,7 @@ function differing(names: readonly string[]): string {
   return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** The findings, and one more when the check itself fails. */
+/** Adds a finding if the check itself fails. */
 async function* withFailure(
   { host }: Pick<DoctorParts, 'host'>,
   about: string,

@@ -1,11 +1,10 @@
 import { createDocumentStorage } from '../../documents/storage/create.ts'
-import { StorageUnavailable } from '../../documents/storage/errors.ts'
-import { foreignDocuments } from '../../documents/storage/owner.ts'
+import { foreignDocuments, StorageUnavailable } from '../../documents/storage/storage.ts'
 import { firstEpochOf } from '../../store/changes/log-branch.ts'
-import { unnamedHosts } from '../alarms/watch-documents.ts'
-import { bad, badCondition, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
+import { unlistedHosts } from '../alarms/watch-documents.ts'
+import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 
-/** Whether documents can be kept, where they are fetched: a few bytes are written, read back and removed. And hosts that nothing is fetched from. */
+/** Whether document storage works (a few bytes are written, read and removed), and unlisted hosts. */
 export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config' | 'db'>): AsyncGenerator<Finding> {
   if (config.documents.mode !== 'fetch') return
   const storage = createDocumentStorage(config)
@@ -18,6 +17,6 @@ export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config'
     if (!(error instanceof StorageUnavailable)) throw error
     yield bad('documents', error.message)
   }
-  if (db === null) yield unchecked('documents', `whether the hosts that they lie on are named: ${NO_DATABASE}`)
-  else for (const found of await unnamedHosts(db.read, config)) yield badCondition('documents', found)
+  if (db === null) yield unchecked('documents', `whether DOCUMENT_HOSTS lists their hosts: ${NO_DATABASE}`)
+  else for (const found of await unlistedHosts(db.read, config)) yield bad('documents', found.text)
 }

@@ -4,14 +4,14 @@ import type { Arrival } from '../../upstream/webhook/delivery.ts'
 import { type SelfDelivery, sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
-/** Less than the limit by this much: what a delivery holds besides its filler. */
+/** Reserved for the parts of a delivery besides its filler. */
 const ROOM_BYTES = 1_024
 
-/** Sends a signed delivery for each account to its public address, and checks that it arrives here. */
+/** Sends a signed delivery to the public address of each account, and checks that it arrives. */
 export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
   const { publicUrl } = p.config.receiver
   if (publicUrl === null) {
-    yield skipped('receiver', 'whether deliveries arrive: PUBLIC_URL is not set; set it to have a signed delivery sent there')
+    yield skipped('receiver', 'whether deliveries arrive; set PUBLIC_URL to send a signed delivery there')
     return
   }
   let isProxyTried = false
@@ -19,13 +19,13 @@ export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
     const about = `receiver for account ${account.name}`
     const [secret] = account.webhookSecrets
     if (!secret) {
-      yield bad(about, 'there is no webhook secret to sign with; set WEBHOOK_SECRETS')
+      yield bad(about, 'there is no webhook secret; set WEBHOOK_SECRETS')
       continue
     }
     const url = `${publicUrl}/webhooks${account.default ? '' : `/${account.name}`}`
     const sent = await sendSelfDelivery(url, secret, sending(p))
     yield await checkArrival(p, about, url, sent)
-    // All accounts stand behind the same proxy.
+    // All accounts use the same proxy.
     if (isProxyTried || sent.type === 'unanswered' || sent.status !== 204) continue
     isProxyTried = true
     yield* checkSender(p.config.receiver.trustProxy, about, sent.arrival)
@@ -45,59 +45,65 @@ async function checkArrival({ db }: DoctorParts, about: string, url: string, sen
   if (sent.type === 'unanswered') {
     return bad(
       about,
-      `${url} cannot be reached from here (${sent.code}); check its name, certificate and firewall, and that \`serve\` runs. If this machine may not call its own public address, try from outside: curl -i -X POST ${url} must answer 401`,
+      `${url} cannot be reached from here (${sent.code}); check its name, certificate and firewall, and that \`serve\` runs. If this machine cannot call its own public address, run \`curl -i -X POST ${url}\` from outside; it must answer 401`,
     )
   }
   if (sent.status !== 204) return bad(about, `a signed delivery to ${url} was answered ${sent.status}: ${whatToDo(sent.status)}`)
-  if (db === null) return unchecked(about, `whether a signed delivery to ${url}, which was answered 204, is stored: ${NO_DATABASE}`)
+  if (db === null) return unchecked(about, `whether a signed delivery to ${url} (answered 204) is stored: ${NO_DATABASE}`)
   const stored = await findDeliveries(db.read, sent.id)
   if (stored.length > 0) return good(about, `a signed delivery to ${url} arrived and is stored`)
   return bad(
     about,
-    `a signed delivery to ${url} was answered 204, and is not in this database: the address belongs to another installation`,
+    `a signed delivery to ${url} was answered 204, but is not in this database; the address belongs to another installation`,
   )
 }
 
-/** Whether senders are told apart: the limit on bad signatures counts them by their addresses. */
+/** Whether senders are distinguished: the limit on bad signatures counts them by address. */
 function* checkSender(trustProxy: boolean | string, about: string, how: Arrival | null): Generator<Finding> {
   if (how === null) return
   const { peer, sender, is_forwarded } = how
   if (trustProxy === false) {
     if (is_forwarded)
-      yield bad(about, `a proxy at ${peer} names the senders, and is not believed: all count as one sender; set TRUST_PROXY=${peer}`)
+      yield bad(
+        about,
+        `a proxy at ${peer} forwards sender addresses, but is not trusted, so all count as one sender; set TRUST_PROXY=${peer}`,
+      )
     return
   }
   if (!is_forwarded)
     yield bad(
       about,
-      `TRUST_PROXY is set, and no X-Forwarded-For came with a delivery from ${peer}: let the proxy send it, or unset TRUST_PROXY`,
+      `TRUST_PROXY is set, but a delivery from ${peer} had no X-Forwarded-For; configure the proxy to send it, or unset TRUST_PROXY`,
     )
   else if (sender === peer)
-    yield bad(about, `deliveries come from ${peer}, which TRUST_PROXY does not name, so all count as one sender; set TRUST_PROXY=${peer}`)
-  else yield good(about, `the proxy at ${peer} is believed when it names the sender`)
+    yield bad(about, `deliveries come from ${peer}, which is not in TRUST_PROXY, so all count as one sender; set TRUST_PROXY=${peer}`)
+  else yield good(about, `the proxy at ${peer} is trusted to forward sender addresses`)
 }
 
 function checkSize(about: string, sent: SelfDelivery, limitBytes: number): Finding {
-  const what = `a signed delivery of nearly ${(limitBytes / 1024 ** 2).toFixed(1).replace(/\.0$/, '')} MiB, the longest that is taken,`
+  const what = `a signed delivery of nearly ${(limitBytes / 1024 ** 2).toFixed(1).replace(/\.0$/, '')} MiB (the limit)`
   if (sent.type === 'answered' && sent.status === 204) return good(about, `${what} arrived too`)
   const came = sent.type === 'unanswered' ? `got no answer (${sent.code})` : `was answered ${sent.status}`
-  return bad(about, `${what} ${came}, and a short one arrived: let the proxy take bodies as long, and wait 10 seconds for the answer`)
+  return bad(
+    about,
+    `${what} ${came}, although a short one arrived; configure the proxy to accept bodies of this size, and to wait 10 s for the answer`,
+  )
 }
 
 function whatToDo(status: number): string {
-  if (status >= 300 && status < 400) return 'it redirects, and senders do not follow redirects; set PUBLIC_URL to the address it leads to'
+  if (status >= 300 && status < 400) return 'senders do not follow redirects; set PUBLIC_URL to the redirect target'
   switch (status) {
     case 401:
-      return 'the receiver refuses the signature: it runs with other secrets (reload or restart it), its clock is wrong, or a proxy rewrites bodies or headers'
+      return 'the receiver rejects the signature: it runs with other secrets (reload or restart it), its clock is wrong, or a proxy rewrites bodies or headers'
     case 404:
-      return 'this is not the receiver, or it does not know the account; let the proxy pass POST /webhooks and /webhooks/* on unchanged'
+      return 'this is not the receiver, or it does not know the account; configure the proxy to forward POST /webhooks and /webhooks/* unchanged'
     case 413:
-      return 'a proxy limits bodies far too much; let 4 MiB through'
+      return 'a proxy limits bodies too much; allow 4 MiB'
     case 502:
     case 504:
       return 'the proxy does not reach the receiver; check that `serve` runs, and where it listens'
     case 503:
-      return 'the receiver cannot store deliveries now; GET /readyz on the ops port says why'
+      return 'the receiver cannot store deliveries; GET /readyz on the ops port shows why'
     default:
       return 'this is not an answer of the receiver; check the proxy'
   }

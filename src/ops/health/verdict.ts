@@ -1,12 +1,13 @@
 import { earlierTime, msFromTime, type TimeText } from '../../model/time.ts'
 import type { AccountHealth, Health } from '../../store/upkeep/health.ts'
-import { type Expected, type Matter, mattersOf, type Standing, servedAccounts, servedDestinations } from './matters.ts'
+import { type Expected, problemsOf, servedAccounts, servedDestinations } from './from-health.ts'
+import type { Problem } from './problem.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** From this age on something is older than it should be. The alarms fire later, at ages that need a person. */
+/** Age limits for `catching_up`. Alarms fire later, when a person is needed. */
 export const lateAfterMs = {
   delivery: 30 * SECOND_MS,
   wake: MINUTE_MS,
@@ -15,7 +16,7 @@ export const lateAfterMs = {
   alarms: 2 * MINUTE_MS,
 } as const
 
-/** A submission that was not read for this long is stale. */
+/** Age at which an unread submission is stale, in ms. */
 export function staleAfterMs(dormantMs: number): number {
   return dormantMs + DAY_MS
 }
@@ -23,72 +24,69 @@ export function staleAfterMs(dormantMs: number): number {
 export const verdictWords = ['complete', 'catching_up', 'attention', 'unknown'] as const
 type VerdictWord = (typeof verdictWords)[number]
 
-/** Something that is not as fresh as it should be and gets so without a person. */
+/** Overdue work that completes without a person. */
 export interface Lateness {
   readonly kind: 'not_served' | 'never_read' | 'deliveries' | 'alarms' | 'wakes' | 'reads' | 'failing' | 'stale' | 'pushes'
-  /** The account or destination that it is about; null: all of them. */
+  /** Affected account or destination; null: all. */
   readonly of: string | null
-  /** null where only the oldest is known. */
+  /** null if only the oldest is known. */
   readonly count: number | null
   readonly since: TimeText | null
 }
 
-/** What the mirror is judged to be, and why. */
 export interface Judgement {
   readonly verdict: VerdictWord
-  readonly matters: readonly Matter[]
+  readonly problems: readonly Problem[]
   readonly late: readonly Lateness[]
-  /** Since when it is so, as far as that is known: the oldest matter, or the oldest lateness. */
+  /** Start of the oldest problem or overdue work, if known. */
   readonly since: TimeText | null
 }
 
 /**
- * The verdict on a mirror. `attention`: something holds that an alarm is about, something is dead or held, an account or destination is
- * stopped, many webhooks are lost, the service asked for a long pause or does not say whose the credentials are, or a reconcile run was not clean. `catching_up`:
- * something is older than it should be, or a submission was never read to the end. `unknown`: a part could not be read, and the others are
- * fine. Else `complete`.
- * @param standing see `standingConditions`.
+ * The verdict on a mirror. `attention`: an alarm condition holds, changes or deliveries are dead or held, an account or destination is
+ * stopped, many webhooks are lost, the service asked for a long pause or doesn't identify the credentials, or a reconcile run was not
+ * clean. `catching_up`: work is overdue, or a submission was never fully read. `unknown`: a part could not be read, and the rest is fine.
+ * Else `complete`. @param known see `knownProblems`.
  */
-export function judge(health: Health, standing: readonly Standing[], expected: Expected): Judgement {
-  const matters = mattersOf(health, standing, expected)
+export function judge(health: Health, known: readonly Problem[], expected: Expected): Judgement {
+  const problems = problemsOf(health, known, expected)
   const late = latenessOf(health, expected)
-  const verdict = matters.length > 0 ? 'attention' : late.length > 0 ? 'catching_up' : health.unread.length > 0 ? 'unknown' : 'complete'
-  const reasons: readonly { readonly since: TimeText | null }[] = matters.length > 0 ? matters : late
-  return { verdict, matters, late, since: reasons.reduce<TimeText | null>((oldest, { since }) => earlierTime(oldest, since), null) }
+  const verdict = problems.length > 0 ? 'attention' : late.length > 0 ? 'catching_up' : health.unread.length > 0 ? 'unknown' : 'complete'
+  const reasons: readonly { readonly since: TimeText | null }[] = problems.length > 0 ? problems : late
+  return { verdict, problems, late, since: reasons.reduce<TimeText | null>((oldest, { since }) => earlierTime(oldest, since), null) }
 }
 
 function latenessOf(health: Health, expected: Expected): Lateness[] {
   const known = new Set(health.accounts.map(({ account }) => account))
   const never = expected.accounts.filter((account) => !known.has(account))
   const isEmpty = expected.accounts.length === 0 && health.accounts.length === 0
-  const { count, oldestAt } = health.inbox
+  const { count, oldest_at } = health.inbox
   return [
     ...never.map((of) => late('not_served', of)),
     ...(isEmpty ? [late('not_served', null)] : []),
     ...servedAccounts(health, expected).flatMap((account) => accountLateness(account, expected)),
-    ...(isOld(oldestAt, lateAfterMs.delivery, expected) ? [late('deliveries', null, oldestAt, count)] : []),
+    ...(isOld(oldest_at, lateAfterMs.delivery, expected) ? [late('deliveries', null, oldest_at, count)] : []),
     ...(health.isServed && isOld(health.alarmsAt, lateAfterMs.alarms, expected) ? [late('alarms', null, health.alarmsAt)] : []),
     ...servedDestinations(health, expected)
-      .filter(({ oldestUnsentAt }) => isOld(oldestUnsentAt, lateAfterMs.push, expected))
-      .map(({ destination, oldestUnsentAt }) => late('pushes', destination, oldestUnsentAt)),
+      .filter(({ oldest_unsent_at }) => isOld(oldest_unsent_at, lateAfterMs.push, expected))
+      .map(({ destination, oldest_unsent_at }) => late('pushes', destination, oldest_unsent_at)),
   ]
 }
 
 function accountLateness(a: AccountHealth, expected: Expected): Lateness[] {
   const { account: of } = a
-  // The service is asked first whose credentials these are.
-  const isUnanswered = a.brokerage === null && a.newestReadAt === null && a.neverRead === 0
+  // The first request asks who owns the credentials.
+  const isUnanswered = a.brokerage === null && a.newest_read_at === null && a.never_read === 0
   return [
     ...(isUnanswered ? [late('not_served', of)] : []),
-    ...(a.neverRead > 0 ? [late('never_read', of, null, a.neverRead)] : []),
-    ...(isOld(a.oldestWakeAt, lateAfterMs.wake, expected) ? [late('wakes', of, a.oldestWakeAt)] : []),
-    ...(isOld(a.oldestReadDueAt, lateAfterMs.read, expected) ? [late('reads', of, a.oldestReadDueAt)] : []),
-    ...(a.failing > 0 ? [late('failing', of, null, a.failing)] : []),
-    ...(isOld(a.stalestReadAt, staleAfterMs(expected.dormantMs), expected) ? [late('stale', of, a.stalestReadAt)] : []),
+    ...(a.never_read > 0 ? [late('never_read', of, null, a.never_read)] : []),
+    ...(isOld(a.oldest_read_request_at, lateAfterMs.wake, expected) ? [late('wakes', of, a.oldest_read_request_at)] : []),
+    ...(isOld(a.oldest_read_due_at, lateAfterMs.read, expected) ? [late('reads', of, a.oldest_read_due_at)] : []),
+    ...(a.failing.often > 0 ? [late('failing', of, null, a.failing.often)] : []),
+    ...(isOld(a.stalest_read_at, staleAfterMs(expected.dormantMs), expected) ? [late('stale', of, a.stalest_read_at)] : []),
   ]
 }
 
-/** @returns whether a moment is so long ago. */
 function isOld(at: TimeText | null, ageMs: number, { nowMs }: Expected): boolean {
   return at !== null && nowMs - msFromTime(at) > ageMs
 }

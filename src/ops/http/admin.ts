@@ -18,19 +18,15 @@ import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
 import { addMcp, MCP_ROUTE } from './mcp.ts'
 import { addRoutes } from './routes.ts'
 
-/** What answers the admin routes. */
 export interface AdminApi {
-  /** Answers a request whose body was not read yet. */
+  /** Answers a request whose body has not been read. */
   answer(request: IncomingMessage, response: ServerResponse): void
   close(): Promise<void>
 }
 
 const BODY_LIMIT_BYTES = 65_536
 
-/**
- * Creates the routes under `/api`: what the commands can see and do, as JSON, for requests with one of OPS_TOKENS or a session. Without any token every
- * route answers 404. It does not listen: requests are handed to it.
- */
+/** Creates the routes under `/api` for requests with one of OPS_TOKENS or a session. It does not listen; `startOpsHttp` hands it requests. */
 export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const sessions = new Sessions(parts.db, parts.config)
   const guarding = createGuard(parts, sessions)
@@ -38,15 +34,15 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
     bodyLimit: BODY_LIMIT_BYTES,
     trustProxy: trustedProxies(parts.config().receiver.trustProxy),
     routerOptions: { maxParamLength: LONGEST_KEY },
-    // Hooks do not run for a path that is too long or cannot be decoded, so the token is checked here.
+    // Hooks don't run for a path that is too long or malformed, so the token is checked here.
     frameworkErrors: async ({ code }, request, reply) => {
       const refused = await guarding(request, reply).catch((error: unknown) => refuseError(parts, error, request, reply))
       if (refused !== undefined) return
       if (code === 'FST_ERR_MAX_PARAM_LENGTH') refuse(reply, 414, [tooLong(LONGEST_KEY)])
-      else refuse(reply, 400, ['the path is not well encoded: what follows a % must be UTF-8'])
+      else refuse(reply, 400, ['the path is malformed: percent-encoded bytes must be UTF-8'])
     },
   })
-  // Large reads run elsewhere: deliveries arrive on this event loop. What sums up everything holds up no other read.
+  // Large reads run in other threads, because deliveries arrive on this event loop. Totals have their own connection.
   const [db, sums] = [1, 2].map(() => openReportReader(parts.db, parts.config().database)) as [Db, Db]
   app.addHook('onClose', () => Promise.all([db.close(), sums.close()]))
   const p = { ...parts, db, sums }
@@ -58,7 +54,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   app.setSerializerCompiler(serializerCompiler)
   takeOnlyJson(app)
   app.setErrorHandler((error, request, reply) => refuseError(p, error, request, reply))
-  app.setNotFoundHandler((_request, reply) => refuse(reply, 404, ['there is no such route; GET /api/v1/openapi.json tells of all of them']))
+  app.setNotFoundHandler((_request, reply) => refuse(reply, 404, ['unknown route; GET /api/v1/openapi.json lists all routes']))
   app.addHook('onRequest', guarding)
   app.addHook('onRequest', refuseLongIds)
   app.addHook('onResponse', (request, reply, done) => {
@@ -66,7 +62,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
     done()
   })
   app.addHook('onRoute', ({ method, url, config }) => {
-    if (config?.role === undefined) throw new Error(`the route ${method} ${url} does not say which role it takes`)
+    if (config?.role === undefined) throw new Error(`the route ${method} ${url} declares no role`)
   })
   const operations = await allOperations()
   await app.register(swagger, descriptionOptions(p.version))
@@ -84,7 +80,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
 }
 
-/** The router takes parts as long as the key of a row; ids are shorter. */
+/** The router's limit for path parts: the length of a row key; ids are shorter. */
 async function refuseLongIds({ params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   const isLong = Object.entries(params as object).some(([name, value]) => name !== 'key' && String(value).length > LONGEST_ID)
   return isLong ? refuse(reply, 414, [tooLong(LONGEST_ID)]) : undefined
@@ -94,18 +90,18 @@ function tooLong(longest: number): string {
   return `a part of the path is longer than ${longest} characters`
 }
 
-/** Only JSON bodies: a form on a web page cannot send one. */
+/** Accepts only JSON bodies, which a form on a web page cannot send. */
 function takeOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
 }
 
-/** Logs one line for each action, done or refused; reads are not logged. */
+/** Logs one line per action, but not reads. */
 function logAction(p: AdminServerParts, request: FastifyRequest, reply: FastifyReply): void {
   if (request.who === '' || request.routeOptions.url === MCP_ROUTE || request.method === 'GET' || request.method === 'HEAD') return
   const { statusCode } = reply
   p.log.info(
     { who: request.who, route: routeOf(request), params: request.params, status: statusCode, ms: Math.round(reply.elapsedTime) },
-    `admin: ${request.who} ${statusCode < 400 ? 'did' : 'was refused'} ${routeOf(request)}`,
+    `admin: ${request.who} called ${routeOf(request)}, answered ${statusCode}`,
   )
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Where the built page may be, seen from this file: in the sources it is a level less up than in `dist/`. */
+/** Possible folders of the built console: the source tree is one level less deep than `dist/`. */
 const FOLDERS = [3, 4].map((levels) => join(import.meta.dirname, '../'.repeat(levels), 'dist/console'))
 
 const INDEX = 'index.html'
@@ -11,17 +11,16 @@ const OFF = `<!doctype html>
 <html lang="en">
 <title>submission-mirror</title>
 <h1>The console is off</h1>
-<p>Set <code>OPS_TOKENS=you:TOKEN</code> and restart or reload the program. Then this page lets you sign in with that token.
-<p><code>openssl rand -hex 24</code> makes one.
+<p>Set <code>OPS_TOKENS=you:TOKEN</code> and restart or reload. Then sign in here with that token.
+<p>To create a token, run <code>openssl rand -hex 24</code>.
 </html>
 `
-const NOT_BUILT = 'The console is not built: run `npm run build` in the project and reload this page.\n'
+const NOT_BUILT = 'The console is not built. Run `npm run build` in the project, then reload this page.\n'
 
 /**
- * Serves the console below `/console/`, and leads `/` to it. Each view has its own address, so what is no file answers with the page, which
- * reads the address itself. Files whose name bears a hash of what they hold are kept by browsers for ever.
- * @param isOn whether anybody can sign in; while nobody can, a page says how to change that.
- * @param folders where the built page may be.
+ * Serves the console below `/console/` and redirects `/` to it. Paths without a file return the page, which reads the address itself. Browsers
+ * cache files with a hash in their name forever.
+ * @param isOn whether sign-in is configured; if not, a page explains how.
  */
 export function addConsole(app: FastifyInstance, isOn: () => boolean, folders: readonly string[] = FOLDERS): void {
   app.register(files, { root: import.meta.dirname, serve: false, preCompressed: true, cacheControl: false })

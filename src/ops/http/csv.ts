@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { csvText } from '../../base/csv-text.ts'
 import { masked } from '../operations/hidden.ts'
 import type { AnyOperation, OperationContext } from '../operations/operation.ts'
-import { csvAbout } from './api/answers.ts'
+import { textAbout } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
 import { contextOf } from './from-operation.ts'
 
-/** Rows of a page: few enough that others are answered in between. */
+/** Rows per page, few enough not to delay other requests. */
 const PAGE = 200
 
 interface Page {
@@ -15,7 +15,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds the route of a list as a CSV: a column for each field, also of fields that are objects (`best_quote_total_cents`); all rows that the filters find, with the same values masked as in the list. */
+/** Adds a list as CSV with all matching rows. Object fields become columns (`best_quote_total_cents`); masking is as in the list. */
 export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
   const { limit: _, cursor: __, ...filters } = op.input.shape
   const columns = columnsOf(op.output)
@@ -24,14 +24,14 @@ export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
     url: `${op.http.slice('GET '.length)}.csv`,
     config: { role: op.role },
     schema: {
-      summary: `${op.summary}: all of them, as a CSV`,
+      summary: `${op.summary}: all rows as CSV`,
       tags: [op.name.split('.')[0] ?? ''],
       querystring: z.strictObject(filters),
-      response: csvAbout('a line for each, below the names of its fields; of an object a column for each of its fields, lists as JSON'),
+      response: textAbout('text/csv', 'a header line, then one line per item; object fields as columns, lists as JSON'),
     },
     handler: async (request, reply) => {
       const pages = pagesOf(op, contextOf(p, request), request.query as object)
-      // What is refused is refused before anything was sent.
+      // Errors must occur before anything is sent.
       const first = await pages.next()
       const text = async function* () {
         yield csvText(first.done ? [] : first.value, columns, true)
@@ -64,7 +64,7 @@ function columnsOf(output: z.ZodType): string[] {
   })
 }
 
-/** A value in a cell, which holds one; of an object each field in a cell of its own. */
+/** @returns one cell, or a cell per field of an object. */
 function cellsOf(name: string, value: unknown): (readonly [column: string, cell: unknown])[] {
   if (Array.isArray(value)) return [[name, JSON.stringify(value)]]
   if (typeof value !== 'object' || value === null) return [[name, value]]

@@ -4,22 +4,20 @@ import { together } from '../../base/together.ts'
 import { attemptsOf, notePageShown, noteShowing } from '../actions/context.ts'
 import { isDocument } from '../operations/from-text.ts'
 import { masked } from '../operations/hidden.ts'
-import { showMend } from '../operations/index.ts'
+import { showFix } from '../operations/index.ts'
 import { type AnyOperation, type OperationContext, unattended } from '../operations/operation.ts'
 import { answersAbout, answersOfAction, answersSince } from './api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from './api/parts.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The least role that the route takes. */
+    /** Required role. */
     readonly role?: AnyOperation['role']
   }
 }
 
-/** Of a body that may hold a document. */
 export const DOCUMENT_LIMIT_BYTES = 8 * 1024 * 1024
 
-/** Adds the route of an operation. */
 export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const [method = '', url = ''] = op.http.split(' ')
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, field = '']) => field))
@@ -27,53 +25,48 @@ export function addOperation(api: Api, p: AdminParts, op: AnyOperation): void {
   const shared = together(() => op.run(contextOf(p, { who: '', holder: null, isStillAllowed: async () => true }), {}))
   const checks = (op.input.def.checks ?? []) as z.core.$ZodCheck<Record<string, unknown>>[]
   const rest = inPath.size === 0 ? op.input : partOf(op.input, (field) => !inPath.has(field)).check(...checks)
-  // What no body at all means, where that suffices.
-  const leftOut = rest.safeParse({})
+  // Input of a request without a body, if valid.
+  const withoutBody = rest.safeParse({})
   api.route({
     method,
     url,
     ...(Object.values(op.input.shape).some(isDocument) && { bodyLimit: DOCUMENT_LIMIT_BYTES }),
     config: { role: op.role },
-    ...(op.mostBytes !== undefined && { bodyLimit: op.mostBytes }),
+    ...(op.maxBytes !== undefined && { bodyLimit: op.maxBytes }),
     schema: {
       summary: op.summary,
       ...(op.description !== undefined && { description: op.description }),
       tags: [op.name.split('.')[0] ?? ''],
       ...(inPath.size > 0 && { params: partOf(op.input, (field) => inPath.has(field)) }),
       ...(inPath.size < Object.keys(op.input.shape).length && {
-        [isRead ? 'querystring' : 'body']: isRead || !leftOut.success ? rest : rest.nullish(),
+        [isRead ? 'querystring' : 'body']: isRead || !withoutBody.success ? rest : rest.nullish(),
       }),
-      response: (op.goesOn ? answersSince : isRead ? answersAbout : answersOfAction)(op.summary, op.output),
+      response: (op.isFollowed ? answersSince : isRead ? answersAbout : answersOfAction)(op.summary, op.output),
     },
     handler: async (request, reply) => {
-      const input = {
-        ...leftOut.data,
-        ...(request.params as object),
-        ...(request.query as object),
-        ...(request.body as object | undefined),
-      }
+      const { params, query, body } = request
+      const input = { ...withoutBody.data, ...(params as object), ...(query as object), ...(body as object | undefined) }
       const context = { ...contextOf(p, request), left: leavingOf(reply) }
       const output = op.isShared ? await shared() : await op.run(context, input)
       const showing = op.shows?.(output, input) ?? null
       if (showing === null) return masked(op.output, output)
       const { action = op.name, target, detail } = showing
-      await (op.goesOn ? notePageShown : noteShowing)(context, action, target, detail)
+      await (op.isFollowed ? notePageShown : noteShowing)(context, action, target, detail)
       return output
     },
   })
 }
 
-/** What an operation works with when a request asks for it. */
+/** @returns the context of an operation for a request. */
 export function contextOf(p: AdminParts, request: Pick<FastifyRequest, 'who' | 'holder' | 'isStillAllowed'>): OperationContext {
   const { log, version, sums, reload } = p
+  const { holder, isStillAllowed } = request
   const context = actionContextFor(p, request)
-  const role = request.holder?.role ?? 'viewer'
-  const { isStillAllowed } = request
-  const here = { config: p.config(), role, nameOf: (field: string) => field, showMend, isStillAllowed }
+  const here = { config: p.config(), role: holder?.role ?? 'viewer', nameOf: (field: string) => field, showFix, isStillAllowed }
   return { ...context, ...unattended, ...here, attempt: attemptsOf(context), log, version, sums, reload }
 }
 
-/** Aborts when the connection of a request is closed. */
+/** @returns a signal that aborts when the connection closes. */
 export function leavingOf({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
   const leaving = new AbortController()
   raw.once('close', () => leaving.abort())

@@ -4,23 +4,19 @@ import { type AdminParts, actionContextFor } from './api/parts.ts'
 import { refuse } from './api/refusing.ts'
 import { leavingOf } from './from-operation.ts'
 
-/** Where assistants ask. What its tools may do is looked at there. */
 export const MCP_ROUTE = '/mcp'
 
-/**
- * `POST /mcp`: the Model Context Protocol for assistants (streamable HTTP, stateless), for whoever may use the admin routes. What it needs is
- * loaded with the first request.
- */
+/** `POST /mcp`: the Model Context Protocol for assistants (streamable HTTP, stateless). Its code is loaded with the first request. */
 export function addMcp(app: FastifyInstance, p: AdminParts): void {
   app.post(MCP_ROUTE, { schema: { hide: true } as object, config: { role: 'viewer' } }, async (request, reply) => {
     const { answerMcpRequest } = await import('../mcp/http.ts')
-    // The answer is written past Fastify, which would add them.
+    // The answer bypasses Fastify, so its headers are copied.
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
     reply.hijack()
     await answerMcpRequest({ ...partsFor(p, request), left: leavingOf(reply) }, request.raw, reply.raw, request.body)
   })
   const refused = (_request: FastifyRequest, reply: FastifyReply) =>
-    refuse(reply.header('allow', 'POST'), 405, ['nothing is kept between requests here: send each by POST'])
+    refuse(reply.header('allow', 'POST'), 405, ['use POST; this server has no MCP sessions'])
   for (const method of ['GET', 'DELETE'] as const)
     app.route({ method, url: MCP_ROUTE, schema: { hide: true } as object, config: { role: 'viewer' }, handler: refused })
 }

@@ -2,11 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 /**
- * Whether a request was meant for this server, by its `Host` header: a loopback name or address, the address on which the connection
- * arrived, or the host of OPS_PUBLIC_URL. A web page whose name an attacker points at this machine (DNS rebinding) sends its own name.
- * @param host the header as it came; undefined when there is none.
- * @param localAddress the address on which the connection arrived.
- * @param publicUrl OPS_PUBLIC_URL, when it is set.
+ * Whether the `Host` header is a loopback name or address, the address of the connection, or the host of OPS_PUBLIC_URL. Protects against DNS
+ * rebinding, where a web page uses its own name for this machine.
+ * @param localAddress address on which the connection arrived. @param publicUrl OPS_PUBLIC_URL, if set.
  */
 export function isOwnHost(host: string | undefined, localAddress: string | undefined, publicUrl: string | null): boolean {
   const name = hostnameOf(host)
@@ -16,10 +14,7 @@ export function isOwnHost(host: string | undefined, localAddress: string | undef
   return publicUrl !== null && name === hostnameOf(new URL(publicUrl).host)
 }
 
-/**
- * Whether a request was sent by a page of this server, by its `Origin` header, which a browser sets: `Host` has been checked before.
- * @param origin the header as it came; undefined when there is none, as with a program or a link.
- */
+/** Whether a page of this server sent the request. @param origin the `Origin` header. @param host the checked `Host` header. */
 export function isOwnOrigin(origin: string | undefined, host: string | undefined, publicUrl: string | null): boolean {
   const url = URL.parse(origin ?? '')
   if (url === null) return false
@@ -27,10 +22,9 @@ export function isOwnOrigin(origin: string | undefined, host: string | undefined
 }
 
 /**
- * The URL by which the browser of a request knows this server, without a slash at its end: OPS_PUBLIC_URL where `Host` names its host, or
- * where a proxy put its own address there and `X-Forwarded-Host`, or what the browser says of its page, names it. Ports and case are left
- * out, because proxies change them.
- * @param from the origin of the browser's page, where the request says it in another way than by `Origin`, which links do not bear.
+ * @returns the URL of this server for the browser, without a trailing slash: OPS_PUBLIC_URL if `Host`, `X-Forwarded-Host` or the origin of the
+ * page has its host. Ignores ports and case, because proxies change them.
+ * @param from origin of the page, for links, which have no `Origin` header.
  */
 export function ownUrlOf(headers: IncomingHttpHeaders, publicUrl: string | null, from?: string): string {
   const [forwarded] = String(headers['x-forwarded-host'] ?? '').split(',')
@@ -40,7 +34,7 @@ export function ownUrlOf(headers: IncomingHttpHeaders, publicUrl: string | null,
   return isPublic ? publicUrl : `http://${headers.host}`
 }
 
-/** The host of a `Host` header without its port, in lower case and without brackets; null when it is none. */
+/** @returns the host without port and brackets, in lower case; null if malformed. */
 function hostnameOf(host: string | undefined): string | null {
   if (host === undefined || !/^[\w.:[\]-]{1,300}$/.test(host)) return null
   const url = URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`) : null

@@ -7,18 +7,16 @@ import type { Sessions } from './api/sessions.ts'
 import { addCsv } from './csv.ts'
 import { addOperation } from './from-operation.ts'
 import { addDocuments } from './routes/documents.ts'
-import { addLive } from './routes/live.ts'
 import { addMappingsCsv } from './routes/mappings.ts'
 import { addReport } from './routes/report.ts'
 import { addSession } from './routes/session.ts'
 import { addOidcSession } from './routes/session-oidc.ts'
 
 const openapi = z.looseObject({ openapi: z.string() })
-
 const asyncapi = z.looseObject({ asyncapi: z.string() })
 
 const pushes = {
-  summary: 'what destinations are sent, as AsyncAPI 3 with JSON Schemas',
+  summary: 'pushes to destinations, as AsyncAPI 3 with JSON Schemas',
   tags: ['description'],
   response: answers('an AsyncAPI document', asyncapi),
 }
@@ -29,13 +27,11 @@ const self = {
   response: answers('an OpenAPI document', openapi),
 }
 
-/** Adds every route. @param operations whose routes are made of them. */
 export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operations: readonly AnyOperation[]): void {
   api.get('/openapi.json', { schema: self, config: { role: 'viewer' } }, () => openapi.parse(api.swagger()))
   api.get('/asyncapi.json', { schema: pushes, config: { role: 'viewer' } }, () => asyncapi.parse(asyncApi(p.version)))
   addSession(api, p, sessions)
   addOidcSession(api, p, sessions)
-  addLive(api, p, sessions)
   for (const op of operations) addOperation(api, p, op)
   for (const op of operations.filter(({ hasCsv }) => hasCsv)) addCsv(api, p, op)
   for (const add of [addMappingsCsv, addReport, addDocuments]) add(api, p)

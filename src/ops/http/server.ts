@@ -1,28 +1,27 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { CHECK_CONNECTIONS_MS, HEADERS_WITHIN_MS } from '../../receive/server.ts'
+import type { AdminApi } from './admin.ts'
 import type { AdminServerParts } from './api/parts.ts'
 import { refuseUnreadable } from './api/refusing.ts'
 import { securityHeaders } from './api/security-headers.ts'
 import { addConsole } from './console.ts'
-import { LazyAdmin } from './lazily.ts'
 import { isOwnHost } from './own-host.ts'
 
 export interface OpsHttpOptions {
   readonly host: string
   readonly port: number
-  /** null when a delivery can be stored now, else the reason. */
+  /** null if a delivery can be stored now, otherwise the reason. */
   readonly notReady: () => Promise<string | null>
-  /** The text of `/metrics`, and its content type. */
+  /** Text of `/metrics` and its content type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
-  /** For `/api`, which exists only while the settings have a token. */
+  /** For `/api`, which exists only if sign-in is configured. */
   readonly admin: AdminServerParts
 }
 
 const REQUEST_WITHIN_MS = 10_000
-/** What probes and monitoring ask for, by whatever name they know this machine. */
+/** Paths for probes and monitoring, which may use any host name. */
 const OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
-/** The ops server: its address, and how it ends. */
 export interface OpsHttp {
   /** `http://host:port`. */
   readonly origin: string
@@ -30,24 +29,35 @@ export interface OpsHttp {
 }
 
 /**
- * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
- * `/metrics`, open to everyone who can reach the port; the console below `/console/`; and `/api` and `/mcp` for requests with a token or a session.
- * All else is 404. But for the three, a request whose `Host` is not this server's own gets 421.
- * @throws when the port is in use.
+ * Serves `/healthz` (the event loop runs), `/readyz` (200 if a delivery can be stored, otherwise 503 with the reason) and `/metrics` without
+ * sign-in and for any `Host`. Serves `/console/`, and `/api` and `/mcp` with a token or session; a foreign `Host` gets 421.
+ * @throws if the port is in use.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
-  const admin = new LazyAdmin(options.admin)
+  const { config, log } = options.admin
+  /** Loaded with the first request, because the schemas would slow down the start. */
+  let api: Promise<AdminApi> | null = null
+  /** Whether sign-in is configured. Otherwise `/api` has no routes. */
+  const isOn = () => config().ops.tokens.length > 0 || config().ops.oidc !== null
   const isMisdirected = ({ url, headers, socket }: FastifyRequest): boolean =>
-    !OPEN.test(url) && !isOwnHost(headers.host, socket.localAddress, options.admin.config().ops.publicUrl)
-  /** Hands a request to the admin routes before its body is read: they check the token first. */
+    !OPEN.test(url) && !isOwnHost(headers.host, socket.localAddress, config().ops.publicUrl)
+  /** Hands a request to the admin routes before its body is read, because they check the token first. */
   const handedOver = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
     if (isMisdirected(request)) {
       misdirected(reply)
       return true
     }
-    if (!/^\/(?:api|mcp)(?:[/?]|$)/.test(request.url) || !admin.isOn) return false
+    if (!/^\/(?:api|mcp)(?:[/?]|$)/.test(request.url) || !isOn()) return false
     reply.hijack()
-    await admin.answer(request.raw, reply.raw)
+    try {
+      api ??= import('./admin.ts').then(({ createAdmin }) => createAdmin(options.admin))
+      const { answer } = await api
+      answer(request.raw, reply.raw)
+    } catch (error) {
+      api = null
+      log.error({ err: error }, 'the admin routes could not be loaded')
+      reply.raw.writeHead(500).end()
+    }
     return true
   }
   const app = fastify({
@@ -56,7 +66,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     requestTimeout: REQUEST_WITHIN_MS,
     http: { headersTimeout: HEADERS_WITHIN_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
     clientErrorHandler: ({ code }, socket) => refuseUnreadable(socket, code),
-    // Hooks and handlers do not run for a path that cannot be decoded.
+    // Hooks and handlers don't run for a malformed path.
     frameworkErrors: async (_error, request, reply) => {
       if (!(await handedOver(request, reply))) notFound(reply)
     },
@@ -73,22 +83,22 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     const { type, text } = await options.metrics()
     return reply.header('content-type', type).send(text)
   })
-  addConsole(app, () => admin.isOn)
+  addConsole(app, isOn)
   app.setNotFoundHandler((_request, reply) => notFound(reply))
-  // Fastify refuses a body that it cannot parse before it looks for a route; no route here takes one.
+  // Fastify rejects an invalid body before it looks for a route; no route here accepts a body.
   app.setErrorHandler((error: FastifyError, _request, reply) => ((error.statusCode ?? 500) < 500 ? notFound(reply) : reply.send(error)))
   app.addHook('onRequest', async (request, reply) => {
     if (!(await handedOver(request, reply))) reply.headers(securityHeaders)
   })
-  // What a request expects beyond the protocol is not asked of this server.
+  // Ignores unknown `Expect` headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  app.addHook('onClose', () => admin.close())
+  app.addHook('onClose', async () => (await api?.catch(() => null))?.close())
   const origin = await app.listen({ host: options.host, port: options.port })
   return { origin, close: () => app.close() }
 }
 
 function misdirected(reply: FastifyReply): FastifyReply {
-  const text = 'this server does not answer under the name in the Host header; set OPS_PUBLIC_URL if that is its address\n'
+  const text = 'unknown Host header. Set OPS_PUBLIC_URL if it is the address of this server\n'
   return reply.headers(securityHeaders).code(421).type('text/plain').send(text)
 }
 

@@ -2,12 +2,12 @@ import type { z } from 'zod'
 import { UsageError } from '../../base/errors.ts'
 import { attemptsOf } from '../actions/context.ts'
 import { masked } from '../operations/hidden.ts'
-import { showMend } from '../operations/index.ts'
+import { showFix } from '../operations/index.ts'
 import { type AnyOperation, unattended } from '../operations/operation.ts'
 import { check } from '../operations/problems.ts'
 import type { Found, McpParts } from './parts.ts'
 
-/** What a tool takes: the input of its operation, with the names and the defaults that assistants are told. */
+/** @returns the input schema of a tool: that of its operation with the names and defaults for assistants. */
 export function toolInputOf(op: AnyOperation): z.ZodObject {
   const defaults = Object.entries(op.toolDefaults ?? {}).map(([field, value]) => [field, op.input.shape[field]?.default(value)])
   const renamed = Object.entries(op.toolFields ?? {})
@@ -17,9 +17,9 @@ export function toolInputOf(op: AnyOperation): z.ZodObject {
   return op.input.clone({ ...op.input.def, shape: Object.fromEntries(Object.entries(shape).map(([field, part]) => [nameOf(field), part])) })
 }
 
-/** Calls the tool of an operation. Assistants see what a viewer sees. @throws UsageError for what is wrong with the call. */
+/** Calls the tool of an operation with the viewer role. @throws UsageError for an invalid call. */
 export async function callTool(p: McpParts, op: AnyOperation, given: object): Promise<Found> {
-  // The server holds it against the schema, which does not know what no database can store.
+  // Also rejects texts that the database cannot store; the server's own validation does not.
   const checked = check(toolInputOf(op), given, (path) => path.join('.'))
   if ('problems' in checked) throw new UsageError(checked.problems)
   const fieldOf = new Map(Object.entries(op.toolFields ?? {}).map(([field, name]) => [name, field]))
@@ -34,7 +34,7 @@ export async function callTool(p: McpParts, op: AnyOperation, given: object): Pr
     config: p.config(),
     sums: p.db,
     reload: null,
-    showMend,
+    showFix,
   }
   const nameOf = (field: string) => op.toolFields?.[field] ?? field
   return found(masked(op.output, await op.run({ ...p, ...parts, nameOf }, input)))

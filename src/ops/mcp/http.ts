@@ -4,12 +4,12 @@ import { isObject } from '../../model/json.ts'
 import type { McpParts } from './parts.ts'
 import { createMcpServer } from './server.ts'
 
-/** Both forms of an answer, which the SDK wants to be named. */
+/** Content types that the SDK requires in `Accept`. */
 const ANSWERS = 'application/json, text/event-stream'
 
-/** Answers one request of the streamable HTTP transport, without a session: each request stands for itself. @param body parsed. */
+/** Answers one request of the streamable HTTP transport without a session. @param body parsed. */
 export async function answerMcpRequest(p: McpParts, request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
-  nameAnswers(request)
+  setAccept(request)
   const server = await createMcpServer(p)
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
   response.once('close', () => void server.close())
@@ -17,8 +17,8 @@ export async function answerMcpRequest(p: McpParts, request: IncomingMessage, re
   await transport.handleRequest(request, response, Array.isArray(body) ? body.map(withArguments) : withArguments(body))
 }
 
-/** Names the forms of an answer for a client that takes any, by a wildcard or by saying nothing. */
-function nameAnswers(request: IncomingMessage): void {
+/** Sets `Accept` for clients that accept anything or don't send the header. */
+function setAccept(request: IncomingMessage): void {
   const { accept } = request.headers
   if (accept !== undefined && !accept.includes('*/*')) return
   request.headers.accept = ANSWERS
@@ -28,7 +28,7 @@ function nameAnswers(request: IncomingMessage): void {
   request.rawHeaders.splice(0, request.rawHeaders.length, ...kept, 'accept', ANSWERS)
 }
 
-/** Some clients say null where a tool takes no arguments; the protocol knows an object or nothing. */
+/** Replaces null arguments, which some clients send, by an object. */
 function withArguments(message: unknown): unknown {
   if (!isObject(message) || !isObject(message['params']) || message['params']['arguments'] !== null) return message
   return { ...message, params: { ...message['params'], arguments: {} } }

@@ -3,18 +3,17 @@ import type { Config } from '../../config/config.ts'
 import type { ActionContext } from '../actions/context.ts'
 import type { OperationContext } from '../operations/operation.ts'
 
-/** What the tools work with, for one assistant. */
+/** Dependencies of the tools for one assistant. */
 export interface McpParts extends ActionContext, Pick<OperationContext, 'left' | 'isStillAllowed'> {
   readonly config: () => Config
   readonly log: Log
   readonly version: string
-  /** Whether tools that change something are offered: its role suffices, and the settings allow it. */
+  /** Whether tools that change data are offered: the role and the settings allow it. */
   readonly mayAct: boolean
 }
 
-/** What a tool found. */
 export interface Found {
   readonly data: unknown
-  /** Of a list: where it goes on; null at its end. */
+  /** For lists; null on the last page. */
   readonly nextCursor?: string | null
 }

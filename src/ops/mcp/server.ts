@@ -6,13 +6,13 @@ import { callTool, toolInputOf } from './from-operation.ts'
 import type { McpParts } from './parts.ts'
 
 const INSTRUCTIONS =
-  "This server answers from a mirror of a brokerage's commercial insurance submissions. Find a submission with search_submissions first; the " +
-  `other tools take its account and submission_id. ${NOTE}`
+  "This server mirrors a brokerage's commercial insurance submissions. Find a submission with search_submissions first; the other tools need " +
+  `its account and submission_id. ${NOTE}`
 
-/** Elements that the arguments of one call may have. */
+/** Limit of elements in the arguments of one call. */
 const MOST_ELEMENTS = 500
 
-/** A server of the Model Context Protocol with the tools that its caller may use. It is not connected yet. */
+/** @returns an unconnected server of the Model Context Protocol with the tools that the caller may use. */
 export async function createMcpServer(p: McpParts): Promise<McpServer> {
   const server = new McpServer(
     { name: 'submission-mirror', title: 'submission-mirror', version: p.version },

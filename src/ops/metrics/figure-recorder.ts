@@ -12,10 +12,10 @@ import { bucketOf } from '../status/lag-histogram.ts'
 import { seriesOf } from '../status/last-day.ts'
 
 const EVERY_MS = 15_000
-/** Steps stay in memory for so long after their end, should the clock be set back. */
+/** Steps stay in memory this long after their end, in case the clock is set back. */
 const REMEMBERED_MS = 2 * 3_600_000
-/** What could not be written for longer is given up. */
-const GIVEN_UP_MS = 86_400_000
+/** Steps that could not be written for longer are dropped. */
+const DROPPED_MS = 86_400_000
 
 const counted: Partial<Readonly<Record<CounterName, readonly [CountedSeries, label: string]>>> = {
   deliveries_total: ['deliveries', 'answer'],
@@ -34,15 +34,15 @@ interface Step {
 }
 
 /**
- * Sums up what the stages of this process report, by minute and by hour, and writes it four times a minute. While the database is away it goes on
- * counting, and writes later.
+ * Sums the reports of this process's stages by minute and hour, and writes them every 15 s. Counting continues while the database is
+ * unavailable.
  */
 export class FigureRecorder implements Service {
   readonly name = 'figures'
   readonly #db: Db
   readonly #log: Log
   readonly #steps = new Map<string, Step>()
-  /** When destinations took a change last, until that is written. */
+  /** Time of each destination's last delivered change, until written. */
   readonly #successes = new Map<string, TimeText>()
 
   constructor(db: Db, log: Log) {
@@ -50,7 +50,7 @@ export class FigureRecorder implements Service {
     this.#log = log
   }
 
-  /** What stages report to: `observer`, and this. */
+  /** @returns an observer that reports to `observer` and this. */
   besides(observer: Observer): Observer {
     return {
       ...observer,
@@ -76,12 +76,12 @@ export class FigureRecorder implements Service {
     await this.write()
   }
 
-  /** Writes what has been counted since the last time, and how much waits now. */
+  /** Writes the counts since the last write, and the current queues. */
   async write(): Promise<void> {
     try {
-      await this.#noteQueues()
+      await this.#recordQueues()
       const open = [...this.#steps.values()].filter(({ isWritten }) => !isWritten)
-      // Whatever is counted from here on makes a step open again.
+      // Later counts reopen a step.
       for (const step of open) step.isWritten = true
       const successes = new Map(this.#successes)
       await writeFigures(this.#db, open.map(stored), successes).catch((error: unknown) => {
@@ -90,7 +90,7 @@ export class FigureRecorder implements Service {
       })
       for (const [destination, at] of successes) if (this.#successes.get(destination) === at) this.#successes.delete(destination)
     } catch (error) {
-      this.#log.debug({ err: error }, `what was counted could not be written and is written later: ${messageOf(error)}`)
+      this.#log.debug({ err: error }, `counts could not be written and will be written later: ${messageOf(error)}`)
     }
     this.#forget()
   }
@@ -107,7 +107,7 @@ export class FigureRecorder implements Service {
     if (outcome === 'delivered') this.#successes.set(destination, timeFromMs(this.#db.clock.now()))
   }
 
-  async #noteQueues(): Promise<void> {
+  async #recordQueues(): Promise<void> {
     const [inbox] = await inboxGauges(this.#db.read, [])
     const outbox = (await countDestinations(this.#db.read, Number.MAX_SAFE_INTEGER)).reduce((sum, { queued }) => sum + queued, 0)
     for (const step of this.#now()) {
@@ -119,7 +119,7 @@ export class FigureRecorder implements Service {
     }
   }
 
-  /** The minute and the hour that go on. */
+  /** The current minute and hour. */
   #now(): Step[] {
     const now = this.#db.clock.now()
     return Object.values(figureSteps).map((seconds) => {
@@ -135,7 +135,7 @@ export class FigureRecorder implements Service {
     const now = this.#db.clock.now()
     for (const [key, { startMs, seconds, isWritten }] of this.#steps) {
       const overMs = now - startMs - seconds * 1_000
-      if (overMs > (isWritten ? REMEMBERED_MS : GIVEN_UP_MS)) this.#steps.delete(key)
+      if (overMs > (isWritten ? REMEMBERED_MS : DROPPED_MS)) this.#steps.delete(key)
     }
   }
 }

@@ -1,60 +1,56 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { CounterName, GaugeName, Labels, Observer, TimerName } from '../../base/observer.ts'
 
-/** Prefix of all metrics of the product. Those of the process keep their usual names (`process_…`, `nodejs_…`). */
+/** Prefix of the product's metrics. Process metrics keep their usual names (`process_…`, `nodejs_…`). */
 export const PREFIX = 'submission_mirror_'
 
-/** A metric: what it tells, and by which labels. */
 export type Definition = readonly [help: string, labels: readonly string[]]
 
 const counters: Readonly<Record<CounterName, Definition>> = {
-  connections_refused_total: [
-    'Connections to the receiver that were closed or not taken, by reason: too_many, full, banned, wasted, slow_header, slow_body, unread_answer, pipelined, small_chunks, long_header, tls, no_http.',
+  connections_rejected_total: [
+    'Connections to the receiver that were closed or rejected, by reason: too_many, full, banned, wasted, slow_header, slow_body, unread_answer, pipelined, small_chunks, long_header, tls, no_http.',
     ['reason'],
   ],
-  deliveries_total: ['Webhook deliveries by the HTTP status they were answered with.', ['account', 'answer']],
+  deliveries_total: ['Webhook deliveries by HTTP status.', ['account', 'answer']],
   deliveries_differing_total: [
-    'Well-signed deliveries whose id was stored before with another body (first: kept), or with one that retention has removed (removed).',
+    'Well-signed deliveries with a known id and a different body (first: kept), or a known id whose body retention has removed (removed).',
     ['account', 'first'],
   ],
-  deliveries_rejected_total: ['Deliveries that were refused, by reason.', ['account', 'reason']],
+  deliveries_rejected_total: ['Rejected deliveries, by reason.', ['account', 'reason']],
   deliveries_verified_total: [
-    'Deliveries whose signature is good, by the position of the secret in the settings (from 1).',
+    'Deliveries with a valid signature, by the position of the secret in the settings (from 1).',
     ['account', 'secret'],
   ],
-  deliveries_settled_total: ['Deliveries by what became of them: done, aside, retry, dead.', ['account', 'state']],
+  deliveries_settled_total: ['Processed deliveries, by state: done, aside, retry, dead.', ['account', 'state']],
   applied_rows_total: ['Rows of the change log, by table, operation and cause.', ['account', 'entity', 'operation', 'cause']],
   documents_total: ['Attempts to fetch documents by outcome: stored, failed.', ['account', 'outcome']],
   conflicts_total: ['Records that differ from their first version; both versions are kept in sync_conflicts.', ['account', 'entity']],
-  unreadable_items_total: ['Items of feeds that could not be understood; each is kept in sync_unreadable.', ['account', 'read']],
+  unreadable_items_total: ['Unreadable items of feeds; each is kept in sync_unreadable.', ['account', 'read']],
   token_mints_total: ['Token exchanges by outcome: ok, refused, failed.', ['account', 'outcome']],
   upstream_requests_total: [
     'Requests to the service by class: ok, auth, gone, throttled, rejected, unavailable, oversized, network.',
     ['account', 'class'],
   ],
-  walks_total: ['Reads of feeds and of state by outcome.', ['account', 'read', 'outcome']],
-  stalled_cursors_total: ['Walks that ended because the cursors of the service led nowhere.', ['account', 'read']],
-  invalid_cursors_total: ['Cursors that the service refused; the feed was then read from the beginning.', ['account', 'read']],
-  replays_total: ['Feeds read from the beginning to the end.', ['account', 'read']],
-  sweeps_total: ['Sweeps over all active submissions, requested by deliveries that name none.', ['account']],
+  feed_reads_total: ['Reads of feeds and of state by outcome.', ['account', 'read', 'outcome']],
+  stalled_cursors_total: ['Feed reads that ended because the cursors of the service made no progress.', ['account', 'read']],
+  invalid_cursors_total: ['Cursors that the service rejected; the feed was then re-read from the beginning.', ['account', 'read']],
+  full_reads_total: ['Full re-reads of feeds.', ['account', 'read']],
+  sweeps_total: ['Sweeps over all active submissions, requested by deliveries without a submission.', ['account']],
   lost_webhooks_total: [
-    'Events and messages found in a feed and announced by no webhook within WEBHOOK_LOST_AFTER; backfill excluded.',
+    'Events and messages in feeds that no webhook announced within WEBHOOK_LOST_AFTER; backfill excluded.',
     ['account', 'entity'],
   ],
-  reloads_total: ['Reloads of the settings, by outcome: applied, unchanged, refused (invalid settings; nothing changed).', ['outcome']],
+  reloads_total: ['Reloads of the settings, by outcome: applied, unchanged, refused (invalid settings, not applied).', ['outcome']],
   discovery_probes_total: [
-    'Probes of paths for ids of submissions, by outcome: ok, limited (more new ones than one answer may bring in), auth, gone, throttled, rejected, unavailable, oversized, network.',
+    'Probes of paths for submission ids, by outcome: ok, limited (more new submissions than one answer may add), auth, gone, throttled, rejected, unavailable, oversized, network.',
     ['account', 'outcome'],
   ],
-  discovered_submissions_total: ['Submissions that became known by probing.', ['account']],
-  operator_messages_total: [
-    'Attempts to tell an operator of an alarm, by outcome: sent, failed (another attempt follows), given_up.',
+  discovered_submissions_total: ['Submissions found by probing.', ['account']],
+  alert_messages_total: [
+    'Attempts to send an alarm to a recipient, by outcome: sent, failed (another attempt follows), given_up.',
     ['operator', 'outcome'],
   ],
-  push_verified_total: [
-    'Changes that a destination was asked for, by its answer: has, lacks, differs (not as it was sent), cannot_tell.',
-    ['destination', 'result'],
-  ],
+  push_verified_total: ['Verified changes of a destination, by result: has, lacks, differs, undetermined.', ['destination', 'result']],
   push_attempts_total: [
     'Attempts to deliver a change to a destination, by outcome: delivered, failed, throttled, unknown (it may have arrived), dead, unmapped, stop, skipped (nothing to send).',
     ['destination', 'outcome'],
@@ -63,51 +59,54 @@ const counters: Readonly<Record<CounterName, Definition>> = {
 
 const timers: Readonly<Record<TimerName, readonly [...Definition, buckets: readonly number[]]>> = {
   acknowledge_seconds: [
-    'From the arrival of a delivery to its answer.',
+    'Time from the arrival of a delivery to its answer.',
     ['account'],
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10],
   ],
-  inbox_commit_seconds: ['Group commits of deliveries.', [], [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]],
+  inbox_commit_seconds: [
+    'Duration of group commits of deliveries.',
+    [],
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+  ],
   apply_commit_seconds: [
-    'Transactions that apply deliveries or pages to the mirror.',
+    'Duration of transactions that apply deliveries or pages to the mirror.',
     [],
     [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5],
   ],
   delivery_to_mirror_seconds: [
-    'From the arrival of a delivery to its rows in the mirror.',
+    'Time from the arrival of a delivery to its rows in the mirror.',
     [],
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600],
   ],
   record_lag_seconds: [
-    'From when an event or message happened, as the service says, to its row in the mirror; backfill excluded.',
+    "Time from an event or message, by the service's clock, to its row in the mirror; backfill excluded.",
     [],
     [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 900, 3600, 86400],
   ],
   upstream_seconds: [
-    'Requests to the service, by operation.',
+    'Duration of requests to the service, by operation.',
     ['account', 'operation'],
     [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
   ],
   push_seconds: [
-    'Requests to a destination, or drops of files.',
+    'Duration of requests to a destination, or of writing files.',
     ['destination'],
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
   ],
   push_lag_seconds: [
-    'From the change in the mirror to its delivery; without snapshots and what is sent again.',
+    'Time from the change in the mirror to its delivery; without snapshots and resent changes.',
     ['destination'],
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3600, 86400],
   ],
 }
 
-/** Upper bounds of the buckets of a timer, in seconds. */
 export function bucketsOf(name: TimerName): readonly number[] {
   return timers[name][2]
 }
 
 const gauges: Readonly<Record<GaugeName, Definition>> = {
   inbox_append_rows: ['Deliveries in the last group commit.', []],
-  upstream_rate: ['Requests a second that this process allows itself at present.', ['account']],
+  upstream_rate: ['Current rate limit of this process, in requests per second.', ['account']],
   upstream_circuit_open: ['1 while requests to the service are suspended after repeated failures.', ['account']],
   push_circuit_open: ['1 while requests to the destination are suspended after repeated failures.', ['destination']],
   clock_skew_seconds: ["How far the service's clock is ahead of this machine's; negative when it is behind.", ['account']],
@@ -115,7 +114,7 @@ const gauges: Readonly<Record<GaugeName, Definition>> = {
   disk_size_bytes: ['Size of that volume.', []],
 }
 
-/** The metrics of this process, fed by the stages through `observer`. */
+/** Metrics of this process. The stages report through `observer`. */
 export interface Metrics {
   readonly registry: Registry
   readonly observer: Observer
@@ -131,7 +130,7 @@ export function createMetrics(): Metrics {
   )
   const setting = mapValues(gauges, (name, defined) => {
     const gauge = new Gauge(metric(registry, name, defined))
-    // A gauge without labels would start at 0, which nobody has measured.
+    // A gauge without labels would start at an unmeasured 0.
     if (defined[1].length === 0) gauge.remove()
     return gauge
   })
@@ -143,7 +142,6 @@ export function createMetrics(): Metrics {
   return { registry, observer }
 }
 
-/** What a metric of the registry is made of. */
 export function metric(registry: Registry, name: string, [help, labels]: Definition) {
   return { name: `${PREFIX}${name}`, help, labelNames: [...labels], registers: [registry] }
 }

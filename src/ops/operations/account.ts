@@ -20,14 +20,13 @@ const account = knownAccount
     credentials: z
       .array(z.object({ client_id: z.string(), is_in_use: z.boolean(), last_token_at: time.nullable() }))
       .readonly()
-      .describe('in the order of the settings; in use is the one that the service last took; and when it last gave a token for each'),
+      .describe('in the order of the settings; the one in use is the one that the service accepted last'),
   })
   .meta({ id: 'Account' })
 
 const list = operation({
   name: 'account.list',
-  summary:
-    'list the accounts: state, brokerage, when each credential got a token last, and when each webhook secret verified a delivery last',
+  summary: 'list accounts: state, brokerage, and when each credential and webhook secret last worked',
   role: 'viewer',
   http: 'GET /accounts',
   input: z.strictObject({}),
@@ -42,11 +41,10 @@ const list = operation({
       ['last good signature by secret', (a, now) => secretsText(a.webhook_secrets, now), 'below'],
       'reason',
     ],
-    'There is no account yet.',
+    'No account.',
   ],
 })
 
-/** Every account of the database and of the settings, by name. */
 async function shownAccounts(q: Query, configured: readonly AccountConfig[]) {
   const secrets = await secretStates(q, configured)
   const lastUse = await lastUses(q, 'credential')
@@ -71,42 +69,37 @@ function credentialsText({ credentials }: z.output<typeof account>, nowMs: numbe
 
 const resume = operation({
   name: 'account.resume',
-  summary: 'let a suspended or paused account try at once instead of at its time',
+  summary: 'retry a suspended or paused account now',
   role: 'operator',
   http: 'POST /accounts/:name/resume',
-  input: z.strictObject({ name: name.describe('of the account') }),
+  input: z.strictObject({ name: name.describe('account name') }),
   argument: 'name',
   output: record('AccountResumed', {
     account: z.string(),
     was: account.shape.state,
-    reason: z.string().nullable().describe('why it was so'),
-    resumed: z.boolean().describe('false: it was active, and there was nothing to resume'),
-    at_once: z.boolean().describe('whether a process runs that tries now'),
+    reason: z.string().nullable().describe('why it was in that state'),
+    resumed: z.boolean().describe('false if it was already active'),
+    at_once: z.boolean().describe('whether a running process retries it now'),
   }),
   run: async (c, { name: of }) => {
     const known = await knownAccounts(c.db.read, c.config.accounts)
-    const { account: found, state: was, reason } = known.find((each) => each.account === of) ?? {}
-    if (found === undefined || was === undefined || reason === undefined)
-      throw new NotFoundError([
-        unknownName(
-          'account',
-          of,
-          known.map((each) => each.account),
-        ),
-      ])
+    const found = known.find((each) => each.account === of)
+    const names = known.map((each) => each.account)
+    if (found === undefined) throw new NotFoundError([unknownName('account', of, names)])
+    const { state: was, reason } = found
     if (was === 'not started')
-      throw new ConflictError([`account ${of} was never served; start \`submission-mirror serve\` with it in the settings first`])
-    if (was === 'not configured') throw new ConflictError([`account ${of} is not in the settings; add it again, then restart \`serve\``])
+      throw new ConflictError([`account ${of} has never been served. Start \`submission-mirror serve\` with it in the settings first`])
+    if (was === 'not configured') throw new ConflictError([`account ${of} is not in the settings. Add it again, then restart \`serve\``])
     const resumed = was !== 'active'
     if (resumed) await retryAccountNow(auditedDb(c.db, { who: c.who, action: 'account.resume', target: of, detail: { was } }), of)
     const isRunning = (await listProcesses(c.db.read)).some(({ role }) => role === 'all' || role === 'work')
-    return { account: found, was, reason, resumed, at_once: resumed && isRunning }
+    return { account: of, was, reason, resumed, at_once: resumed && isRunning }
   },
   print: (to, { account: of, was, reason, resumed, at_once }) => {
-    if (!resumed) return to.line(`account ${of} is active: there is nothing to resume`)
-    const when = at_once ? 'now' : 'as soon as `submission-mirror serve` runs'
-    to.line(`account ${of} was ${was} (${reason ?? 'no reason is kept'})`)
-    to.line(`it asks the service again ${when}, and is active when that succeeds; see \`submission-mirror account list\``)
+    if (!resumed) return to.line(`Account ${of} is already active.`)
+    to.line(`Account ${of} was ${was} (${reason ?? 'no reason recorded'}).`)
+    const when = at_once ? 'The service is asked again now' : 'The service is asked again when `submission-mirror serve` runs'
+    to.line(`${when}. To see the result, run \`submission-mirror account list\`.`)
   },
 })
 

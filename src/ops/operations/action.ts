@@ -7,21 +7,21 @@ import { operation } from './operation.ts'
 const action = record('Action', {
   action_id: z.int(),
   at: time,
-  who: z.string().describe('the name of a token, `command`, or `signal`'),
+  who: z.string().describe('a token name, `command`, or `signal`'),
   action: z.string(),
   target: z.string().nullable(),
   detail: z.record(z.string(), z.unknown()),
-  outcome: z.enum(['begun', 'done', 'failed']).describe('`begun`: under way, or its process died meanwhile'),
+  outcome: z.enum(['begun', 'done', 'failed']).describe('`begun`: in progress, or its process died'),
 })
 
 const list = operation({
   name: 'action.list',
-  summary: 'list what operators did, at the terminal, over HTTP and by assistants, the newest first',
+  summary: 'list operator actions from the terminal, HTTP and assistants, newest first',
   role: 'viewer',
   http: 'GET /actions',
   input: z.strictObject({
-    who: name.optional().describe('only by this token; `command`: at the terminal'),
-    action: name.optional().describe('only this action, like outbox.retry'),
+    who: name.optional().describe('only by this token, or `command` for the terminal'),
+    action: name.optional().describe('only this action, such as outbox.retry'),
     since: period('done').since,
     ...paging,
   }),
@@ -30,11 +30,7 @@ const list = operation({
     const filter = { who, action: what, since: momentOf(c, since), after: numberIn(cursor) }
     return page(await listActions(c.db.read, filter, limit + 1), limit, ({ action_id }) => [action_id])
   },
-  table: [
-    'What operators did, the newest first',
-    ['at', 'who', 'action', 'target', 'outcome', 'detail'],
-    'No operator has done anything yet.',
-  ],
+  table: ['Operator actions, newest first', ['at', 'who', 'action', 'target', 'outcome', 'detail'], 'No actions yet.'],
 })
 
 /** `action list` */

@@ -1,17 +1,17 @@
 import type { z } from 'zod'
-import type { Call, Mend } from '../health/mend.ts'
+import type { Call, Fix } from '../health/fix.ts'
 import { isDocument, kindOf } from './from-text.ts'
 import { type AnyOperation, commandOf } from './operation.ts'
 
-type Input = Extract<Mend, { operation: string }>['input']
+type Input = Extract<Fix, { operation: string }>['input']
 
-/** `--submission` of `submission_id`, `--dry-run` of `dry_run`; `--field`, each time for one, of the record `fields`. */
+/** `submission_id` → `--submission`, `dry_run` → `--dry-run`; the record `fields` → `--field`, repeated for each entry. */
 export function optionOf(field: string, schema: z.ZodType | undefined): string {
   const one = schema && kindOf(schema) === 'record' ? field.replace(/s$/, '') : field
   return `--${one.replace(/_ids?$/, '').replaceAll('_', '-')}`
 }
 
-/** How an operation is called with an input: what the three adapters would take for it. */
+/** The command line, tool and HTTP request that call an operation with an input. */
 export function callOf(op: AnyOperation, input: Input): Call {
   return { command: commandLine(op, input), ...(op.tool !== undefined && { tool: op.tool }), ...requestOf(op, input) }
 }
@@ -23,7 +23,7 @@ function commandLine(op: AnyOperation, input: Input): string {
   return ['submission-mirror', commandOf(op), ...words].join(' ')
 }
 
-/** A word as a shell takes it. */
+/** Quotes a word for a shell. */
 function quoted(value: string): string {
   return /^[\w.:/@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 }

@@ -4,7 +4,7 @@ import { maskedRow } from '../../model/masking.ts'
 import { infoOf } from '../../store/changes/log-info.ts'
 import { changesAfter } from '../../store/changes/reader.ts'
 import { growthOf } from '../actions/log-growth.ts'
-import { refuseUnknownNames, tableNamed } from '../actions/names.ts'
+import { tableNamed } from '../actions/names.ts'
 import { GoneError, SignedOutError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
@@ -12,9 +12,9 @@ import { count, name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
 import { copying, logEndsFor, logEpoch } from './log-position.ts'
 import { type OperationContext, operation } from './operation.ts'
 
-/** Rows of the log that one page looks at: a filter that meets few of them must not read all. */
+/** Rows of the log that one page reads at most, even if the filter matches few. */
 const MOST_LOOKED_AT = 50_000
-/** Longest time that an answer is held. */
+/** Longest wait for new changes. */
 const LONGEST_WAIT_S = 30
 
 const columns = (what: string) =>
@@ -23,46 +23,43 @@ const columns = (what: string) =>
   )
 
 const change = record('LoggedChange', {
-  seq: z.int().describe('its number; the log has no gaps'),
+  seq: z.int().describe('number of the change, without gaps'),
   changed_at: time,
   account: z.string(),
   submission_id: z.string().nullable(),
   entity: z.string().describe('the table'),
-  entity_id: z.string().describe('the key behind the account, as the text of a JSON list'),
+  entity_id: z.string().describe('the key without the account, as a JSON list'),
   operation: z.string().describe('`insert`, `update`, `gone`, `purged`'),
   cause: z.string().describe('`webhook`, `poll`, `backfill`, `reconcile`, `command`'),
-  before: columns('the columns that changed, as they were'),
-  after: columns('the columns that changed, as they are; all of them on insert'),
+  before: columns('old values of the changed columns'),
+  after: columns('new values of the changed columns; all columns on insert'),
 })
 
 const input = z.strictObject({
-  after: z.int().min(0).optional().describe('only behind the change of this number (`seq`); from the oldest on when left out'),
-  entity: name.optional().describe('only of this table'),
+  after: z.int().min(0).optional().describe('only changes after this `seq`; all if omitted'),
+  entity: name.optional().describe('only this table'),
   account: ofAccount,
-  wait: count(LONGEST_WAIT_S)
-    .optional()
-    .describe('seconds that the answer waits for a first change, if there is none yet; with a cursor it never waits'),
+  wait: count(LONGEST_WAIT_S).optional().describe('seconds to wait for the first change; ignored with a cursor'),
   ...copying,
   ...paging,
 })
 
 const list = operation({
   name: 'changes.list',
-  summary: 'list the rows of the change log, in order',
+  summary: 'list the change log in order',
   description:
-    'What changed in which table of which submission. A reader that has read to the end, where `next_cursor` is null, has all up to `last_seq`. ' +
-    'It goes on with that as `after`, and gives the `log_epoch` that it read it under as `epoch`: after a restore the log has another, and the ' +
-    'reader starts over. With a filter a page may be short, or empty, before the end.',
+    'When `next_cursor` is null, you have all changes up to `last_seq`. To continue later, pass `last_seq` as `after` and `log_epoch` as `epoch`. ' +
+    'After a restore the log has a new epoch, and you must start over. With a filter, a page before the end can be short or empty.',
   role: 'viewer',
   http: 'GET /changes',
-  goesOn: true,
+  isFollowed: true,
   tool: 'changes_since',
   toolFields: { after: 'seq' },
   input,
   output: pageOf(change).extend({
     log_epoch: logEpoch,
-    first_seq: z.int().describe('the oldest number that is kept'),
-    last_seq: z.int().describe('the newest number'),
+    first_seq: z.int().describe('oldest stored number'),
+    last_seq: z.int().describe('newest number'),
   }),
   shows: ({ items }, { account, entity, whole }) => {
     const [first, last] = [items[0]?.seq, items.at(-1)?.seq]
@@ -70,9 +67,8 @@ const list = operation({
     return { target: entity ?? null, detail: { account: account ?? null, from: first, to: last, changes: items.length } }
   },
   run: async (c, asked) => {
-    const { wait, cursor, entity, account } = asked
+    const { wait, cursor, entity } = asked
     if (entity !== undefined) tableNamed(entity)
-    await refuseUnknownNames(c.db.read, c.config, { account })
     const read = pageReader(c, asked)
     if (wait === undefined || cursor !== undefined) return read()
     const signal = AbortSignal.any([c.signal, c.left])
@@ -80,34 +76,34 @@ const list = operation({
       if (!(await c.isStillAllowed())) throw new SignedOutError()
       return await read()
     }
-    const answer = await growthOf(c.db).hold(readIfAllowed, isTelling, wait * 1_000, signal)
-    // With nothing to tell the reader would ask again at once, until nobody answers.
-    if (!isTelling(answer)) c.signal.throwIfAborted()
+    const answer = await growthOf(c.db).hold(readIfAllowed, hasChanges, wait * 1_000, signal)
+    // If the process is stopping, an empty answer would make the reader ask again immediately.
+    if (!hasChanges(answer)) c.signal.throwIfAborted()
     return answer
   },
   table: [
-    'Changes, the oldest first',
+    'Changes, oldest first',
     ['seq', 'changed_at', 'account', 'submission_id', ['change', (each) => `${each.entity}.${each.operation}`], 'entity_id', 'cause'],
-    'No change.',
+    'No changes.',
   ],
 })
 
-function isTelling({ items, next_cursor }: { readonly items: readonly unknown[]; readonly next_cursor: string | null }): boolean {
+function hasChanges({ items, next_cursor }: { readonly items: readonly unknown[]; readonly next_cursor: string | null }): boolean {
   return items.length > 0 || next_cursor !== null
 }
 
-/** Reads the page that is asked for; called again, it looks only at changes that have come since. */
+/** @returns a function that reads the page; later calls read only newer changes. */
 function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   const { account, entity, limit, cursor, after } = asked
   let from = seqIn(cursor) ?? after
   return async () => {
-    // Before the rows: whatever it counts can be read by then.
+    // Before the rows, so that every counted change can be read.
     const { log_epoch, first_seq: oldest, last_seq } = await logEndsFor(c, asked)
     const behind = from ?? oldest - 1
     refuseGone(behind, oldest)
     const until = Math.min(last_seq, behind + MOST_LOOKED_AT)
     const found = await changesAfter(c.db.read, behind, limit + 1, { account, entity, until })
-    // Retention may have removed what comes next before it was read.
+    // Retention may have removed the next changes before they were read.
     const { first_seq } = await infoOf(c.db.read)
     if (from !== undefined) refuseGone(from, first_seq)
     const items = found.slice(0, limit)
@@ -117,13 +113,12 @@ function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   }
 }
 
-/** @param behind the number behind which a reader goes on. @throws GoneError when what follows it is no longer kept. */
+/** @throws GoneError if changes after `behind` are no longer kept. */
 function refuseGone(behind: number, first_seq: number): void {
   if (behind < first_seq - 1)
-    throw new GoneError([`changes before ${first_seq} are no longer kept: start over from the tables, or from there`], { first_seq })
+    throw new GoneError([`changes before ${first_seq} are no longer kept. Load the tables again, or continue from there`], { first_seq })
 }
 
-/** The number in a cursor of this list, which is that number. */
 function seqIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   if (!/^\d{1,15}$/.test(cursor)) throw noCursor()

@@ -1,41 +1,27 @@
 import { z } from 'zod'
-import { listCompleteness } from '../../store/completeness/ledger-list.ts'
+import { listCompleteness } from '../../store/completeness/completeness.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { time } from '../output/schema.ts'
 import { knownAccounts } from '../status/accounts.ts'
-import { COMPLETENESS_SCOPE } from '../status/completeness.ts'
+import { accountCompleteness, COMPLETENESS_SCOPE } from '../status/completeness.ts'
 import { summedUp } from '../status/sums.ts'
 import { name, page, pageOf, paging, placeIn, submissionId, whole } from './inputs.ts'
 import { operation } from './operation.ts'
-
-const account = z
-  .looseObject({
-    account: z.string(),
-    submissions: z.int(),
-    unreachable: z.int(),
-    never_read: z.int(),
-    lag_seconds: z.int(),
-    proven: z.int().describe('submissions that a reconcile run has found, or made, equal to the service'),
-    oldest_proof_at: time.nullable(),
-    lost_webhooks: z.int(),
-    webhook_loss_ratio: z.number().nullable(),
-  })
-  .meta({ id: 'AccountCompleteness', description: 'a row of the view account_completeness' })
+import { submissionCompleteness } from './submission-answers.ts'
 
 const accounts = operation({
   name: 'completeness.accounts',
-  summary: 'tell how complete the mirror is, by account, and what nobody can say',
+  summary: 'show how complete the mirror is, by account, and what cannot be determined',
   role: 'viewer',
   http: 'GET /completeness',
-  withoutCommand: '`status` tells it',
-  input: z.strictObject({ account: name.optional().describe('only this one') }),
-  output: pageOf(account).extend({
-    scope: z.string().describe('what complete means'),
-    counted_at: time.nullable().describe('when it was counted: of a large mirror once a minute; null: now'),
+  withoutCommand: '`status` shows it',
+  input: z.strictObject({ account: name.optional().describe('only this account') }),
+  output: pageOf(accountCompleteness).extend({
+    scope: z.string().describe('definition of complete'),
+    counted_at: time.nullable().describe('large mirrors are counted once a minute; null: counted now'),
   }),
   run: async (c, given) => {
     const { read } = c.sums
-    await refuseUnknownNames(read, c.config, given)
     const known = (await knownAccounts(read, c.config.accounts)).map((each) => each.account)
     const names = known.filter((each) => each === (given.account ?? each))
     const { of, countedAt } = await summedUp(read, names, c.isTerminal)
@@ -44,27 +30,14 @@ const accounts = operation({
   },
 })
 
-const submission = z
-  .looseObject({
-    account: z.string(),
-    submission_id: z.string(),
-    tracked_at: time,
-    tracked_via: z.string().describe('how it became known'),
-    unreachable_since: time.nullable(),
-    lag_seconds: z.int(),
-    proved_at: time.nullable(),
-    lost_webhooks: z.int(),
-  })
-  .meta({ id: 'SubmissionCompleteness', description: 'a row of the view completeness' })
-
 const submissions = operation({
   name: 'completeness.submissions',
-  summary: 'tell how complete the mirror of each submission of an account is, by their ids',
+  summary: 'show how complete the mirror of each submission in an account is, by id',
   role: 'viewer',
   http: 'GET /accounts/:name/completeness',
-  withoutCommand: '`submission show` tells it of one, and the view completeness of all',
+  withoutCommand: '`submission show` shows one, the view `completeness` all',
   input: z.strictObject({ name, submission_id: submissionId.optional(), ...paging }),
-  output: pageOf(submission),
+  output: pageOf(submissionCompleteness),
   run: async (c, { name: of, submission_id: submissionId, limit, cursor }) => {
     const { read } = c.sums
     await refuseUnknownNames(read, c.config, { account: of })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { auditedDb } from '../../store/operators/actions.ts'
 import { type DestinationRow, setDestinationState } from '../../store/outbox/destinations.ts'
-import { makeLanesDue } from '../../store/outbox/hasten.ts'
+import { makeStreamsDue } from '../../store/outbox/retry.ts'
 import { type ActionContext, untilDone } from '../actions/context.ts'
 import { destinationNamed, knownDestination } from '../actions/names.ts'
 import { probeDestination } from '../doctor/destination.ts'
@@ -19,7 +19,7 @@ import { verify } from './verify.ts'
 
 const list = operation({
   name: 'destination.list',
-  summary: 'list the destinations, their state, and what waits for them',
+  summary: 'list destinations with their state and waiting changes',
   role: 'viewer',
   http: 'GET /destinations',
   input: z.strictObject({}),
@@ -35,19 +35,14 @@ const list = operation({
       ['verified_at', ({ verified }) => verified?.at ?? null],
       'reason',
     ],
-    'There is no destination.',
+    'No destinations.',
   ],
 })
 
-/** Lanes made due in one transaction, which stays short (invariant 13). */
+/** Streams made due in one transaction, which stays short (invariant 13). */
 const STEP = 500
 
-/**
- * Stops sending to a destination; its changes are still queued.
- * @param reason null keeps the reason of a destination that is paused already.
- * @returns the destination as it was before.
- * @throws NotFoundError when it was never served; BusyError when its state changes at the same time.
- */
+/** @param reason null keeps the reason if already paused. @returns the destination before the change. */
 async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
   const before = await knownDestination(a.db.read, name)
   const { state } = before
@@ -58,34 +53,30 @@ async function pauseDestination(a: ActionContext, name: string, reason: string |
   return before
 }
 
-/**
- * Resumes a paused or suspended destination, ends its retry pause, and makes what failed before due now.
- * @returns the destination as it was before.
- * @throws NotFoundError when it was never served.
- */
+/** Resumes a destination and retries failed changes now. @returns the destination before the change. @throws NotFoundError if unknown. */
 export async function resumeDestination(a: ActionContext, name: string): Promise<DestinationRow> {
   const before = await knownDestination(a.db.read, name)
   const db = auditedDb(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
   await setDestinationState(db, name, 'active', null)
-  await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, STEP)) === STEP ? after + STEP : null))
+  await untilDone(a, async (after) => ((await makeStreamsDue(a.db, name, STEP)) === STEP ? after + STEP : null))
   return before
 }
 
-const named = { name: name.describe('of the destination') }
+const named = { name: name.describe('destination name') }
 
 const changed = record('DestinationChanged', {
   destination: z.string(),
   state: states,
   was: states,
-  reason: z.string().nullable().describe('why it was so'),
+  reason: z.string().nullable().describe('why it was in that state'),
 })
 
 const pause = operation({
   name: 'destination.pause',
-  summary: 'send nothing to a destination any more; its changes are queued all the same',
+  summary: 'pause a destination: changes are queued but not sent',
   role: 'operator',
   http: 'POST /destinations/:name/pause',
-  input: z.strictObject({ ...named, reason: name.optional().describe('why, for whoever looks at the list') }),
+  input: z.strictObject({ ...named, reason: name.optional().describe('reason shown in the list') }),
   argument: 'name',
   output: changed,
   run: async (c, { name: of, reason: why }) => {
@@ -94,13 +85,13 @@ const pause = operation({
   },
   print: (to, { destination: of, was, reason }, { reason: why }) => {
     const already = was === 'paused' && why === undefined ? ` already${whyOf(reason)}` : ''
-    to.line(`destination ${of} is paused${already}: its changes are queued, and nothing is sent until \`destination resume ${of}\``)
+    to.line(`Destination ${of} is paused${already}. Changes are queued but not sent until you run \`destination resume ${of}\`.`)
   },
 })
 
 const resume = operation({
   name: 'destination.resume',
-  summary: 'resume a paused or suspended destination, and retry now what failed before',
+  summary: 'resume a paused or suspended destination and retry failed changes now',
   role: 'operator',
   http: 'POST /destinations/:name/resume',
   input: z.strictObject(named),
@@ -111,7 +102,7 @@ const resume = operation({
     return { destination: of, state: 'active' as const, was, reason }
   },
   print: (to, { destination: of, was, reason }) =>
-    to.line(`destination ${of} is active${was === 'active' ? '' : `; it was ${was}${whyOf(reason)}`}`),
+    to.line(`Destination ${of} is active${was === 'active' ? '' : `; it was ${was}${whyOf(reason)}`}.`),
 })
 
 function whyOf(reason: string | null): string {
@@ -120,7 +111,7 @@ function whyOf(reason: string | null): string {
 
 const test = operation({
   name: 'destination.test',
-  summary: 'make one harmless try, and tell what came of it',
+  summary: 'test a destination with one harmless request',
   role: 'operator',
   http: 'POST /destinations/:name/test',
   needs: 'destinations',
@@ -128,8 +119,8 @@ const test = operation({
   argument: 'name',
   output: record('DestinationTried', {
     destination: z.string(),
-    ok: z.boolean().nullable().describe('null: nothing harmless can be tried'),
-    text: z.string().describe('what the try showed, in a sentence'),
+    ok: z.boolean().nullable().describe('null: this kind has no harmless request'),
+    text: z.string().describe('the result in one sentence'),
   }),
   exit: ({ ok }) => (ok ? 0 : 1),
   run: async (c, { name: of }) => {
@@ -140,7 +131,7 @@ const test = operation({
     })
     return { destination: of, ...made }
   },
-  print: (to, { destination: of, text }) => to.line(`destination ${of}: ${text}`),
+  print: (to, { destination: of, text }) => to.line(`Destination ${of}: ${text}`),
 })
 
 /** `destination list|failures|pause|resume|test|preview|resend|verify|map|mappings|unmapped` */

@@ -10,8 +10,8 @@ import { operation } from './operation.ts'
 const finding = record('Finding', {
   about: z.string(),
   ok: z.boolean().nullable().describe('null: not checked'),
-  fails: z.boolean().describe('whether something is wrong, or should have been checked and could not be: the command ends with 1'),
-  text: z.string().describe('what is right, what is wrong and what to do, or what was not checked and why'),
+  fails: z.boolean().describe('whether the check failed or could not be made; the command then exits with 1'),
+  text: z.string().describe('the result, and what to do'),
 })
 
 type Found = z.output<typeof finding>
@@ -20,15 +20,15 @@ const exit = ({ items }: { items: readonly Found[] }) => (items.some(({ fails })
 
 const doctor = operation({
   name: 'doctor',
-  summary: 'look whether everything works: database, accounts, the way of the deliveries, destinations',
+  summary: 'check the installation: database, accounts, delivery path, destinations',
   description:
-    'Each destination gets one harmless attempt, and the public address, where there is one, a signed delivery. It can take a minute. ✓ is OK, ✗ is ' +
-    'wrong, – was not checked; exit code 1 when anything is wrong, or should have been checked and could not be.',
+    'Sends each destination one harmless request, and the public address, if set, a signed delivery. It can take a minute. ✓ passed, ✗ failed, ' +
+    '– not checked. The exit code is 1 if a check failed or could not be made.',
   role: 'admin',
   needs: ({ destination }) => (destination === undefined ? 'sending' : 'destinations'),
   http: 'POST /doctor',
   input: z.strictObject({
-    destination: name.optional().describe('only this destination: one harmless attempt, and what waits for it'),
+    destination: name.optional().describe('check only this destination and its waiting changes'),
   }),
   output: pageOf(finding),
   exit,
@@ -37,14 +37,14 @@ const doctor = operation({
     const look = async () => {
       const found: Found[] = []
       c.live?.line('Checks')
-      // By a store of its own: that of a process that serves is woken all the time, whether or not notifications arrive.
+      // With its own store: the store of a serving process is woken even if notifications do not arrive.
       for await (const each of diagnose({ ...c, host: c }, only)) {
         found.push(each)
         c.live?.text(wrapped(`${markOf(each)} ${each.about}: ${each.text}`, c.live.width, '', '  '))
       }
       return { found, detail: { looked: found.length, wrong: counted(found, false), unchecked: counted(found, null) } }
     }
-    // At the terminal it looks at a database that may take no note.
+    // At the terminal the database may be read-only.
     const { found } = await (c.isTerminal ? look() : c.attempt({ action: 'doctor', target: destination ?? null, detail: {} }, look))
     return whole(found)
   },
@@ -58,10 +58,10 @@ function counted(found: readonly Found[], wanted: boolean | null): number {
 
 const compared = finding
   .extend({
-    row: z.string().nullable().describe('its id; null when no row could be compared, which `text` explains'),
-    spec: z.string().describe('the line of the specification, in short'),
-    result: z.enum(['agrees', 'differs', 'untold', 'failed']),
-    more: z.array(z.string()).readonly().describe('what the service sends there beyond the specification'),
+    row: z.string().nullable().describe('the view; null if none could be compared, which `text` explains'),
+    spec: z.string().describe('method and path'),
+    result: z.enum(['agrees', 'differs', 'unchecked', 'failed']),
+    more: z.array(z.string()).readonly().describe('fields and values that the service sends beyond the specification'),
   })
   .meta({ id: 'ComparedRow' })
 
@@ -70,20 +70,19 @@ type Compared = z.output<typeof compared>
 const conformance = operation({
   name: 'doctor.conformance',
   command: 'doctor --conformance',
-  summary: 'compare the service with its specification instead, row by row, by reading alone (GET, besides the token)',
+  summary: 'read each view of the service once and compare the answers with its specification',
   role: 'admin',
   needs: 'sending',
   http: 'POST /doctor/conformance',
   input: z.strictObject({
     account: name.optional().describe('only this account'),
-    submission_id: submissionId.optional().describe('look at this submission instead of some that the mirror knows'),
+    submission_id: submissionId.optional().describe('read this submission instead of the newest in the mirror'),
   }),
   output: pageOf(compared),
   exit,
   run: async (c, { account: of, submission_id: submission = null }) => {
-    // Loaded only here: it holds all of the specification.
-    const { compareService } = await import('../doctor/conformance/conformance.ts')
-    // A submission belongs to one account.
+    // Loaded only here, because it contains the schemas of the specification.
+    const { compareService } = await import('../doctor/conformance.ts')
     const isOne = of !== undefined || submission !== null
     const found: Compared[] = []
     for (const account of isOne ? [accountNamed(c.config, of, c.nameOf('account'))] : c.config.accounts) {
@@ -97,17 +96,16 @@ const conformance = operation({
   },
   print: (to, { items }) => {
     const of = (result: Compared['result']) => items.filter((each) => each.result === result).length
-    const rows = pluralize(items.filter(({ row }) => row !== null).length, 'row')
-    to.line(`\n${rows}: ${of('agrees')} agree, ${of('differs')} differ, ${of('untold')} could not be told`)
+    const views = pluralize(items.filter(({ row }) => row !== null).length, 'view')
+    to.line(`\n${views}: ${of('agrees')} agree, ${of('differs')} differ, ${of('unchecked')} not checked`)
   },
 })
 
 function lineOf(one: Compared): string {
   const { row, spec, result, text, more, about } = one
   if (row === null) return `${markOf(one)} ${about}: ${text}`
-  const beyond =
-    more.length === 0 ? '' : `; more than the specification names: ${more.slice(0, 5).join(', ')}${more.length > 5 ? ' …' : ''}`
-  return `${markOf(one)} ${row} (${spec}): ${result === 'untold' ? 'could not be told: ' : ''}${text}${beyond}`
+  const beyond = more.length === 0 ? '' : `; unknown fields or values: ${more.slice(0, 5).join(', ')}${more.length > 5 ? ' …' : ''}`
+  return `${markOf(one)} ${row} (${spec}): ${result === 'unchecked' ? 'not checked: ' : ''}${text}${beyond}`
 }
 
 /** `doctor [--conformance]` */

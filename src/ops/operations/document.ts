@@ -2,10 +2,8 @@ import { z } from 'zod'
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { listDocuments } from '../../store/mirror/documents.ts'
 import { type DocumentIndexView, documentStates } from '../../store/schema/documents.ts'
-import { HOST_NOT_NAMED, hostNotNamedIn } from '../../upstream/http/elsewhere.ts'
-import { checkDocumentFiles, fetchAgain } from '../actions/document-check.ts'
-import { retryDocuments } from '../actions/document-retry.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
+import { HOST_NOT_LISTED, unlistedHostIn } from '../../upstream/http/elsewhere.ts'
+import { checkDocumentFiles, fetchAgain, retryDocuments } from '../actions/documents.ts'
 import { record, time } from '../output/schema.ts'
 import { pluralize, when } from '../output/text.ts'
 import { name, ofAccount, ofSubmission, page, pageOf, paging, placeIn } from './inputs.ts'
@@ -23,35 +21,34 @@ const entry = record('Document', {
   content_type: z.string().nullable(),
   created_at: time.nullable(),
   state: z.enum(documentStates),
-  host: z.string().nullable().describe('where its link leads; null: it lies with the service'),
+  host: z.string().nullable().describe('host of its link; null: the service'),
   stored_path: z.string().nullable(),
   stored_bytes: z.int().nullable(),
   sha256: z.string().nullable(),
   stored_at: time.nullable(),
   error: z.string().nullable(),
-  is_refused: z.boolean().describe('its host is not named in the settings, so that another attempt would fail too'),
-  mend: z.string().nullable().describe('what to do about it; null where nothing failed'),
+  is_refused: z.boolean().describe('its host is not listed in the settings, so retrying fails'),
+  fix: z.string().nullable().describe('what to do; null if nothing failed'),
   tried_at: time.nullable(),
-  failing_since: time.nullable().describe('since when every attempt fails'),
-  retry_at: time.nullable().describe('when it is fetched again'),
+  failing_since: time.nullable().describe('when attempts began to fail'),
+  retry_at: time.nullable().describe('next attempt'),
   gone_at: time.nullable(),
 })
 
 const list = operation({
   name: 'document.list',
-  summary: 'list documents, with where their files are or why they are missing',
+  summary: 'list documents with the location of each file, or why it is missing',
   role: 'viewer',
   http: 'GET /documents',
   input: z.strictObject({
     account: ofAccount,
     submission_id: ofSubmission,
     state: z.enum(documentStates).optional().describe('only in this state'),
-    search: name.optional().describe("a part of the file's name, words of the insured's name, or the beginning of the submission's id"),
+    search: name.optional().describe('part of the file name, words of the insured name, or the start of the submission id'),
     ...paging,
   }),
   output: pageOf(entry),
   run: async (c, { submission_id: submissionId, limit, cursor, ...asked }) => {
-    await refuseUnknownNames(c.db.read, c.config, asked)
     const after = cursor === undefined ? undefined : placeIn(cursor, ['string', 'string'])
     const place = after && { key: after[0], account: after[1] }
     const found = await listDocuments(c.db.read, { ...asked, submissionId, after: place }, limit + 1)
@@ -60,7 +57,7 @@ const list = operation({
       ...document,
       host: hostOf(document_url),
       is_refused: isRefused(document, hosts),
-      mend: mendOf(document),
+      fix: fixOf(document),
     }))
     return page(shown, limit, ({ document_key, account }) => [document_key, account])
   },
@@ -70,9 +67,9 @@ const list = operation({
       ...(['document_key', 'account', 'submission_id', 'name', 'origin', 'state', 'stored_bytes'] as const),
       ['stored or tried', (d, now) => when(d.stored_at ?? d.tried_at, now)],
       'error',
-      'mend',
+      'fix',
     ],
-    'No document.',
+    'No documents.',
   ],
 })
 
@@ -80,17 +77,16 @@ function hostOf(link: string | null): string | null {
   return link === null ? null : (URL.parse(link)?.host ?? null)
 }
 
-/** Whether the settings refuse it as they are now: a host that was named since is asked at the next attempt. */
+/** Whether the current settings refuse it. A host listed since then is asked at the next attempt. */
 function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>, named: readonly string[]): boolean {
-  return state === 'failed' && error?.startsWith(HOST_NOT_NAMED) === true && !named.includes(hostNotNamedIn(error))
+  return state === 'failed' && error?.startsWith(HOST_NOT_LISTED) === true && !named.includes(unlistedHostIn(error))
 }
 
-/** What a person does about a document that is not there. Its `error` says why. */
-function mendOf({ state, error, retry_at }: Pick<DocumentIndexView, 'state' | 'error' | 'retry_at'>): string | null {
+function fixOf({ state, error, retry_at }: Pick<DocumentIndexView, 'state' | 'error' | 'retry_at'>): string | null {
   if (state !== 'failed' || error === null) return null
-  if (error.startsWith(HOST_NOT_NAMED))
-    return `If you trust ${hostNotNamedIn(error)}, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). Otherwise take the file from the service.`
-  if (retry_at !== null) return 'Nothing: it is fetched again by itself.'
+  if (error.startsWith(HOST_NOT_LISTED))
+    return `If you trust ${unlistedHostIn(error)}, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). Otherwise take the file from the service.`
+  if (retry_at !== null) return 'No action required. It is fetched again automatically.'
   if (error.includes('DOCUMENTS_MAX_BYTES'))
     return 'Raise DOCUMENTS_MAX_BYTES, then reload (settings file) or restart (environment). Or take the file from the service.'
   return 'Ask the service for the document, then fetch it again.'
@@ -98,20 +94,17 @@ function mendOf({ state, error, retry_at }: Pick<DocumentIndexView, 'state' | 'e
 
 const retry = operation({
   name: 'document.retry',
-  summary: 'fetch documents again that could not be fetched',
-  description: 'A running `serve` fetches them within seconds, whatever their next attempt was.',
+  summary: 'fetch failed documents again',
+  description: 'A running `serve` fetches them within seconds.',
   role: 'operator',
   http: 'POST /documents/retry',
   input: z.strictObject({
-    keys: z.array(name).min(1).max(500).optional().describe('of the documents; all that failed when left out'),
+    keys: z.array(name).min(1).max(500).optional().describe('document keys; all failed documents if omitted'),
     account: ofAccount,
   }),
   argument: 'keys',
-  output: record('DocumentsRetried', { changed: z.int().describe('how many are fetched again') }),
-  run: async (c, { keys, account }) => {
-    await refuseUnknownNames(c.db.read, c.config, { account })
-    return { changed: await retryDocuments(c, keys, account) }
-  },
+  output: record('DocumentsRetried', { changed: z.int().describe('documents that are fetched again') }),
+  run: async (c, { keys, account }) => ({ changed: await retryDocuments(c, keys, account) }),
   print: (to, { changed }) => to.line(`${pluralize(changed, 'document')} will be fetched again`),
 })
 
@@ -121,21 +114,21 @@ const lost = record('LostDocument', {
   submission_id: z.string().nullable(),
   name: z.string().nullable(),
   stored_path: z.string().nullable(),
-  stored_bytes: z.int().nullable().describe('its length by the table'),
-  found_bytes: z.int().nullable().describe('its length in the storage; null: it is not there'),
+  stored_bytes: z.int().nullable().describe('length in the table'),
+  found_bytes: z.int().nullable().describe('length in storage; null: missing'),
 })
 
 const check = operation({
   name: 'document.check',
-  summary: 'look whether the file of every stored document is there; exit code 1 when one is not',
-  description: 'By its length: a file that was damaged and kept it is not found.',
+  summary: 'check that the file of every stored document exists; exit code 1 if one does not',
+  description: 'Compares the length only. A damaged file of the same length is not detected.',
   role: 'operator',
   http: 'POST /documents/check',
-  input: z.strictObject({ repair: z.boolean().default(false).describe('have lost files fetched again') }),
+  input: z.strictObject({ repair: z.boolean().default(false).describe('fetch lost files again') }),
   output: record('DocumentCheck', {
-    looked: z.int().describe('how many were looked for'),
+    looked: z.int().describe('files checked'),
     lost: z.array(lost),
-    repaired: z.boolean().describe('whether lost ones are fetched again'),
+    repaired: z.boolean().describe('whether lost files are fetched again'),
   }),
   exit: ({ lost }) => (lost.length > 0 ? 1 : 0),
   run: async (c, { repair: repaired }) => {
@@ -148,13 +141,13 @@ const check = operation({
       'Lost files',
       lost,
       ['document_key', 'account', 'submission_id', 'name', ['path', (d) => d.stored_path], 'stored_bytes', 'found_bytes'],
-      `The files of all ${looked} stored documents are there.`,
+      `${pluralize(looked, 'file')} checked, none lost.`,
     )
     if (lost.length === 0) return
     const next = repaired
       ? 'A running `serve` fetches them again.'
-      : 'Is DOCUMENTS_DIR, or the bucket, the one that they were stored in? If it is, `document check --repair` has them fetched again.'
-    to.line(`${lost.length} of ${looked} files are missing or of another length. ${next}`)
+      : 'Check that DOCUMENTS_DIR or the bucket is the right one. Then run `document check --repair` to fetch them again.'
+    to.line(`${lost.length} of ${looked} files are missing or have the wrong length. ${next}`)
   },
 })
 

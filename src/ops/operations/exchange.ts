@@ -20,31 +20,31 @@ const exchanged = record('Exchange', {
   attempts: z.int(),
   request: z.object({
     kind: z
-      .enum(['webhook', 'queue', 'http', 'adapter', 'file'])
+      .enum(['webhook', 'queue', 'http', 'ams360', 'file'])
       .nullable()
-      .describe('null: the destination is not in the settings any more'),
+      .describe('null if the destination is no longer in the settings'),
     method: z.string().nullable(),
-    url: z.string().nullable().describe('null for files, and where a template says it'),
+    url: z.string().nullable().describe('null for files and for URLs from a template'),
     message_id: z.string(),
     entity: z.string(),
     operation: z.string(),
     seq: z.int(),
     changed_at: time.nullable(),
     before: columns,
-    after: columns.describe('what it is sent of the row; null when the log does not have the change any more'),
+    after: columns.describe('columns sent; null if the log no longer has the change'),
   }),
   answer: z
     .object({ at: time, status: z.int().nullable(), text: z.string().nullable() })
     .nullable()
-    .describe('what came of the last attempt; null before the first'),
+    .describe('result of the last attempt; null before the first'),
 })
 
 const exchange = operation({
   name: 'outbox.exchange',
-  summary: 'show what a destination is sent of a change, and what it answered last',
+  summary: 'show what a destination receives for a change, and its last answer',
   description:
-    'Without secrets; personal values are masked, and columns that the destination is not sent are left out. The answer may repeat anything: who ' +
-    'saw it is noted.',
+    'Secrets are omitted and personal values masked. Columns that the destination does not receive are left out. Viewing is recorded, because the ' +
+    'answer may repeat any value.',
   role: 'operator',
   http: 'GET /outbox/:id/exchange',
   input: byId,
@@ -55,7 +55,6 @@ const exchange = operation({
   print: (to, { items }) => to.line(items.map(({ request, answer, ...row }) => fieldsText({ ...row, ...request, answer })).join('\n\n')),
 })
 
-/** The exchange of each row of the outbox with that message id, or that number. */
 async function readExchanges(q: Query, config: Config, id: string) {
   const hide = hiderOf(config)
   const all: z.input<typeof exchanged>[] = []
@@ -82,7 +81,7 @@ function addressOf(destination: DestinationConfig | undefined, hide: (text: stri
   return { kind, method: 'POST', url: hide(kind === 'queue' ? destination.queue.url : destination.url) }
 }
 
-/** Columns that the destination is not sent are left out, as in the push itself. `personal` are the values that it was sent and are masked. */
+/** @returns the columns that the destination receives, and the masked values among them. */
 async function contentOf(q: Query, row: OutboxEntry, destination: DestinationConfig | undefined) {
   const { message_id, entity, operation, seq } = row
   const change = await findChange(q, seq)
@@ -102,7 +101,7 @@ function personalOf(entity: string, before: Row | null, after: Row | null): stri
   return [before, after].flatMap((part) => (part === null ? [] : maskedValues(entity, part)))
 }
 
-/** @returns the values of a row's change that are masked in what its destination answered. */
+/** @returns the values of a row's change that must be masked in the destination's answer. */
 export async function personalValuesOf(q: Query, { seq, entity }: Pick<OutboxEntry, 'seq' | 'entity'>): Promise<string[]> {
   const change = await findChange(q, seq)
   return personalOf(entity, change?.before ?? null, change?.after ?? null)

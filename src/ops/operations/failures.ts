@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { includesRole } from '../../config/schema/roles.ts'
 import { isOfReason, reasonOf } from '../../model/failure-reasons.ts'
 import { maskedText } from '../../model/masking.ts'
-import { type FailedRow, failedRows } from '../../store/outbox/failures.ts'
+import { type FailedRow, failedRows } from '../../store/outbox/queries.ts'
 import { refuseUnknownNames } from '../actions/names.ts'
 import { record, time } from '../output/schema.ts'
 import { personalValuesOf } from './exchange.ts'
@@ -10,35 +10,30 @@ import { name, pageOf, whole } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { errorFor } from './outbox-parts.ts'
 
-/** Rows looked at of each state, and reasons told. */
+/** Rows read per state, and reasons reported. */
 const MOST_ROWS = 2_000
 const MOST_REASONS = 50
 
 const failure = record('Failure', {
   state: z.enum(['dead', 'unknown', 'retrying']),
-  status: z.int().nullable().describe('of the last answer; null: there was none'),
-  reason: z
-    .string()
-    .nullable()
-    .describe(
-      'what went wrong, with `…` for what differs; give it as `reason` to the list of changes. For a viewer without what was answered',
-    ),
+  status: z.int().nullable().describe('of the last answer; null if there was none'),
+  reason: z.string().nullable().describe('the failure, with `…` for parts that differ; usable as `reason` of `outbox list`'),
   changes: z.int(),
   submissions: z.int(),
-  last_at: time.nullable().describe('when the last of these attempts ended'),
-  is_complete: z.boolean().describe('false: it was counted among the rows looked at, and there may be more'),
+  last_at: time.nullable().describe('end of the last of these attempts'),
+  is_complete: z.boolean().describe('false if there may be more'),
 })
 
 /** `destination failures` */
 export const failures = operation({
   name: 'destination.failures',
-  summary: 'list why changes failed at a destination: by state, status and reason, the most frequent first',
+  summary: 'list why changes failed at a destination, by state, status and reason, most frequent first',
   description:
-    `Of the newest ${MOST_ROWS} changes that are dead, as many of unknown outcome, and those that failed before among as many of the oldest ` +
-    `that wait; at most ${MOST_REASONS} reasons.`,
+    `Reads the newest ${MOST_ROWS} dead changes, as many with an unknown outcome, and as many of the oldest waiting ones. Lists up to ` +
+    `${MOST_REASONS} reasons. Viewers don't see the answers of the destination.`,
   role: 'viewer',
   http: 'GET /destinations/:name/failures',
-  input: z.strictObject({ name: name.describe('of the destination') }),
+  input: z.strictObject({ name: name.describe('destination name') }),
   argument: 'name',
   output: pageOf(failure),
   run: async (c, { name: destination }) => {
@@ -47,21 +42,20 @@ export const failures = operation({
     const groups = await groupsOf(c, rows)
     return whole(groups.map((group) => ({ ...group, is_complete: !hasMore })))
   },
-  table: ['Failures, the most frequent first', ['state', 'status', 'reason', 'changes', 'submissions', 'last_at'], 'Nothing failed.'],
+  table: ['Failures, most frequent first', ['state', 'status', 'reason', 'changes', 'submissions', 'last_at'], 'No failures.'],
 })
 
-/** A failed row with its failure as whoever asks may see it. */
-interface Told {
+/** A failed row with the failure that the requester may see. */
+interface Failed {
   readonly row: FailedRow
   readonly error: string | null
   readonly reason: string | null
 }
 
-/** The most frequent reasons, each with every row that the list of changes shows for it. */
 async function groupsOf(c: OperationContext, rows: readonly FailedRow[]) {
   const isWhole = includesRole(c.role, 'operator')
   const errorOf = errorFor(c)
-  let left = rows.map((row): Told => {
+  let left = rows.map((row): Failed => {
     const error = errorOf(row)
     return { row, error, reason: error === null ? null : reasonOf(maskedText(error, [row.insured_name ?? ''])) }
   })
@@ -71,22 +65,20 @@ async function groupsOf(c: OperationContext, rows: readonly FailedRow[]) {
     const { state, status } = sample.row
     const personal = isWhole && sample.reason !== null ? await personalValuesOf(c.db.read, sample.row) : []
     const reason = sample.reason === null ? null : reasonOf(maskedText(sample.reason, personal))
-    const isAlike = (one: Told) =>
+    const isAlike = (one: Failed) =>
       one.row.state === state && one.row.status === status && (reason === null ? one.error === null : isOfReason(one.error ?? '', reason))
     const alike = left.filter((one) => one === sample || isAlike(one)).map(({ row }) => row)
     const submissions = new Set(alike.map(({ account, submission_id: id }) => `${account} ${id}`)).size
-    const last_at = alike.reduce<FailedRow['tried_at']>(
-      (last, { tried_at: at }) => (at !== null && (last === null || at > last) ? at : last),
-      null,
-    )
+    const last_at = alike
+      .map(({ tried_at: at }) => at)
+      .reduce((last, at) => (at !== null && (last === null || at > last) ? at : last), null)
     groups.push({ state, status, reason, changes: alike.length, submissions, last_at })
     left = left.filter((one) => one !== sample && !isAlike(one))
   }
   return groups.sort((a, b) => b.changes - a.changes)
 }
 
-/** A row of those that are most often alike. */
-function mostFrequent(rows: readonly Told[]): Told {
+function mostFrequent(rows: readonly Failed[]): Failed {
   const groups = Map.groupBy(rows, ({ row, reason }) => JSON.stringify([row.state, row.status, reason]))
-  return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most))[0] as Told
+  return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most))[0] as Failed
 }

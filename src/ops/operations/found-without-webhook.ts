@@ -3,7 +3,6 @@ import type { Config } from '../../config/config.ts'
 import { parseTime } from '../../model/time.ts'
 import { type FoundPlace, foundWithoutWebhook } from '../../store/completeness/found-without-webhook.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
 import { record, time } from '../output/schema.ts'
 import { knownAccounts } from '../status/accounts.ts'
 import { noCursor, ofAccount, page, pageOf, paging, placeIn } from './inputs.ts'
@@ -15,32 +14,31 @@ const found = record('FoundWithoutWebhook', {
   insured_name: z.string().nullable(),
   entity: z.enum(['market_events', 'thread_messages']),
   record_id: z.string(),
-  what: z.string().nullable().describe('the type of the event, the kind of the message'),
+  what: z.string().nullable().describe('event type or message kind'),
   market_name: z.string().nullable(),
   occurred_at: time.nullable(),
-  known_at: time.describe('when the reading found it'),
-  known_via: z.string().describe('`poll`, `replay` (a later reading of the feed from its beginning), `reconcile`'),
-  lost: z.boolean().describe('its webhook counts as lost: it has not come within `WEBHOOK_LOST_AFTER`'),
-  before_tracked: z.boolean().describe('it happened before its submission was tracked here: its webhook may have come before'),
+  known_at: time.describe('when a feed read found it'),
+  known_via: z.string().describe('`poll`, `replay` (a full re-read of the feed), `reconcile`'),
+  lost: z.boolean().describe('its webhook did not arrive within `WEBHOOK_LOST_AFTER`'),
+  before_tracked: z.boolean().describe('it happened before the submission was tracked, so its webhook may have arrived earlier'),
 })
 
 type Found = z.output<typeof found>
 
 const lost = operation({
   name: 'inbox.lost',
-  summary: 'list the newest events and messages that a reading of the feeds found, and of which no webhook has told',
-  description: 'Of each account the newest 1,000 that a reading showed first are looked at.',
+  summary: 'list the newest events and messages that a feed read found without a webhook',
+  description: 'Reads the newest 1,000 per account that a feed read found first.',
   role: 'viewer',
   http: 'GET /found-without-webhook',
   input: z.strictObject({ account: ofAccount, ...paging }),
   output: pageOf(found),
   run: async (c, { account, limit, cursor }) => {
-    await refuseUnknownNames(c.db.read, c.config, { account })
     const rows = await newestFound(c.db, c.config, { account, after: foundBefore(cursor), limit: limit + 1 })
     return page(rows, limit, ({ known_at, record_id }) => [known_at, record_id])
   },
   table: [
-    'Found without a webhook, the newest first',
+    'Found without a webhook, newest first',
     [
       ...(['known_at', 'known_via', 'occurred_at', 'insured_name', 'what', 'market_name', 'submission_id'] as const),
       ['webhook', (each) => (each.before_tracked ? 'before it was tracked' : each.lost ? 'lost' : 'may still come')],
@@ -57,7 +55,7 @@ function foundBefore(cursor: string | undefined) {
   return { known_at, record_id: String(recordId) }
 }
 
-/** The newest records that a reading found without their webhook, of one account or of all, the newest first. @param after where the page before ended. */
+/** @param account undefined for all. @param after where the previous page ended. @returns records found without a webhook, newest first. */
 export async function newestFound(
   db: Db,
   { accounts, webhooks }: Pick<Config, 'accounts' | 'webhooks'>,

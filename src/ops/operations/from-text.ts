@@ -1,9 +1,8 @@
 import { z } from 'zod'
 
-/** What a field holds, whatever wraps it. `record`: texts by name; `objects`: a list of what no text can say. */
+/** Type of a field without its wrappers. `record`: texts by name; `objects`: a list that text cannot express. */
 export type Kind = 'text' | 'number' | 'boolean' | 'list' | 'record' | 'objects'
 
-/** @returns what a field of an input holds. */
 export function kindOf(field: z.ZodType): Kind {
   if (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault)
     return kindOf(field.unwrap() as z.ZodType)
@@ -14,20 +13,16 @@ export function kindOf(field: z.ZodType): Kind {
   return field.element instanceof z.ZodObject ? 'objects' : 'list'
 }
 
-/** Whether a field holds the text of a document, as its `contentMediaType` tells: the terminal reads it from a file. */
+/** Whether a field has a `contentMediaType`: the terminal reads it from a file. */
 export function isDocument(field: z.ZodType): boolean {
   return field.meta()?.['contentMediaType'] !== undefined
 }
 
-/** Whether a field may be left out. */
 export function isOptional(field: z.ZodType): boolean {
   return field.safeParse(undefined).success
 }
 
-/**
- * The values of texts, for a schema that speaks of values: a query of HTTP and the command line have texts alone. What is no such value stays,
- * for the schema to say so.
- */
+/** Converts the texts of a query or command line to the types of the schema. Invalid texts stay, so that the schema reports them. */
 export function valuesOf(schema: z.ZodType, given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!(schema instanceof z.ZodObject)) return given
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape
@@ -49,7 +44,7 @@ function valueFrom(field: z.ZodType, text: unknown): unknown {
   return kind === 'number' && typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : text
 }
 
-/** The texts by name of `name=value` each; undefined when one is not. */
+/** Parses `name=value` texts; undefined if one is malformed. */
 function recordOf(pairs: readonly string[]): Record<string, string> | undefined {
   const found = pairs.flatMap((pair) => {
     const [, name, value = ''] = /^\s*([^=\s][^=]*)=(.*)$/s.exec(pair) ?? []
@@ -58,13 +53,11 @@ function recordOf(pairs: readonly string[]): Record<string, string> | undefined 
   return found.length === pairs.length ? Object.fromEntries(found) : undefined
 }
 
-/** Whether a list is one of words that the schema names. */
 function isOfWords(field: z.ZodType): boolean {
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) return isOfWords(field.unwrap() as z.ZodType)
   return field instanceof z.ZodArray && field.element instanceof z.ZodEnum
 }
 
-/** The words of `event,message`. */
 function wordsIn(text: unknown): unknown {
   return typeof text === 'string' ? text.split(',').map((word) => word.trim()) : text
 }

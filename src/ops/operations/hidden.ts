@@ -1,22 +1,22 @@
 import { z } from 'zod'
 
-/** How a field is shown to whoever may not see its whole value. @param row the object that it stands in. */
+/** Masks a field for requesters without access. @param row the object with the field. */
 type Mask = (value: never, row: never) => unknown
 
 const masks = z.registry<{ mask: Mask }>()
 
-/** Marks a field of an output that may hold personal values, or repeat what somebody else said. null stays null. */
+/** Marks an output field that may contain personal values or text from outside. null stays null. */
 export function hidden<T extends z.ZodType, R = object>(field: T, mask: (value: NonNullable<z.output<T>>, row: R) => unknown): T {
   masks.add(field, { mask: mask as Mask })
   return field
 }
 
-/** The output with every hidden field masked. @param value of that schema. */
+/** @returns the output with every hidden field masked. */
 export function masked(schema: z.ZodType, value: unknown): unknown {
   return shaped(schema, value, { isWhole: false })
 }
 
-/** The output as its schema tells it: what the schema does not name is left out. @param isWhole whether hidden fields are shown. */
+/** @returns the output without fields that its schema does not have. @param isWhole whether hidden fields are shown. */
 export function shaped(schema: z.ZodType, value: unknown, how: { readonly isWhole: boolean }): unknown {
   if (value === null || value === undefined) return value
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)

@@ -1,54 +1,48 @@
 import { z } from 'zod'
 import type { Query } from '../../store/engine/db.ts'
-import type { InboxSearch } from '../../store/inbox/fits.ts'
 import {
   changeDeliveries,
   countDead,
   countReplayable,
   findDeliveries,
   type InboxFilter,
+  type InboxSearch,
   makeReady,
   setAside,
 } from '../../store/inbox/queries.ts'
-import { withInsured } from '../../store/mirror/insured.ts'
+import { withInsured } from '../../store/mirror/submissions.ts'
 import { auditAction, auditedDb } from '../../store/operators/actions.ts'
 import type { InboxState } from '../../store/schema/inbox.ts'
 import { type ActionContext, filterForAudit, idsForAudit, untilDone } from '../actions/context.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { pluralize, printableLine } from '../output/text.ts'
-import { filters } from './delivery-parts.ts'
+import { filters, inboxStates } from './delivery-parts.ts'
 import { deliveryId, filterOf } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 
 /** Deliveries per transaction: few enough that a running `serve` does not wait. */
 const STEP = 500
 
-/** What operators can do with stored deliveries. */
-interface Deed {
+interface InboxAction {
   readonly name: 'replay' | 'skip'
-  /** What its audit entry calls those that it changed. */
+  /** Field of the audit entry with the number of changed deliveries. */
   readonly done: string
-  /** States by which deliveries can be chosen. */
+  /** States by which deliveries can be selected. */
   readonly states: readonly InboxState[]
-  /** @returns how many it changed. */
   readonly change: typeof makeReady
-  /** As `change`, but it only counts. */
+  /** Counts what `change` would change. */
   readonly count: typeof makeReady
 }
 
-/** Makes deliveries ready to be worked again, whatever their state. */
-const replayDeed = {
+const replaying = {
   name: 'replay',
   done: 'replayed',
-  states: ['ready', 'done', 'aside', 'dead'],
+  states: inboxStates,
   change: makeReady,
   count: countReplayable,
-} as const satisfies Deed
-
-/** Sets dead deliveries aside. */
-const skipDeed = { name: 'skip', done: 'skipped', states: ['dead'], change: setAside, count: countDead } as const satisfies Deed
+} as const satisfies InboxAction
+const skipping = { name: 'skip', done: 'skipped', states: ['dead'], change: setAside, count: countDead } as const satisfies InboxAction
 
 /** @throws NotFoundError with a line for each unknown id. */
 async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
@@ -56,14 +50,14 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   const unknown: string[] = []
   for (const id of ids) {
     const deliveries = await findDeliveries(q, id)
-    if (deliveries.length === 0) unknown.push(`there is no delivery ${printableLine(id)}`)
+    if (deliveries.length === 0) unknown.push(`delivery ${printableLine(id)} does not exist`)
     found.push(...deliveries.map((delivery) => delivery.inbox_id))
   }
   if (unknown.length > 0) throw new NotFoundError(unknown)
   return found
 }
 
-/** Changes, or counts, all deliveries that the filter matches. @returns how many. */
+/** Changes or counts all deliveries that match the filter. @returns how many. */
 async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFilter & InboxSearch): Promise<number> {
   let n = 0
   await untilDone(a, async (after) => {
@@ -74,31 +68,29 @@ async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFi
   return n
 }
 
-/** Which deliveries a change is about: ids, or what finds them. */
-function choiceFor(change: Deed) {
+function choiceFor(change: InboxAction) {
   return z.strictObject({
-    ids: z.array(deliveryId).min(1).max(500).optional().describe('ids of deliveries (svix-id), or their numbers in the list'),
-    state: z.enum(change.states).optional().describe('all deliveries in this state'),
+    ids: z.array(deliveryId).min(1).max(500).optional().describe('delivery ids (svix-id) or numbers in the list'),
+    state: z.enum(change.states).optional().describe('only this state'),
     ...filters,
-    dry_run: z.boolean().optional().describe('only tell how many there are; nothing is changed'),
+    dry_run: z.boolean().optional().describe('print how many would change, without changing them'),
   })
 }
 
 type Choice = z.output<ReturnType<typeof choiceFor>>
 
-/** @returns how many deliveries it changed, or would change: then nothing is noted. */
-async function settle(c: OperationContext, deed: Deed, { ids, dry_run, ...chosen }: Choice): Promise<number> {
-  const note = { who: c.who, action: `inbox.${deed.name}`, target: null }
+/** @returns how many deliveries it changed, or would change in a dry run, which is not recorded. */
+async function settle(c: OperationContext, action: InboxAction, { ids, dry_run, ...chosen }: Choice): Promise<number> {
+  const note = { who: c.who, action: `inbox.${action.name}`, target: null }
   if (ids !== undefined) {
     const found = await numbersOf(c.db.read, ids)
-    return dry_run ? await deed.count(c.db, found) : await deed.change(auditedDb(c.db, { ...note, detail: idsForAudit(ids) }), found)
+    return dry_run ? await action.count(c.db, found) : await action.change(auditedDb(c.db, { ...note, detail: idsForAudit(ids) }), found)
   }
-  await refuseUnknownNames(c.db.read, c.config, chosen)
   const filter = filterOf(c, chosen)
-  if (dry_run) return await inAll(c, deed.count, filter)
+  if (dry_run) return await inAll(c, action.count, filter)
   const { changed } = await auditAction(c.db, { ...note, detail: filterForAudit(filter) }, async () => {
-    const changed = await inAll(c, deed.change, filter)
-    return { changed, detail: { [deed.done]: changed } }
+    const changed = await inAll(c, action.change, filter)
+    return { changed, detail: { [action.done]: changed } }
   })
   return changed
 }
@@ -109,39 +101,39 @@ function isNarrowed({ ids: _, state: __, dry_run: ___, ...narrowing }: Choice): 
 
 const replay = operation({
   name: 'inbox.replay',
-  summary: 'work stored deliveries again, whatever became of them',
-  description: 'Those of `ids`, or all that a filter finds as the list of deliveries does. Ask with `dry_run` first, which tells how many.',
+  summary: 'process stored deliveries again, in any state',
+  description: 'Select deliveries by `ids` or by the filters of `inbox list`. Use `dry_run` first to see how many match.',
   role: 'operator',
   http: 'POST /inbox/replay',
   tool: 'replay',
-  // Any filter will do, so that giving none at all is no slip of the hand.
-  input: choiceFor(replayDeed).refine(
+  // Requires a filter, so that a forgotten one does not replay everything.
+  input: choiceFor(replaying).refine(
     (given) => (given.ids === undefined) === (given.state !== undefined || isNarrowed(given)),
-    'give ids or a filter, and only one of them',
+    'give either ids or a filter',
   ),
   argument: 'ids',
-  output: record('Replayed', { replayed: z.int() }, 'how many; with `dry_run` how many it would be'),
-  run: async (c, given) => ({ replayed: await settle(c, replayDeed, given) }),
+  output: record('Replayed', { replayed: z.int() }, 'deliveries replayed, or with `dry_run` deliveries that match'),
+  run: async (c, given) => ({ replayed: await settle(c, replaying, given) }),
   print: (to, { replayed }, { dry_run }) =>
-    to.line(`${pluralize(replayed, 'delivery', 'deliveries')} ${dry_run ? 'would' : 'will'} be worked again`),
+    to.line(`${pluralize(replayed, 'delivery', 'deliveries')} ${dry_run ? 'would' : 'will'} be processed again`),
 })
 
 const skip = operation({
   name: 'inbox.skip',
-  summary: 'give dead deliveries up: they are set aside, and nobody is told of them any more',
-  description: 'Retention takes them in its time. Until then they can be replayed.',
+  summary: 'skip dead deliveries: set them aside and stop alerting on them',
+  description: 'You can replay them until retention removes them.',
   role: 'operator',
   http: 'POST /inbox/skip',
-  // Whoever gives up more than one says that they are dead.
-  input: choiceFor(skipDeed)
-    .refine(({ ids, state }) => (ids === undefined) === (state !== undefined), 'give ids or state, and only one of them')
+  // Skipping by filter requires the state, so that it is deliberate.
+  input: choiceFor(skipping)
+    .refine(({ ids, state }) => (ids === undefined) === (state !== undefined), 'give either ids or state')
     .refine(
       (given) => given.ids === undefined || !isNarrowed(given),
-      'account, submission_id, since, until, kind and text go with state, not with ids',
+      'use account, submission_id, since, until, kind and text with state, not with ids',
     ),
   argument: 'ids',
-  output: record('Skipped', { skipped: z.int() }, 'how many; with `dry_run` how many it would be'),
-  run: async (c, given) => ({ skipped: await settle(c, skipDeed, given) }),
+  output: record('Skipped', { skipped: z.int() }, 'deliveries skipped, or with `dry_run` deliveries that match'),
+  run: async (c, given) => ({ skipped: await settle(c, skipping, given) }),
   print: (to, { skipped }, { dry_run }) =>
     to.line(`${pluralize(skipped, 'dead delivery', 'dead deliveries')} ${dry_run ? 'would be ' : ''}set aside`),
 })

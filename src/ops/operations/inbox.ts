@@ -11,11 +11,11 @@ import {
   type InboxEntry,
   type InboxFilter,
   listDeliveries,
+  searchDeliveries,
 } from '../../store/inbox/queries.ts'
 import { RejectedStore } from '../../store/inbox/rejected.ts'
-import { searchDeliveries } from '../../store/inbox/search.ts'
-import { withInsured } from '../../store/mirror/insured.ts'
-import { refuseUnknownNames, wholeId } from '../actions/names.ts'
+import { withInsured } from '../../store/mirror/submissions.ts'
+import { wholeId } from '../actions/names.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { printableLine } from '../output/text.ts'
@@ -24,17 +24,17 @@ import { cursorOf, deliveryId, filterOf, numberIn, page, pageOf, paging, whole }
 import { type OperationContext, operation } from './operation.ts'
 
 const entry = z.object({
-  inbox_id: z.int().describe('its number'),
-  delivery_id: z.string().describe('the svix-id'),
+  inbox_id: z.int().describe('number in the list'),
+  delivery_id: z.string().describe('svix-id'),
   account: z.string(),
   received_at: time,
   state: z.enum(inboxStates),
   kind: z.string().nullable(),
-  what: z.string().nullable().describe('what it told: the type of its first event, or of its message, and the market'),
+  what: z.string().nullable().describe('type of its first event or message, and the market'),
   submission_id: z.string().nullable(),
   attempts: z.int(),
   error: z.string().nullable(),
-  insured_name: z.string().nullable().describe('of its submission'),
+  insured_name: z.string().nullable(),
 })
 
 type Search = Pick<z.output<typeof listed>, 'kind' | 'text'>
@@ -42,10 +42,10 @@ const listed = z.strictObject({ state: z.enum(inboxStates).optional().describe('
 
 const list = operation({
   name: 'inbox.list',
-  summary: 'list stored deliveries, the newest first',
+  summary: 'list stored deliveries, newest first',
   description:
-    'Without headers and bodies: `done` was applied, `dead` and `aside` were not. With `kind` or `text` it looks through some thousands at a ' +
-    'time: a page may hold fewer than `limit`, even none, and there is a next one.',
+    'Without headers and bodies. `done` was applied; `dead` and `aside` were not. With `kind` or `text`, each page searches a few thousand ' +
+    'deliveries, so a page before the end can be short or empty.',
   role: 'viewer',
   http: 'GET /inbox',
   hasCsv: true,
@@ -53,18 +53,17 @@ const list = operation({
   input: listed,
   output: pageOf(entry.meta({ id: 'Delivery' })),
   run: async (c, { limit, cursor, kind, text, ...chosen }) => {
-    await refuseUnknownNames(c.db.read, c.config, chosen)
     const found = await pageFound(c, { ...filterOf(c, chosen), after: numberIn(cursor) }, { kind, text }, limit)
     return { ...found, items: await withInsured(c.db.read, found.items) }
   },
   table: [
-    'Deliveries, the newest first',
+    'Deliveries, newest first',
     [
       ...(['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind'] as const),
       ['what happened', (delivery) => delivery.what],
       ...(['insured_name', 'submission_id', 'attempts', 'error'] as const),
     ],
-    'No delivery.',
+    'No deliveries.',
   ],
 })
 
@@ -80,19 +79,19 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
   return { items, next_cursor: after === null ? null : cursorOf([after]) }
 }
 
-const byId = z.strictObject({ id: deliveryId.describe('its svix-id (the beginning will do), or its number in the list') })
+const byId = z.strictObject({ id: deliveryId.describe('svix-id, or its first characters, or number in the list') })
 
-/** @throws NotFoundError if there are none, ConflictError if several begin so. */
+/** @throws NotFoundError if none matches, ConflictError if several ids begin with `id`. */
 async function deliveriesNamed(q: Query, id: string): Promise<readonly InboxDelivery[]> {
   const deliveries = await findDeliveries(q, await wholeId(id, (text, limit) => deliveryIdsLike(q, text, limit)))
-  if (deliveries.length === 0) throw new NotFoundError([`there is no delivery ${printableLine(id)}`])
+  if (deliveries.length === 0) throw new NotFoundError([`delivery ${printableLine(id)} does not exist`])
   return deliveries
 }
 
 const show = operation({
   name: 'inbox.show',
   summary: 'show a delivery with its headers and body',
-  description: 'The same svix-id may have come to several accounts, so this is a list. Who saw it is noted in `operator_actions`.',
+  description: 'Returns a list, because several accounts may have received the same svix-id. Viewing is recorded in `operator_actions`.',
   role: 'operator',
   http: 'GET /inbox/:id',
   input: byId,
@@ -102,7 +101,7 @@ const show = operation({
       .extend({
         available_at: time,
         settled_at: time.nullable(),
-        secret: z.int().describe("which of the account's webhook secrets verified it, from 1"),
+        secret: z.int().describe('position of the webhook secret that verified it, from 1'),
         headers: keptHeaders,
         body: keptBody,
       })
@@ -122,7 +121,7 @@ function shownOf<T extends InboxDelivery>({ headers, body, ...fields }: T) {
 
 const MOST_CHANGES = 200
 
-/** The changes that webhooks made to the submission of a delivery from its arrival to its settling. */
+/** @returns changes that webhooks made to the submission of a delivery between its arrival and its settling. */
 async function changesBy(q: Query, { account, submission_id: submissionId, received_at, settled_at }: InboxDelivery) {
   if (submissionId === null || settled_at === null) return []
   const [since, until] = [timeFromMs(msFromTime(received_at) - CLOCKS_APART_MS), timeFromMs(msFromTime(settled_at) + CLOCKS_APART_MS)]
@@ -137,10 +136,10 @@ const changed = record(
 
 const changes = operation({
   name: 'inbox.changes',
-  summary: 'list what deliveries became: the changes that webhooks made to their submission between their arrival and their settling',
+  summary: 'list the changes that webhooks made while a delivery was processed',
   description:
-    'For each delivery of that id at most 200. Another delivery of the same submission in that time is among them; no row notes which delivery ' +
-    'changed it.',
+    'At most 200 changes per delivery. They may include changes of another delivery for the same submission, because changes do not record their ' +
+    'delivery.',
   role: 'viewer',
   http: 'GET /inbox/:id/changes',
   input: byId,
@@ -159,7 +158,7 @@ const changes = operation({
       'Result: changes to the mirror',
       items.flatMap(({ inbox_id, account, changes: all }) => all.map((each) => ({ inbox_id, account, ...each }))),
       ['inbox_id', 'account', 'seq', 'entity', 'entity_id', 'operation', 'changed_at'],
-      'It changed nothing: the mirror had all of it, or it only caused a read.',
+      'No changes: the mirror already had the data, or the delivery only caused a read.',
     ),
 })
 
@@ -167,7 +166,7 @@ const MOST_COUNTED = 1_000
 
 const counts = operation({
   name: 'inbox.counts',
-  summary: `count deliveries by state, and those that were refused and not accepted later, each up to ${MOST_COUNTED}`,
+  summary: `count deliveries by state, and rejected deliveries, each up to ${MOST_COUNTED}`,
   role: 'viewer',
   http: 'GET /inbox/counts',
   input: z.strictObject({ account: filters.account }),
@@ -175,17 +174,16 @@ const counts = operation({
     record('DeliveryCount', {
       state: z.enum([...inboxStates, 'refused']),
       count: z.int(),
-      is_complete: z.boolean().describe('false: there may be more'),
+      is_complete: z.boolean().describe('false if there may be more'),
     }),
   ),
   run: async (c, { account }) => {
-    await refuseUnknownNames(c.db.read, c.config, { account })
     const refused = (await new RejectedStore(c.db, c.log).list({ account, isOpen: true, limit: MOST_COUNTED + 1 })).length
     const found = await Promise.all(inboxStates.map((state) => countDeliveries(c.db.read, { account, state }, MOST_COUNTED)))
     const all = [...inboxStates.map((state, index) => ({ state, n: found[index] ?? 0 })), { state: 'refused' as const, n: refused }]
     return whole(all.map(({ state, n }) => ({ state, count: Math.min(n, MOST_COUNTED), is_complete: n <= MOST_COUNTED })))
   },
-  table: ['Deliveries by state', ['state', 'count', ['more', (one) => (one.is_complete ? null : 'or more')]], 'No delivery.'],
+  table: ['Deliveries by state', ['state', 'count', ['more', (row) => (row.is_complete ? null : 'or more')]], 'No deliveries.'],
 })
 
 /** `inbox list|counts|show|changes` */

@@ -6,39 +6,33 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { parseMoment } from '../actions/arguments.ts'
-import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
+import { accountNamed } from '../actions/names.ts'
 import type { OperationContext } from './operation.ts'
-
-/** Fields that several operations share. */
 
 const MOST_ITEMS = 200
 
-/** Longest id in a path; ids of deliveries may be this long. */
+/** Longest id in a path, in characters. */
 export const LONGEST_ID = 512
-/** Longest key of a row in a path: several ids, each encoded. */
+/** Longest row key in a path, in characters: several encoded ids. */
 export const LONGEST_KEY = 8_192
 
-/** The key of a row in an answer, by which it can be asked for as it is. */
-export const rowKeySchema = z
-  .string()
-  .describe('its key, for `GET /api/v1/rows/{table}/{key}`: the parts in their order, each percent-encoded, with `/` between them')
+export const rowKeySchema = z.string().describe('key for `GET /api/v1/rows/{table}/{key}`: percent-encoded parts joined by `/`')
 
-/** The name of an account or a destination, or another short text. */
+/** Name of an account or destination, or another short text. */
 export const name = z.string().min(1).max(200)
 
-/** A moment. `momentOf` gives its time. */
+/** A point in time; `momentOf` parses it. */
 export const moment = z
   .string()
   .max(40)
-  .refine((text) => parseMoment(text, '', 0, []) !== undefined, 'is no time; give a date, a date-time, or how long ago, like 2h or 7d')
-  .meta({ description: 'a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`', examples: ['24h'] })
+  .refine((text) => parseMoment(text, '', 0, []) !== undefined, 'is not a time; give a date, a date-time, or an age such as 2h or 7d')
+  .meta({ description: 'a date, a date-time, or an age such as `90s`, `15m`, `2h`, `7d`', examples: ['24h'] })
 
-/** The time of a moment that its schema has validated. */
 export function momentOf({ clock }: Pick<OperationContext, 'clock'>, text: string | undefined): TimeText | undefined {
   return parseMoment(text, '', clock.now(), [])
 }
 
-/** The filter of a query: its moments are times, the rest stands as it is. */
+/** @returns the filter of a store query, with parsed times. */
 export function filterOf<T extends { submission_id?: string | undefined; since?: string | undefined; until?: string | undefined }>(
   c: OperationContext,
   { submission_id: submissionId, since, until, ...others }: T,
@@ -50,40 +44,31 @@ export function filterOf<T extends { submission_id?: string | undefined; since?:
 export const submissionId = z
   .string()
   .max(100)
-  .refine((text) => parseUuid(text) !== null, 'is no submission id (a uuid)')
+  .refine((text) => parseUuid(text) !== null, 'is not a submission id (a uuid)')
   .overwrite((text) => parseUuid(text) ?? text)
-  .meta({ format: 'uuid', description: 'the id of a submission' })
+  .meta({ format: 'uuid', description: 'submission id' })
 
-/** The account of a list's items. */
-export const ofAccount = name.optional().describe('only of this account')
+export const ofAccount = name.optional().describe('only this account')
+export const ofSubmission = submissionId.optional().describe('only this submission')
 
-/** The submission of a list's items. */
-export const ofSubmission = submissionId.optional().describe('only of this submission')
-
-/** From when to when. @param what happened then: `received`. */
+/** @param what a participle for the descriptions: `received`. */
 export function period(what: string) {
   return {
-    since: moment.optional().describe(`only ${what} since: a date, a date-time, or how long ago (\`2h\`, \`7d\`)`),
+    since: moment.optional().describe(`only ${what} since: a date, a date-time, or an age such as \`2h\` or \`7d\``),
     until: moment.optional().describe(`only ${what} before`),
   }
 }
 
-/** The account of one submission: `accountIn` gives its name. */
-const inAccount = name.optional().describe('the account that it belongs to; the default account when left out')
+/** The account of submissions; `accountIn` and `accountNamed` apply the default. */
+export const inOneAccount = name.optional().describe('account of the submissions; the default account if omitted')
 
-/** One submission, and its account. */
-export const oneSubmission = { account: inAccount, submission_id: submissionId }
+export const oneSubmission = { account: inOneAccount, submission_id: submissionId }
 
-/** The account of several submissions: `accountNamed` gives its name. */
-export const inOneAccount = name.optional().describe('the account that they belong to; the default account when left out')
-
-/** The name of a submission's account. @throws NotFoundError when nobody knows it. */
+/** @returns the given account, or the default one. @throws MismatchError if there is no default. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {
-  // Who only looks into the database may have no account in the settings.
+  // Settings that only name the database have no accounts.
   const accounts = c.config.accounts.length > 0 ? c.config.accounts : await storedAccounts(c.db.read)
-  const account = given ?? accountNamed({ accounts }, undefined, c.nameOf('account')).name
-  await refuseUnknownNames(c.db.read, c.config, { account })
-  return account
+  return given ?? accountNamed({ accounts }, undefined, c.nameOf('account')).name
 }
 
 async function storedAccounts(q: Query) {
@@ -92,48 +77,46 @@ async function storedAccounts(q: Query) {
 
 /** A whole number from 1 to `most`. */
 export function count(most: number) {
-  const error = `is no number from 1 to ${most}`
+  const error = `is not a number from 1 to ${most}`
   return z.int({ error }).min(1, error).max(most, error)
 }
 
-/** The id of a delivery, as long as any that is kept, or its number. */
-export const deliveryId = z.string().min(1).max(512)
+/** A svix-id or a number in the list. */
+export const deliveryId = z.string().min(1).max(LONGEST_ID)
 
-/** How many items, and where they go on: fields of each list's input. */
 export const paging = {
-  limit: count(MOST_ITEMS).default(50).describe('how many at most'),
-  cursor: z.string().min(1).max(4_096).optional().describe('the `next_cursor` of the page before'),
+  limit: count(MOST_ITEMS).default(50).describe('items per page'),
+  cursor: z.string().min(1).max(4_096).optional().describe('`next_cursor` of the previous page'),
 }
 
-/** A page of a list. @param item must have an id of its own, by which the OpenAPI document refers to it. */
+/** Schema of a page. @param item must have an id for the OpenAPI document. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
-    next_cursor: z.string().nullable().describe('give it as `cursor` for the next page; null: this is the last'),
+    next_cursor: z.string().nullable().describe('`cursor` of the next page; null on the last page'),
   })
 }
 
-/** A place in a list, as its cursor tells it. */
-type Place = readonly (string | number)[]
+/** Values that a cursor encodes. */
+type Position = readonly (string | number)[]
 
-/** A page of at most `limit` rows. @param rows one more than `limit` when there are further ones. */
-export function page<T>(rows: readonly T[], limit: number, placeOf: (last: T) => Place): { items: T[]; next_cursor: string | null } {
+/** @returns a page of at most `limit` rows. @param rows one more than `limit` if there are more. */
+export function page<T>(rows: readonly T[], limit: number, positionOf: (last: T) => Position): { items: T[]; next_cursor: string | null } {
   const items = rows.slice(0, limit)
   const last = items.at(-1)
-  return { items, next_cursor: rows.length > limit && last !== undefined ? cursorOf(placeOf(last)) : null }
+  return { items, next_cursor: rows.length > limit && last !== undefined ? cursorOf(positionOf(last)) : null }
 }
 
-/** A list in one page: its length follows from what was asked for. */
+/** @returns a list in one page, for lists that are always short. */
 export function whole<T>(items: readonly T[]): { items: T[]; next_cursor: null } {
   return { items: [...items], next_cursor: null }
 }
 
-/** A cursor of a place. */
-export function cursorOf(place: Place): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url')
+export function cursorOf(position: Position): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-/** The number behind which a list goes on. @throws UsageError for what is no cursor of such a list. */
+/** @returns the number after which a list continues. @throws UsageError for an invalid cursor. */
 export function numberIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   const [number] = placeIn(cursor, ['number'])
@@ -141,13 +124,12 @@ export function numberIn(cursor: string | undefined): number | undefined {
   throw noCursor()
 }
 
-/** What the parts of a place are. */
 interface Parts {
   readonly string: string
   readonly number: number
 }
 
-/** The place in a cursor. @throws UsageError for one whose parts are of other kinds, or that is no cursor at all. */
+/** Decodes a cursor. @throws UsageError if it is malformed or its values have other types. */
 export function placeIn<K extends readonly (keyof Parts)[]>(cursor: string, kinds: readonly [...K]): { [I in keyof K]: Parts[K[I]] } {
   const place = parsed(cursor)
   const isRight = (part: unknown, index: number) => typeof part === kinds[index] && !(typeof part === 'string' && part.includes('\0'))
@@ -163,7 +145,6 @@ function parsed(cursor: string): Json {
   }
 }
 
-/** What is said of a text that is no cursor of the list at hand. */
 export function noCursor(): UsageError {
-  return new UsageError(['cursor: is not `next_cursor` of a page of this list'])
+  return new UsageError(['cursor: must be the `next_cursor` of a page of this list'])
 }

@@ -5,30 +5,27 @@ import { ConflictError, RoleError } from '../output/refusals.ts'
 import { name } from './inputs.ts'
 import type { OperationContext } from './operation.ts'
 
-/** What those who keep a copy of the mirror ask and are told, page by page: fields that the first load and the change log share. */
+/** Inputs that the first load and the change log share. */
 export const copying = {
-  epoch: name.optional().describe('the log epoch of what was read before: it is refused when the log has another'),
+  epoch: name.optional().describe('log epoch of the previous page; rejected if the log has another'),
   whole: z
     .boolean()
     .default(false)
-    .describe(
-      'personal values as they are, not masked: takes the role operator, and who was sent them is noted. The terminal shows them always',
-    ),
+    .describe('include unmasked personal values. Requires the operator role and is recorded. The terminal always includes them'),
 }
 
-/** The numbering of the change log that an answer speaks of. */
-export const logEpoch = z.string().describe('the numbering that the log has now')
+export const logEpoch = z.string().describe('current epoch of the log')
 
 /**
- * The ends of the change log, for what is read after it: every change up to `last_seq` can be read by then, and stands in its row.
- * @throws ConflictError when the log has another epoch than the reader. @throws RoleError for values that the asker may not see.
+ * @returns the ends of the change log. Later reads contain every change up to `last_seq`.
+ * @throws ConflictError if the log has another epoch than the reader, RoleError if the role does not allow unmasked values.
  */
 export async function logEndsFor(c: OperationContext, { epoch, whole }: { readonly epoch?: string | undefined; readonly whole: boolean }) {
   if (whole && !includesRole(c.role, 'operator'))
-    throw new RoleError([`${c.nameOf('whole')}: takes the role operator; who asks has the role ${c.role}`])
+    throw new RoleError([`${c.nameOf('whole')}: requires the operator role; you have the ${c.role} role`])
   const info = await infoOf(c.db.read)
   const { log_epoch } = info
   if (epoch !== undefined && epoch !== log_epoch)
-    throw new ConflictError([`the log epoch is ${log_epoch}, not ${epoch}: a reader of that one starts over`], { log_epoch, epoch })
+    throw new ConflictError([`the log epoch is ${log_epoch}, not ${epoch}. Start over from the tables`], { log_epoch, epoch })
   return info
 }

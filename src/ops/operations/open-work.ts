@@ -1,19 +1,12 @@
 import { z } from 'zod'
 import { listOpenWork, type OpenWorkPlace, openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
 import { cursorOf, noCursor, ofAccount, ofSubmission, pageOf, paging, placeIn } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { cents, openItem, quoteOnBoard } from './submission-answers.ts'
 
-/** Lists that go from submission to submission: what is still missing, and who quoted what. */
+const SHORT_PAGES = 'A page can be short or empty; the list ends when `next_cursor` is null.'
 
-const SHORT_PAGES = 'A page may be short, or empty; the list ends when `next_cursor` is null.'
-
-const input = z.strictObject({
-  account: ofAccount,
-  submission_id: ofSubmission,
-  ...paging,
-})
+const input = z.strictObject({ account: ofAccount, submission_id: ofSubmission, ...paging })
 
 const whose = { account: z.string(), submission_id: z.string(), insured_name: z.string().nullable() }
 
@@ -22,7 +15,6 @@ async function pageFrom<T>(
   itemsOf: Parameters<typeof listOpenWork<T>>[1],
   { account, submission_id: submissionId, limit, cursor }: z.output<typeof input>,
 ) {
-  await refuseUnknownNames(c.db.read, c.config, { account })
   const { items, next } = await listOpenWork(c.db.read, itemsOf, { account, submissionId }, placeFrom(cursor), limit)
   return { items, next_cursor: next && cursorOf([next.account, next.submissionId, next.skip]) }
 }
@@ -36,22 +28,17 @@ function placeFrom(cursor: string | undefined): OpenWorkPlace | null {
 
 const listedItem = openItem.extend(whose).meta({ id: 'ListedOpenItem' })
 
-/** `item list` */
 export const itemList = operation({
   name: 'item.list',
-  summary: 'list what the broker must still supply, submission by submission',
-  description: `Outstanding items, what a market needs, assumptions to confirm and contingencies of a bind. ${SHORT_PAGES}`,
+  summary: 'list items that the broker must supply, by submission',
+  description: `Outstanding items, market requirements, and assumptions and contingencies of a bind. ${SHORT_PAGES}`,
   role: 'viewer',
   http: 'GET /open-items',
   tool: 'list_open_items',
   input,
   output: pageOf(listedItem),
   run: (c, given) => pageFrom(c, openItemsOf<z.output<typeof listedItem>>, given),
-  table: [
-    'Open items',
-    ['submission_id', 'account', 'insured_name', 'source', 'market_name', 'label', 'how_to_provide'],
-    'Nothing is outstanding.',
-  ],
+  table: ['Open items', ['submission_id', 'account', 'insured_name', 'source', 'market_name', 'label', 'how_to_provide'], 'No open items.'],
 })
 
 const listedQuote = quoteOnBoard
@@ -60,24 +47,23 @@ const listedQuote = quoteOnBoard
     market_name: z.string().nullable(),
     program: z.string().nullable(),
     program_category: z.string().nullable(),
-    status: z.string().nullable().describe('of its lane'),
+    status: z.string().nullable().describe('status of its lane'),
     status_label: z.string().nullable(),
     chip: z.string().nullable(),
-    bound: z.boolean().nullable().describe('its lane is bound, at this quote or another'),
-    premium_display: z.string().nullable().describe('to show, never to compute with'),
+    bound: z.boolean().nullable().describe('whether its lane is bound, at any quote'),
+    premium_display: z.string().nullable().describe('for display only'),
     total_cents: cents.nullable(),
-    lines: z.unknown().describe('lines of business, a list of slugs'),
+    lines: z.unknown().describe('lines of business, as a list of slugs'),
     is_revision: z.boolean().nullable(),
   })
   .meta({ id: 'ListedQuote' })
 
-/** `quote list` */
 export const quoteList = operation({
   name: 'quote.list',
-  summary: 'list the quotes that are not gone, submission by submission, of each the lowest first',
+  summary: 'list current quotes by submission, lowest first',
   description:
-    '`total_cents` is the number to compare (US dollars × 100); `premium_display` is only to show. `may_be_superseded` is true when a revision ' +
-    `was first seen later, \`is_bound_quote\` when the lane is bound at this quote; null: it cannot be told. ${SHORT_PAGES}`,
+    'Compare `total_cents` (US dollars × 100); `premium_display` is for display only. `may_be_superseded` is true if a revision was first seen ' +
+    `later, \`is_bound_quote\` if the lane is bound at this quote; null means unknown. ${SHORT_PAGES}`,
   role: 'viewer',
   http: 'GET /quotes',
   tool: 'list_quotes',
@@ -93,10 +79,10 @@ export const quoteList = operation({
       ['superseded', (quote) => yesOrNo(quote.may_be_superseded)],
       ['bound', (quote) => yesOrNo(quote.is_bound_quote)],
     ],
-    'No quote.',
+    'No quotes.',
   ],
 })
 
 function yesOrNo(flag: boolean | null): string {
-  return flag === null ? 'cannot be told' : flag ? 'yes' : 'no'
+  return flag === null ? 'unknown' : flag ? 'yes' : 'no'
 }

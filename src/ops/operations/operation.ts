@@ -5,44 +5,44 @@ import type { Role } from '../../config/schema/roles.ts'
 import type { Db } from '../../store/engine/db.ts'
 import type { ActionDetail } from '../../store/operators/actions.ts'
 import type { ActionContext, Attempt } from '../actions/context.ts'
+import { refuseUnknownNames } from '../actions/names.ts'
 import type { ReloadResult } from '../actions/reload.ts'
-import type { ShowMend } from '../health/mend.ts'
+import type { ShowFix } from '../health/fix.ts'
 import type { Column } from '../output/columns.ts'
 import type { Printer } from './printer.ts'
 
-/** What an operation works with, and who asks for it. */
+/** Dependencies of an operation, and the requester. */
 export interface OperationContext extends ActionContext {
   readonly config: Config
   readonly log: Log
-  /** What whoever asks may see and do. */
   readonly role: Role
-  /** Aborts when whoever asks has left: what only waits for news ends. Work that was begun goes on. */
+  /** Aborts when the requester disconnects. Only waiting for changes ends; started work continues. */
   readonly left: AbortSignal
-  /** Whether the token or session of the request is still valid. A request that waits asks again. */
+  /** Whether the token or session of the request is still valid, for requests that wait. */
   readonly isStillAllowed: () => Promise<boolean>
   readonly version: string
-  /** Whether the user of this machine asks, at its terminal: work may be done here that takes long, and files be named. */
+  /** Whether a command on this machine asks: it may run long and name files. */
   readonly isTerminal: boolean
-  /** The database, for what sums up all of it: not in the way of what is quick. */
+  /** A database connection for totals, so that they don't block quick reads. */
   readonly sums: Db
-  /** Reads the settings again and goes by them; null where nothing serves. */
+  /** Reloads the settings; null if this process doesn't serve. */
   readonly reload: (() => Promise<ReloadResult>) | null
-  /** Does something outside the database, and notes it there. */
+  /** Does something outside the database and records it. */
   readonly attempt: Attempt
-  /** How the interface at hand calls a field of the input, for problems: `submission_id`, or `--submission`. */
+  /** Name of an input field in this interface, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
-  readonly showMend: ShowMend
-  /** Where a person at a terminal is shown what comes of it meanwhile; null: nobody waits there, or a program reads. */
+  readonly showFix: ShowFix
+  /** Prints progress at a terminal; null if no person waits there. */
   readonly live: Printer | null
-  /** Tells whoever waits at a terminal what is about to be done. */
-  readonly tell: (line: string) => void
+  /** Prints a line at a terminal before long work. */
+  readonly announce: (line: string) => void
 }
 
-/** Of a context where nobody waits at a terminal. */
+/** Context fields for requests that don't come from a terminal. */
 export const unattended = {
   isTerminal: false,
   live: null,
-  tell: () => undefined,
+  announce: () => undefined,
   left: new AbortController().signal,
   isStillAllowed: async () => true,
 } as const
@@ -51,81 +51,80 @@ type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
 
 type Needs = 'account' | 'settings' | 'destinations' | 'sending'
 
-/**
- * What an operator can look at or do. The command, the route with its description, and the tool of assistants are made from it: see
- * `from-operation.ts` in `cli/`, `http/` and `mcp/`.
- */
+/** One declaration of a command, a route and a tool; see `from-operation.ts` in `cli/`, `http/` and `mcp/`. */
 export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
-  /** `outbox.retry`: the command `outbox retry`, and the action of its audit entry. A subject of one operation is its name: `backup`. */
+  /** `outbox.retry` is the command `outbox retry` and the action of its audit entry. A subject with one operation has its name: `backup`. */
   readonly name: string
-  /** One sentence without its end, the same in `--help`, in the OpenAPI document and for assistants. */
+  /** A phrase without a period, for `--help`, OpenAPI and assistants. */
   readonly summary: string
   readonly description?: string
-  /** The least role that may ask for it. The user of the terminal may do everything. */
+  /** Required role. Terminal users may do everything. */
   readonly role: Role
   /**
-   * What the terminal must find: at least one account in the settings besides the database, or the settings alone; `destinations`: with what
-   * destinations need, `sending`: and an account. With the settings alone it has no database, and what it attempts is noted where there is one.
+   * Requirements at the terminal, instead of the database alone. `account`: the database and an account in the settings; `settings`: only the
+   * settings; `destinations`: the settings with all that destinations need; `sending`: these and an account.
    */
   readonly needs?: Needs | ((input: z.output<I>) => Needs)
-  /** Whether the terminal may create or migrate the database for it, as `serve` does. */
+  /** Accepts unknown names of accounts and destinations. */
+  readonly takesAnyName?: boolean
+  /** The terminal may create or migrate the database, as `serve` does. */
   readonly mayPrepare?: boolean
-  /** Whether one answer serves all who ask by HTTP at the same time; only without an input. */
+  /** Concurrent HTTP requests share one answer; only without an input. */
   readonly isShared?: boolean
-  /** Method and path under `/api/v1`; `:name` comes from the input, and all else is the query of a GET or the body. */
+  /** Method and path under `/api/v1`; `:name` comes from the input. The other fields are the query of a GET, or the body. */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
-  /**
-   * Whether a reader goes on from what it was told before, so that it can be refused: 409 for another log epoch, 410 for what is not kept any
-   * more. What it is shown in an hour is one note.
-   */
-  readonly goesOn?: boolean
-  /** Whether its list is handed out as a CSV, too, all pages in one: at its path with `.csv` behind. */
+  /** A reader continues from its last answer and can get 409 (other log epoch) or 410 (no longer kept). Its audit entries are hourly. */
+  readonly isFollowed?: boolean
+  /** Adds a route with `.csv` that returns all pages of the list. */
   readonly hasCsv?: boolean
-  /** Bytes that its body may have, where it takes long lists. */
-  readonly mostBytes?: number
-  /** Its descriptions stand beside options, in the OpenAPI document, and in the schema of the tool. */
+  /** Longest body in bytes, for long lists. */
+  readonly maxBytes?: number
   readonly input: I
-  /** What is answered. Fields made by `hidden` are masked, unless `shows` says otherwise. */
+  /** Answer. Fields made by `hidden` are masked unless `shows` returns an audit entry. */
   readonly output: O
-  /** Why its command, if any, is not made of it: what the terminal does in its own way. */
+  /** Why no command is generated. */
   readonly withoutCommand?: string
-  /** Its command, where that is not its name; with an option of another command, in whose place it is called: `inbox list --rejected`. */
+  /** Command if it differs from the name, optionally with an option that selects it: `inbox list --rejected`. */
   readonly command?: string
-  /** The field that the terminal takes without an option's name. */
+  /** Positional argument of the command. */
   readonly argument?: keyof z.output<I> & string
-  /** The name of its tool; left out: assistants are not offered it. */
+  /** Name of the tool; assistants cannot call operations without one. */
   readonly tool?: string
-  /** What assistants call fields, where that is another name. */
+  /** Field names for assistants if they differ. */
   readonly toolFields?: Readonly<Partial<Record<keyof z.output<I> & string, string>>>
-  /** What holds for an assistant that leaves a field out. */
+  /** Defaults for assistants. */
   readonly toolDefaults?: Partial<z.output<I>>
-  /**
-   * Whether hidden fields are shown, and who saw what is noted before it is handed out: the audit entry; null: this answer is masked.
-   * Assistants see them masked.
-   */
+  /** Audit entry to record before hidden fields are shown; null masks this answer. Assistants always get masked values. */
   readonly shows?: (
     output: z.output<O>,
     input: z.output<I>,
   ) => { readonly action?: string; readonly target: string | null; readonly detail: ActionDetail } | null
-  /** The exit code of the command; 0 when left out. */
+  /** Exit code of the command; default 0. */
   readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
-  /** @throws UsageError and its kinds for what cannot be done as it is asked for; see `output/refusals.ts`. */
+  /** @throws UsageError or a subclass if the request cannot be carried out; see `output/refusals.ts`. */
   readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
-  /** What a person at a terminal sees of a list: the title of a table, its columns, and the line in its place when there is nothing. */
+  /** Terminal table of a list: title, columns, and the line for an empty list. */
   readonly table?: readonly [title: string, columns: readonly Column<ItemOf<z.output<O>>>[], none: string]
-  /** Writes any other output for a person at a terminal; only what has no command has none. */
+  /** Prints any other output at a terminal. */
   readonly print?: (to: Printer, output: z.output<O>, input: z.output<I>) => void
 }
 
-/** Any operation, as the adapters see it. */
 export type AnyOperation = Operation<z.ZodObject, z.ZodType>
 
-/** How the terminal calls an operation: `outbox retry`. */
+/** @returns the command of an operation: `outbox retry`. */
 export function commandOf({ command, name }: Pick<AnyOperation, 'command' | 'name'>): string {
   return command ?? name.replace('.', ' ')
 }
 
-/** Declares an operation whose parts fit each other. */
+/** Declares an operation. Rejects unknown names in `account` and `destination`; operations with `needs` check them themselves. */
 export function operation<I extends z.ZodObject, O extends z.ZodType>(declared: Operation<I, O>): AnyOperation {
-  return declared as unknown as AnyOperation
+  const op = declared as unknown as AnyOperation
+  if (op.needs !== undefined || op.takesAnyName) return op
+  return {
+    ...op,
+    async run(c, input) {
+      await refuseUnknownNames(c.db.read, c.config, input)
+      return await op.run(c, input)
+    },
+  }
 }

@@ -2,11 +2,17 @@ import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { auditAction } from '../../store/operators/actions.ts'
-import { countRetrying, hastenRows } from '../../store/outbox/hasten.ts'
 import { findOutboxRows, type OutboxEntry } from '../../store/outbox/queries.ts'
-import { countChosen, type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../../store/outbox/retry.ts'
+import {
+  countChosen,
+  countRetrying,
+  type OutboxSelection,
+  type OutboxStep,
+  retryNow,
+  retryRows,
+  skipRows,
+} from '../../store/outbox/retry.ts'
 import { filterForAudit, idsForAudit, untilDone } from '../actions/context.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { pluralize, printableLine } from '../output/text.ts'
@@ -17,23 +23,21 @@ import { choice } from './outbox-parts.ts'
 /** Rows per transaction: few enough that a running `serve` does not wait. */
 const STEP = 200
 
-/** What operators can do with rows of the outbox. */
 interface StateChange {
   readonly name: 'retry' | 'skip'
-  /** States in which a row can be changed so. */
+  /** States that it can change. */
   readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
   readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, withLookup: readonly string[]) => Promise<OutboxStep>
 }
 
-/** Makes changes that were given up due again, and, of a filter without a state, those that wait for their next attempt due now. */
+/** Makes failed changes due; for a filter without a state also those that wait for their next attempt. */
 const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies StateChange
-/** Gives changes up for good, so that what waits behind them goes out. */
+/** Skips changes, so that the changes behind them are sent. */
 const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
 
-/** Counting stops here. */
 const MOST_COUNTED = 100_000
 
-/** The rows of these numbers, or of messages of these ids. @throws NotFoundError, or ConflictError where it cannot tell which is meant. */
+/** @returns outbox ids of these numbers or message ids. @throws NotFoundError if one is unknown, ConflictError if one is ambiguous. */
 async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readonly string[], destination?: string): Promise<number[]> {
   const unknown: string[] = []
   const unfit: string[] = []
@@ -41,14 +45,14 @@ async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readon
   for (const id of ids) {
     const rows = (await findOutboxRows(c.db.read, id)).filter((row) => destination === undefined || row.destination === destination)
     const name = printableLine(id)
-    if (rows.length === 0) unknown.push(`there is no change ${name} in the outbox${destination === undefined ? '' : ` to ${destination}`}`)
+    if (rows.length === 0) unknown.push(`the outbox has no change ${name}${destination === undefined ? '' : ` for ${destination}`}`)
     const [only] = rows
-    // Who looked at one destination does not know the outcome at another.
+    // The outcome at one destination says nothing about another.
     if (new Set(rows.map((row) => row.destination)).size > 1) {
       const places = rows.map((row) => `${row.destination} (number ${row.outbox_id})`).join(', ')
-      unfit.push(`message ${name} is on its way to ${places}: name one with ${c.nameOf('destination')}, or give its number`)
+      unfit.push(`message ${name} goes to ${places}. Name one with ${c.nameOf('destination')}, or give its number`)
     } else if (rows.length === 1 && only && !change.states.some((state) => state === stateOf(only.state))) {
-      unfit.push(`${name} is ${only.state}; ${change.name} takes what is ${change.states.join(' or ')}${adviceFor(only)}`)
+      unfit.push(`${name} is ${only.state}; ${change.name} applies to ${change.states.join(', ')}${adviceFor(only)}`)
     }
     found.push(...rows.map((row) => row.outbox_id))
   }
@@ -57,23 +61,19 @@ async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readon
   return found
 }
 
-/** What makes a waiting row go out. */
 function adviceFor({ state, destination }: OutboxEntry): string {
-  if (state === 'unmapped') return `. It waits for \`submission-mirror destination map ${destination}\``
-  if (state === 'held') return '. It waits for a change of its submission that was given up: retry or skip that one'
+  if (state === 'unmapped') return `. Map its client with \`submission-mirror destination map ${destination}\``
+  if (state === 'held') return '. Retry or skip the failed change of the same submission first'
   if (stateOf(state) !== 'ready') return ''
-  return `. It goes by itself; \`submission-mirror destination resume ${destination}\` has what failed tried now`
+  return `. It is sent automatically; to retry now, run \`submission-mirror destination resume ${destination}\``
 }
 
-/** The stored state; lists say what exactly a ready row waits for. */
+/** @returns the stored state; lists show why a ready row waits. */
 function stateOf(shown: string): string {
   return ['waiting', 'retrying', 'unmapped', 'held'].includes(shown) ? 'ready' : shown
 }
 
-/**
- * Destinations that must not get a change twice and can be asked whether they have it. Before a retry, a change that may have arrived is
- * looked up there.
- */
+/** @returns destinations that must not get a change twice and have a lookup. A change that may have arrived is looked up before a retry. */
 function destinationsWithLookup({ destinations }: Pick<Config, 'destinations'>, only: string | null): string[] {
   const found = destinations.filter((one) => !one.idempotent && one.kind === 'http' && one.lookup !== null)
   return found.map(({ name }) => name).filter((name) => only === null || name === only)
@@ -81,10 +81,10 @@ function destinationsWithLookup({ destinations }: Pick<Config, 'destinations'>, 
 
 const settled = record('OutboxSettled', {
   changed: z.int(),
-  under_way: z.int().describe('left alone, because they are being sent just now'),
+  under_way: z.int().describe('unchanged because they are in flight'),
 })
 
-const GIVE = 'give ids, or say which changes by destination, account, submission, state, since or until'
+const GIVE = 'give ids, or select changes by destination, account, submission, state, since or until'
 
 function settling(change: StateChange, summary: string, unless: string, done: string, tool?: string) {
   return operation({
@@ -95,28 +95,21 @@ function settling(change: StateChange, summary: string, unless: string, done: st
     ...(tool !== undefined && { tool }),
     input: z
       .strictObject({
-        ids: z
-          .array(name)
-          .min(1)
-          .max(500)
-          .optional()
-          .describe('numbers, or message ids (webhook-id), with the destination for a message that is on its way to several'),
-        ...choice(change.states, `; when left out: ${unless}`),
-        dry_run: z.boolean().optional().describe('only tell how many there are; nothing is changed'),
+        ids: z.array(name).min(1).max(500).optional().describe('numbers, or message ids (webhook-id) with their destination'),
+        ...choice(change.states, `; if omitted: ${unless}`),
+        dry_run: z.boolean().optional().describe('print how many would change, without changing them'),
       })
       .refine(({ dry_run: _, ...given }) => Object.values(given).some((value) => value !== undefined), GIVE)
       .refine(
         ({ ids, destination: _, dry_run: __, ...others }) =>
           ids === undefined || Object.values(others).every((value) => value === undefined),
-        'ids go with the destination alone; leave the others out',
+        'use ids only with destination, without other fields',
       ),
     argument: 'ids',
     output: settled,
     run: async (c, { ids, dry_run, ...chosen }) => {
-      if (ids === undefined) await refuseUnknownNames(c.db.read, c.config, chosen)
       const filter = filterOf(c, chosen)
       const selection = ids === undefined ? filter : { outboxIds: await outboxIdsOf(c, change, ids, chosen.destination) }
-      // Those that wait for their next attempt are tried now.
       const hastens = change.name === 'retry' && ids === undefined && chosen.state === undefined
       if (dry_run) {
         const hastened = hastens ? await countRetrying(c.db.read, filter, MOST_COUNTED) : 0
@@ -133,30 +126,19 @@ function settling(change: StateChange, summary: string, unless: string, done: st
           return step.nextAfter
         }
         await untilDone(c, async (after) => take(await change.step(c.db, selection, after, STEP, withLookup)))
-        if (hastens) await untilDone(c, async (after) => take(await hastenRows(c.db, filter, after, STEP)))
+        if (hastens) await untilDone(c, async (after) => take(await retryNow(c.db, filter, after, STEP)))
         return { changed, under_way, detail: { changed, under_way } }
       })
     },
     print: (to, { changed, under_way }, { dry_run }) => {
       to.line(`${pluralize(changed, 'change')} ${dry_run === true ? done.replace('will', 'would') : done}`)
-      if (under_way > 0) to.line(`${under_way} left alone, because they are in flight; repeat the command`)
+      if (under_way > 0) to.line(`${under_way} in flight and unchanged; run the command again`)
     },
   })
 }
 
 /** `outbox retry|skip` */
 export const operations = [
-  settling(
-    retry,
-    'try changes again now',
-    'dead letters, unknown outcomes, and what waits for its next attempt',
-    'will be tried again',
-    'retry_push',
-  ),
-  settling(
-    skip,
-    'give changes up for good, so that what waits behind them goes on',
-    'dead letters and unknown outcomes',
-    'will not be sent any more',
-  ),
+  settling(retry, 'retry changes now', 'dead, unknown and retrying changes', 'will be retried', 'retry_push'),
+  settling(skip, 'skip changes and send the changes that wait behind them', 'dead and unknown changes', 'will be skipped'),
 ]

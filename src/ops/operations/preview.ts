@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { documentOpener } from '../../documents/storage/opener.ts'
 import { previewChanges } from '../../push/send/preview.ts'
-import { documentMetadata } from '../../store/mirror/document-metadata.ts'
+import { documentMetadata } from '../../store/mirror/documents.ts'
 import { destinationNamed } from '../actions/names.ts'
 import { withKind } from '../doctor/destination.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
@@ -15,11 +15,11 @@ import { operation } from './operation.ts'
 const parts = {
   method: z.string(),
   url: z.string(),
-  headers: z.record(z.string(), z.string()).describe('a credential is masked'),
-  body: z.string().nullable().describe('the bytes of a document are described'),
+  headers: z.record(z.string(), z.string()).describe('credentials are masked'),
+  body: z.string().nullable().describe('documents are described, not included'),
 }
 const upload = record('PreviewedUpload', parts)
-const request = record('PreviewedRequest', { ...parts, upload: upload.optional().describe('the request that follows with the document') })
+const request = record('PreviewedRequest', { ...parts, upload: upload.optional().describe('the request with the document that follows') })
 
 const previewed = record('PreviewedChange', {
   seq: z.int(),
@@ -28,31 +28,26 @@ const previewed = record('PreviewedChange', {
   entity: z.string(),
   operation: z.string(),
   request: request.nullable(),
-  not_sent: z.string().nullable().describe('why it would not be sent'),
-  error: z.string().nullable().describe('which expression failed, and why'),
+  not_sent: z.string().nullable().describe('reason if it would not be sent'),
+  error: z.string().nullable().describe('the failed expression and the reason'),
 })
 
-/** Changes that are looked at unless another number is asked for. */
-const FEW = 5
+const DEFAULT_LIMIT = 5
 
-/** `destination preview` */
 export const preview = operation({
   name: 'destination.preview',
-  summary: 'show the requests that a destination would be sent, and send nothing',
-  description: 'Of one change, or of the newest ones of a submission, whether they were sent before or not. Secrets are masked.',
+  summary: 'show the requests that a destination would receive, without sending them',
+  description: 'For one change or the newest changes of a submission, sent or not. Secrets are masked.',
   role: 'operator',
   http: 'POST /destinations/:name/preview',
   input: z
     .strictObject({
-      name: name.describe('of the destination'),
-      seq: z.coerce.number().int().min(1).optional().describe('number of the change'),
+      name: name.describe('destination name'),
+      seq: z.coerce.number().int().min(1).optional().describe('change number'),
       submission_id: ofSubmission,
-      limit: z.coerce.number().int().min(1).max(50).default(FEW).describe('changes at most'),
+      limit: z.coerce.number().int().min(1).max(50).default(DEFAULT_LIMIT).describe('maximum number of changes'),
     })
-    .refine(
-      ({ seq, submission_id }) => (seq === undefined) !== (submission_id === undefined),
-      'say which changes by seq, or by submission',
-    ),
+    .refine(({ seq, submission_id }) => (seq === undefined) !== (submission_id === undefined), 'select changes by seq or by submission'),
   argument: 'name',
   output: record('DestinationPreview', { items: z.array(previewed), next_cursor: z.null() }),
   exit: ({ items }) => (items.some(({ error }) => error !== null) ? 1 : 0),
@@ -70,15 +65,13 @@ export const preview = operation({
           destination,
           async (kind) => {
             if (kind.preview === undefined)
-              throw new ConflictError([
-                `destination ${of} is of kind ${destination.kind}, which makes no request of its own for each change`,
-              ])
+              throw new ConflictError([`destination ${of} has kind ${destination.kind}, which doesn't send one request per change`])
             const items: z.output<typeof previewed>[] = []
             for (const { item, notSent, error } of changes) {
               const { seq: number, messageId, submissionId: submission, entity, operation: what } = item
-              const told = { seq: number, message_id: messageId, submission_id: submission, entity, operation: what, not_sent: notSent }
+              const about = { seq: number, message_id: messageId, submission_id: submission, entity, operation: what, not_sent: notSent }
               const shown = error ?? (notSent === null ? await kind.preview(item).catch(messageOf) : null)
-              items.push({ ...told, request: typeof shown === 'string' ? null : shown, error: typeof shown === 'string' ? shown : null })
+              items.push({ ...about, request: typeof shown === 'string' ? null : shown, error: typeof shown === 'string' ? shown : null })
             }
             return items
           },
@@ -90,7 +83,7 @@ export const preview = operation({
     return whole(made)
   },
   print: (to, { items }) => {
-    if (items.length === 0) to.line('no change of the submission is for this destination')
+    if (items.length === 0) to.line('This destination gets no changes of the submission.')
     for (const { seq, entity, operation: what, request: shown, not_sent, error } of items) {
       to.line(
         `change ${seq}, ${entity} ${what}${not_sent === null ? '' : `: ${not_sent}`}${error === null ? '' : `: ${printableLine(error)}`}`,

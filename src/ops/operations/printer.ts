@@ -2,23 +2,21 @@ import { type Column, tableOf } from '../output/columns.ts'
 import { table } from '../output/table.ts'
 import { wrapped } from '../output/text.ts'
 
-/** Where a command prints for a person. */
+/** Prints command output for a person. */
 export interface Printer {
-  /** Milliseconds since the epoch, for what is told as an age. */
+  /** Milliseconds since the epoch, for ages. */
   readonly now: number
-  /** Columns that a line may take. */
+  /** Columns per line. */
   readonly width: number
-  /** Writes a line. */
   line(text: string): void
-  /** Writes what has its line ends already. */
+  /** Writes text with its own line ends. */
   text(text: string): void
-  /** Writes a sentence, in lines that the terminal is wide enough for. */
+  /** Writes a sentence, wrapped to the width. */
   sentence(text: string): void
-  /** Writes rows as a table. @param none the line in its place when there are none. */
+  /** Writes a table. @param none the line for no rows. */
   rows<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], none: string): void
 }
 
-/** @param width columns that a line may take. */
 export function printerTo(write: (text: string) => unknown, now: number, width: number): Printer {
   return {
     now,

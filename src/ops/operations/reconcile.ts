@@ -2,11 +2,10 @@ import { z } from 'zod'
 import type { Json } from '../../model/json.ts'
 import { maskedRow } from '../../model/masking.ts'
 import { rowKey } from '../../model/row-key.ts'
-import { withInsured } from '../../store/mirror/insured.ts'
+import { withInsured } from '../../store/mirror/submissions.ts'
 import { listFindings } from '../../store/reconcile/findings.ts'
 import { findRun, listRuns } from '../../store/reconcile/runs.ts'
 import { type FieldDifference, findingKinds, type RunOptions } from '../../store/schema/reconcile.ts'
-import { refuseUnknownNames } from '../actions/names.ts'
 import { accountsOfRun, futureProblem, requestReconcile, runNamed, runShown, stopReconcile } from '../actions/reconcile.ts'
 import { findingColumns, runColumns, runSummary } from '../output/reconcile-text.ts'
 import { MismatchError } from '../output/refusals.ts'
@@ -37,8 +36,8 @@ const states = ['requested', 'running', 'done', 'budget', 'failed', 'stopped'] a
 const run = record('ReconcileRun', {
   run_id: z.string(),
   account: z.string(),
-  slot: time.nullable().describe('the scheduled time of the run (RECONCILE_CRON); null for one that an operator requested'),
-  requested_by: z.string().describe('`command`, `cron`, or `admin:` and the name of a token'),
+  slot: time.nullable().describe('scheduled time (RECONCILE_CRON); null if requested by an operator'),
+  requested_by: z.string().describe('`command`, `cron`, or `admin:` and a token name'),
   options: z.record(z.string(), z.unknown()),
   state: z.enum(states),
   requested_at: time,
@@ -53,30 +52,29 @@ const run = record('ReconcileRun', {
   absent: z.int(),
   unreadable: z.int(),
   undelivered: z.int(),
-  lost: z.int().describe('holes in the change log'),
-  moved: z.int().describe('rows that changed after they were last read; need no attention'),
+  lost: z.int().describe('gaps in the change log'),
+  moved: z.int().describe('rows that changed after the last read; no action required'),
   repaired: z.int(),
-  known: z.int().describe('findings that stand since before; they are not counted above'),
+  known: z.int().describe('findings of earlier runs, not counted above'),
   exit_code: z.int().nullable(),
   note: z.string().nullable(),
 })
 
-const runTable = ['Reconcile runs, the newest first', runColumns, 'No run.'] as const
+const runTable = ['Reconcile runs, newest first', runColumns, 'No runs.'] as const
 
 const list = operation({
   name: 'reconcile.list',
-  summary: 'list runs, the newest first',
+  summary: 'list reconcile runs, newest first',
   role: 'viewer',
   http: 'GET /reconcile-runs',
   input: z.strictObject({
     account: ofAccount,
-    state: z.enum(states).optional().describe('only in this state'),
+    state: z.enum(states).optional().describe('only this state'),
     since: period('requested').since,
     ...paging,
   }),
   output: pageOf(run),
   run: async (c, { since, limit, cursor, ...filter }) => {
-    await refuseUnknownNames(c.db.read, c.config, filter)
     const after = await placeOf(c, cursor)
     const rows = await listRuns(c.db.read, { ...filter, since: momentOf(c, since), after, limit: limit + 1 })
     return page(rows, limit, ({ run_id }) => [run_id])
@@ -84,7 +82,6 @@ const list = operation({
   table: runTable,
 })
 
-/** The run behind which a list goes on. */
 async function placeOf(c: OperationContext, cursor: string | undefined) {
   if (cursor === undefined) return undefined
   const last = await findRun(c.db.read, String(placeIn(cursor, ['string'])[0]))
@@ -92,33 +89,33 @@ async function placeOf(c: OperationContext, cursor: string | undefined) {
   return { requestedAt: last.requested_at, runId: last.run_id }
 }
 
-const byId = { id: z.uuid().describe('of the run') }
-const byBeginning = { id: name.describe('of the run (the beginning will do)') }
+const byId = { id: z.uuid().describe('run id') }
+const byPrefix = { id: name.describe('run id or its first characters') }
 
 const show = operation({
   name: 'reconcile.show',
-  summary: 'show a run',
+  summary: 'show a reconcile run',
   role: 'viewer',
   http: 'GET /reconcile-runs/:id',
-  input: z.strictObject(byBeginning),
+  input: z.strictObject(byPrefix),
   argument: 'id',
-  withoutCommand: 'the terminal shows what it found, too, and writes its report to a file',
+  withoutCommand: 'the terminal also shows findings and writes a report',
   output: run,
   run: async (c, { id }) => await runShown(c.db.read, id),
-  print: (to, told) => to.line(runSummary(told).trimEnd()),
+  print: (to, shown) => to.line(runSummary(shown).trimEnd()),
 })
 
 const stop = operation({
   name: 'reconcile.stop',
-  summary: 'end a run that waits or is in progress; what it found and repaired stays',
-  description: 'The process that works on it notices within some seconds.',
+  summary: 'stop a waiting or running reconcile run; its findings and repairs are kept',
+  description: 'A running one stops within seconds.',
   role: 'operator',
   http: 'POST /reconcile-runs/:id/stop',
   input: z.strictObject(byId),
   argument: 'id',
   output: run,
   run: async (c, { id }) => await stopReconcile(c, id),
-  print: (to, { run_id, note }) => to.line(`reconcile run ${run_id} is stopped: ${note ?? ''}`),
+  print: (to, { run_id, note }) => to.line(`Reconcile run ${run_id} is stopped: ${note ?? ''}`),
 })
 
 const difference = z.object({ field: z.string(), mirror: z.unknown(), service: z.unknown() })
@@ -129,7 +126,7 @@ const finding = record('ReconcileFinding', {
   account: z.string(),
   submission_id: z.string().nullable(),
   kind: z.enum(findingKinds),
-  insured_name: z.string().nullable().describe('of its submission'),
+  insured_name: z.string().nullable(),
   entity: z.string().nullable(),
   entity_id: z.string().nullable(),
   fields: hidden(z.array(difference).readonly().nullable(), (fields, row: { entity: string | null }) =>
@@ -141,7 +138,7 @@ const finding = record('ReconcileFinding', {
   read: z.string().nullable(),
   destination: z.string().nullable(),
   seq: z.int().nullable(),
-  standing: z.boolean().describe('it was known before this run'),
+  known: z.boolean().describe('known before this run'),
   repaired_at: time.nullable(),
   detail: z.string(),
   found_at: time,
@@ -149,50 +146,52 @@ const finding = record('ReconcileFinding', {
 
 const findings = operation({
   name: 'reconcile.findings',
-  summary: 'list what a run found, in the order in which it was found',
-  description: 'Personal values are masked on both sides; `GET /api/v1/rows/reconcile_findings/{key}` shows them, and notes it.',
+  summary: 'list the findings of a run in order',
+  description: 'Personal values are masked. `GET /api/v1/rows/reconcile_findings/{key}` shows them; viewing is recorded.',
   role: 'viewer',
   http: 'GET /reconcile-runs/:id/findings',
   input: z.strictObject({
-    ...byBeginning,
-    kind: z.enum(findingKinds).optional().describe('only of this kind'),
-    standing: z.boolean().optional().describe('only what was known before; false: only what was not'),
+    ...byPrefix,
+    kind: z.enum(findingKinds).optional().describe('only this kind'),
+    known: z.boolean().optional().describe('true: only findings known before; false: only new ones'),
     submission_id: ofSubmission,
     ...paging,
   }),
   argument: 'id',
   output: pageOf(finding),
-  run: async (c, { id, kind, standing, submission_id, limit, cursor }) => {
+  run: async (c, { id, kind, known, submission_id, limit, cursor }) => {
     const { run_id: runId } = await runShown(c.db.read, id)
-    const filter = { runId, kind, standing, submissionId: submission_id, after: numberIn(cursor) }
+    const filter = { runId, kind, known, submissionId: submission_id, after: numberIn(cursor) }
     const found = page(await listFindings(c.db.read, { ...filter, limit: limit + 1 }), limit, ({ finding_no }) => [finding_no])
     const rows = found.items.map((row) => ({ ...row, row_key: rowKey([row.run_id, String(row.finding_no)]) }))
     return { ...found, items: await withInsured(c.db.read, rows) }
   },
-  table: ['Findings', findingColumns, 'No finding.'],
+  table: ['Findings', findingColumns, 'No findings.'],
 })
 
 const MOST_READS = 256
 
 const request = operation({
   name: 'reconcile.request',
-  summary: 'ask for a reconcile run: a process that works takes it up',
+  summary: 'request a reconcile run, which a worker process carries out',
   description:
-    'It reads submissions anew from the service, compares, and corrects what differs; a dry run only reports. Each account has a run of its own.',
+    'Reads submissions from the service again, compares them with the mirror and fixes differences. A dry run only reports. Each account gets ' +
+    'its own run.',
   role: 'operator',
+  needs: 'account',
   http: 'POST /reconcile-runs',
   tool: 'reconcile',
   toolDefaults: { dry_run: true },
   command: 'reconcile',
-  withoutCommand: 'the terminal carries the run out itself',
+  withoutCommand: 'the terminal runs it itself',
   input: z.strictObject({
-    account: name.optional().describe('every account of the settings when left out'),
-    submissions: z.array(submissionId).min(1).max(500).optional().describe('only these'),
-    since: moment.optional().describe('only submissions in which something moved since'),
-    active_only: z.boolean().optional().describe('only submissions that are not dormant'),
-    dry_run: z.boolean().optional().describe('write nothing but the report'),
-    no_state: z.boolean().optional().describe('the feeds only'),
-    concurrency: count(MOST_READS).optional().describe('reads at once'),
+    account: name.optional().describe('all configured accounts if omitted'),
+    submissions: z.array(submissionId).min(1).max(500).optional().describe('only these submissions'),
+    since: moment.optional().describe('only submissions with activity since'),
+    active_only: z.boolean().optional().describe('skip dormant submissions'),
+    dry_run: z.boolean().optional().describe('only report differences'),
+    no_state: z.boolean().optional().describe('only feeds'),
+    concurrency: count(MOST_READS).optional().describe('parallel reads'),
   }),
   output: pageOf(run),
   run: async (c, { account, since, submissions, ...rest }) => {

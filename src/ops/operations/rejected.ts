@@ -3,12 +3,12 @@ import { replayRejected } from '../../receive/replay-rejected.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { InboxAppender } from '../../store/inbox/append.ts'
 import { RejectedStore } from '../../store/inbox/rejected.ts'
-import { withInsured } from '../../store/mirror/insured.ts'
+import { withInsured } from '../../store/mirror/submissions.ts'
 import { LastUses } from '../../store/reads/last-uses.ts'
 import { readDelivery } from '../../upstream/webhook/delivery.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { filterForAudit, idsForAudit } from '../actions/context.ts'
-import { accountNamed, refuseUnknownNames } from '../actions/names.ts'
+import { accountNamed } from '../actions/names.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { record, time } from '../output/schema.ts'
 import { pluralize, printableLine } from '../output/text.ts'
@@ -17,68 +17,67 @@ import { filterOf, name, numberIn, ofAccount, page, pageOf, paging, period, whol
 import { operation } from './operation.ts'
 
 const entry = z.object({
-  rejected_id: z.int().describe('its number'),
+  rejected_id: z.int().describe('number in the list'),
   account: z.string().nullable(),
   path: z.string(),
   address: z.string(),
   reason: z.string(),
   received_at: time,
   replayed_at: time.nullable(),
-  body_bytes: z.int().nullable().describe('how long its body was; null when it was not read'),
-  body_cut: z.boolean().describe('only its beginning is kept, so it cannot be verified again'),
+  body_bytes: z.int().nullable().describe('length of the body; null if it was not read'),
+  body_cut: z.boolean().describe('the body is cut, so it cannot be verified again'),
 })
 
-const rejectedId = z.string().regex(/^\d{1,15}$/, 'is no number')
+const rejectedId = z.string().regex(/^\d{1,15}$/, 'is not a number')
 
 const list = operation({
   name: 'rejected.list',
   command: 'inbox list --rejected',
-  summary: 'list deliveries that were refused, with the reason, the newest first',
+  summary: 'list rejected deliveries with the reason, newest first',
   role: 'viewer',
   http: 'GET /rejected',
   input: z.strictObject({
     account: ofAccount,
-    reason: name.optional().describe('only those refused for this reason'),
-    open: z.boolean().default(false).describe('only those that were not accepted later'),
+    reason: name.optional().describe('only this reason'),
+    open: z.boolean().default(false).describe('only deliveries that were not accepted later'),
     ...period('received'),
     ...paging,
   }),
   output: pageOf(
     entry
       .extend({
-        kind: z.string().nullable().describe('the type that its body names; nobody vouches for it'),
-        submission_id: z.string().nullable().describe('that its body names, when it names one'),
-        insured_name: z.string().nullable().describe('of that submission'),
+        kind: z.string().nullable().describe('type in the unverified body'),
+        submission_id: z.string().nullable().describe('submission in the unverified body'),
+        insured_name: z.string().nullable(),
       })
-      .meta({ id: 'RefusedDelivery' }),
+      .meta({ id: 'RejectedDelivery' }),
   ),
   run: async (c, { limit, cursor, open: isOpen, ...chosen }) => {
-    await refuseUnknownNames(c.db.read, c.config, chosen)
     const filter = { ...filterOf(c, chosen), isOpen, after: numberIn(cursor) }
     const store = new RejectedStore(c.db, c.log)
     const found = page(await store.list({ ...filter, limit: limit + 1 }), limit, ({ rejected_id }) => [rejected_id])
     return { ...found, items: await withAbout(c.db.read, store, found.items) }
   },
   table: [
-    'Refused deliveries, the newest first',
+    'Rejected deliveries, newest first',
     ['rejected_id', 'received_at', 'account', 'reason', 'kind', 'insured_name', 'address', 'path', 'body_bytes', 'replayed_at'],
-    'No refused delivery.',
+    'No rejected deliveries.',
   ],
 })
 
-/** The deliveries with what their bodies say that they are about. */
+/** Adds type, submission and insured from the bodies. */
 async function withAbout<T extends { readonly rejected_id: number; readonly account: string | null }>(
   q: Query,
   store: RejectedStore,
   refused: readonly T[],
 ) {
   const bodies = await store.shortBodies(refused.map(({ rejected_id }) => rejected_id))
-  const told = refused.map(({ rejected_id, account }) => {
+  const about = refused.map(({ rejected_id, account }) => {
     const body = bodies.get(rejected_id)
     const { type: kind, submissionIds } = body ? readDelivery(body) : { type: null, submissionIds: [] }
     return { account: account ?? '', kind, submission_id: submissionIds.length === 1 ? (submissionIds[0] ?? null) : null }
   })
-  const named = await withInsured(q, told)
+  const named = await withInsured(q, about)
   return refused.map((each, index) => ({
     ...each,
     ...(named[index] ?? { kind: null, submission_id: null, insured_name: null }),
@@ -89,32 +88,29 @@ async function withAbout<T extends { readonly rejected_id: number; readonly acco
 const reasons = operation({
   name: 'rejected.reasons',
   command: 'inbox reasons',
-  summary: 'list why deliveries were refused: how many of those that are kept, by reason',
+  summary: 'count rejected deliveries by reason',
   role: 'viewer',
   http: 'GET /rejected/reasons',
   input: z.strictObject({ account: ofAccount }),
-  output: pageOf(record('RefusedReason', { reason: z.string(), count: z.int(), newest_at: time })),
-  run: async (c, given) => {
-    await refuseUnknownNames(c.db.read, c.config, given)
-    return whole(await new RejectedStore(c.db, c.log).countByReason(given.account))
-  },
-  table: ['Why deliveries were refused', ['reason', ['deliveries', ({ count }) => count], 'newest_at'], 'No refused delivery.'],
+  output: pageOf(record('RejectedReason', { reason: z.string(), count: z.int(), newest_at: time })),
+  run: async (c, { account }) => whole(await new RejectedStore(c.db, c.log).countByReason(account)),
+  table: ['Rejected deliveries by reason', ['reason', ['deliveries', ({ count }) => count], 'newest_at'], 'No rejected deliveries.'],
 })
 
 const show = operation({
   name: 'rejected.show',
   command: 'inbox show --rejected',
-  summary: 'show a refused delivery with its headers and body',
-  description: 'Who saw it is noted in `operator_actions`.',
+  summary: 'show a rejected delivery with its headers and body',
+  description: 'Viewing is recorded in `operator_actions`.',
   role: 'operator',
   http: 'GET /rejected/:id',
-  input: z.strictObject({ id: rejectedId.describe('its number in the list') }),
+  input: z.strictObject({ id: rejectedId.describe('number in the list') }),
   argument: 'id',
-  output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RefusedDeliveryShown' }),
+  output: entry.extend({ headers: keptHeaders, body: keptBody }).meta({ id: 'RejectedDeliveryShown' }),
   shows: ({ account: of }, { id }) => ({ target: id, detail: { account: of } }),
   run: async (c, { id }) => {
     const found = await new RejectedStore(c.db, c.log).get(Number(id))
-    if (found === null) throw new NotFoundError([`there is no refused delivery ${printableLine(id)}`])
+    if (found === null) throw new NotFoundError([`rejected delivery ${printableLine(id)} does not exist`])
     return { ...found, body: found.body?.toString('utf8') ?? null }
   },
   print: (to, refused) => to.line(deliveryText(refused)),
@@ -123,8 +119,8 @@ const show = operation({
 const replay = operation({
   name: 'rejected.replay',
   command: 'inbox replay --rejected',
-  summary: 'verify rejected deliveries again, after a secret was corrected: those with these numbers, or all',
-  description: 'Those that verify now are stored and applied. Their timestamp is compared with the time they were received.',
+  summary: 'verify rejected deliveries again after fixing a secret: those with these numbers, or all',
+  description: 'Verified deliveries are stored and applied. Their timestamp is compared with the time of receipt.',
   role: 'operator',
   needs: 'account',
   http: 'POST /rejected/replay',
@@ -134,11 +130,11 @@ const replay = operation({
       account: ofAccount,
       ...period('received'),
     })
-    .refine(({ ids, ...others }) => ids === undefined || Object.keys(others).length === 0, 'account, since and until go without ids'),
+    .refine(({ ids, ...others }) => ids === undefined || Object.keys(others).length === 0, 'use account, since and until without ids'),
   argument: 'ids',
-  output: record('RefusedReplayed', {
-    accepted: z.int().describe('how many verify now'),
-    refused: z.record(z.string(), z.int()).describe('how many do not, by reason'),
+  output: record('RejectedReplayed', {
+    accepted: z.int().describe('deliveries that verify now'),
+    refused: z.record(z.string(), z.int()).describe('deliveries still rejected, by reason'),
   }),
   run: async (c, given) => {
     if (given.account !== undefined) accountNamed(c.config, given.account, c.nameOf('account'))
@@ -170,11 +166,11 @@ const replay = operation({
   },
 })
 
-/** @throws NotFoundError if there is no such rejected delivery, ConflictError if it was accepted already. */
+/** @throws NotFoundError if it does not exist, ConflictError if it was already accepted. */
 async function refuseSettled(store: RejectedStore, id: string): Promise<void> {
   const found = await store.get(Number(id))
-  if (found === null) throw new NotFoundError([`there is no rejected delivery ${id}`])
-  if (found.replayed_at !== null) throw new ConflictError([`rejected delivery ${id} was accepted already`])
+  if (found === null) throw new NotFoundError([`rejected delivery ${id} does not exist`])
+  if (found.replayed_at !== null) throw new ConflictError([`rejected delivery ${id} was already accepted`])
 }
 
 /** `inbox list|show|replay --rejected`, `inbox reasons` */

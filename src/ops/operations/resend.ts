@@ -10,44 +10,46 @@ const resent = record('Resent', {
   destination: z.string(),
   dry_run: z.boolean(),
   queued: z.int(),
-  changes: z.int().describe('that are sent again, or would be'),
+  changes: z.int().describe('changes to send again'),
   submissions: z.int(),
   first_seq: z.int().nullable(),
   last_seq: z.int().nullable(),
-  waiting: z.int().describe('of them, those that still wait from before: they are sent twice'),
-  given_up: z.int().describe('of them, those that were given up before'),
-  filtered: z.int().describe('left out by the filters of the destination, as they are now'),
-  purged: z.int().describe('left out because their submissions were purged'),
-  changed_since: z.int().describe('submissions with later changes that are not among them'),
-  continues: z.boolean().describe('this is the rest of the same resend, interrupted earlier'),
-  notes: z.array(z.string()).describe('what to know of it, a sentence each'),
+  waiting: z.int().describe('of these, still queued from before, so sent twice'),
+  given_up: z.int().describe('of these, dead before'),
+  filtered: z.int().describe('excluded by the current filters of the destination'),
+  purged: z.int().describe('excluded because the submission was purged'),
+  changed_since: z.int().describe('submissions with later changes that are not included'),
+  continues: z.boolean().describe('whether this completes an interrupted resend'),
+  notes: z.array(z.string()).describe('notes, one sentence each'),
 })
 
-/** `destination resend` */
 export const resend = operation({
   name: 'destination.resend',
-  summary: 'send changes again that a destination lost, in their order, behind what waits',
-  description: 'Interrupted, the same request within a day goes on with the rest.',
+  summary: 'send changes again that a destination lost, in order, after the queued ones',
+  description: 'After an interruption, the same request within a day sends the rest.',
   role: 'operator',
   http: 'POST /destinations/:name/resend',
   input: z
     .strictObject({
-      name: name.describe('of the destination'),
+      name: name.describe('destination name'),
       ...period('changes logged'),
       seq: z
         .string()
         .max(40)
-        .refine((text) => parseSeqRange(text, '', []) !== undefined, 'is no range of changes; give the first and the last, like 100-250')
+        .refine(
+          (text) => parseSeqRange(text, '', []) !== undefined,
+          'is not a range of changes; give the first and last number, such as 100-250',
+        )
         .optional()
-        .describe('only changes with these numbers, like `100-250`'),
+        .describe('only these change numbers, such as `100-250`'),
       submission_id: ofSubmission,
-      entity: z.enum(resendEntities).optional().describe('only of this table'),
-      new_ids: z.boolean().default(false).describe('under new message ids, for a receiver that leaves out those it has seen'),
-      dry_run: z.boolean().default(false).describe('only say how many they are'),
+      entity: z.enum(resendEntities).optional().describe('only this table'),
+      new_ids: z.boolean().default(false).describe('use new message ids, for a receiver that skips known ids'),
+      dry_run: z.boolean().default(false).describe('print how many changes match, without sending them'),
     })
     .refine(
       ({ name: _, new_ids: __, dry_run: ___, ...which }) => Object.values(which).some((value) => value !== undefined),
-      'say which changes by since, until, seq, submission, or entity',
+      'select changes by since, until, seq, submission, or entity',
     ),
   argument: 'name',
   output: resent,
@@ -64,14 +66,13 @@ export const resend = operation({
     const prepared = await prepareResend(c, c.config, of, { selection, asked, newIds })
     const shown = shownResend(prepared)
     if (dry_run || shown.changes === 0) return { dry_run, queued: 0, ...shown }
-    c.tell(textOf(shown, 'will'))
+    c.announce(textOf(shown, 'will'))
     return { dry_run, queued: await queue(c, prepared), ...shown }
   },
   print: (to, { queued, ...shown }) =>
     to.line(shown.dry_run || shown.changes === 0 ? textOf(shown, 'would') : `${pluralize(queued, 'change')} queued`),
 })
 
-/** How many they are, and what to know of it. */
 function textOf(shown: ReturnType<typeof shownResend>, verb: 'will' | 'would'): string {
   const { destination, changes, submissions, first_seq: first, last_seq: last, notes } = shown
   const which = first === null ? '' : ` of ${pluralize(submissions, 'submission')} (numbers ${first} to ${last})`

@@ -11,26 +11,23 @@ import { operation } from './operation.ts'
 
 type RetentionConfig = Pick<Config, 'retention' | 'destinations' | 'cronTimezone'>
 
-const size = z.object({ rows: z.int().describe('that the turn removes, about'), of: z.int() })
+const size = z.object({ rows: z.int().describe('rows to remove, approximately'), of: z.int() })
 
 const run = operation({
   name: 'retention.run',
-  summary: 'say what the next turn of retention removes and why it waits; with `confirm` let it take place',
-  description: 'At the terminal a confirmed turn runs at once; else the process that runs retention begins it within five minutes.',
+  summary: 'show what the next retention run removes and why it waits; `confirm` lets it run',
+  description: 'At the terminal, a confirmed run starts immediately. Otherwise `serve` starts it within five minutes.',
   role: 'admin',
   http: 'POST /retention/run',
-  input: z.strictObject({ confirm: z.boolean().optional().describe('remove it, whatever the turn waits for') }),
+  input: z.strictObject({ confirm: z.boolean().optional().describe('run it despite the reason that it waits for') }),
   output: record('Retention', {
-    done: z.boolean().describe('the turn of today is done'),
-    deliveries: size.describe('whose body and headers go'),
+    done: z.boolean().describe("whether today's run is done"),
+    deliveries: size.describe('deliveries that lose body and headers'),
     changes: size,
-    waits_for: z.string().nullable().describe('why the turn waits; null when it does not'),
-    last: z.string().nullable().describe('what the last turn did'),
+    waits_for: z.string().nullable().describe('why the run waits; null if it does not'),
+    last: z.string().nullable().describe('result of the last run'),
     text: z.string(),
-    outcome: z
-      .enum(['done', 'held', 'stopped', 'waits'])
-      .nullable()
-      .describe('of the turn that ran at once; `held`: another process runs it; null: none did'),
+    outcome: z.enum(['done', 'held', 'stopped', 'waits']).nullable().describe('result of this run; `held`: another process runs it'),
   }),
   exit: ({ outcome }) => (outcome === 'held' ? 4 : 0),
   run: async (c, { confirm }) => {
@@ -41,12 +38,12 @@ const run = operation({
     return { ...(await retentionState(c, c.config)), outcome }
   },
   print: (to, { outcome, last, text }, { confirm }) => {
-    if (outcome === 'held') to.line('another process runs retention now, or did a moment ago; try again in some minutes')
+    if (outcome === 'held') to.line('Another process runs retention now, or did a moment ago. Try again in some minutes.')
     else to.line(confirm === true ? (last ?? text) : text)
   },
 })
 
-/** Plans the next turn. Where no `serve` tells what the service's clock says, the wait that it recorded counts. */
+/** Plans the next run. Without a `serve` that knows the service's clock, the recorded wait counts. */
 export async function retentionState(a: ActionContext, config: RetentionConfig, clocks: ClockJudge = alone(a)) {
   const turn = turnAt(a.clock.now(), config)
   const done = await isUpkeepDone(a.db, TASK, turn)
@@ -59,11 +56,11 @@ export async function retentionState(a: ActionContext, config: RetentionConfig, 
     changes: plan.changes,
     waits_for: waitsFor,
     last: last?.note ?? null,
-    text: done ? 'the turn of today is done' : sentence(plan, waitsFor),
+    text: done ? "today's run is done" : sentence(plan, waitsFor),
   }
 }
 
-/** Lets the turn of today take place whatever it waits for. */
+/** Lets today's run start despite the reason that it waits for. */
 export async function confirmRetention(a: ActionContext, config: RetentionConfig): Promise<void> {
   const turn = turnAt(a.clock.now(), config)
   await auditAction(a.db, { who: a.who, action: 'retention.run', target: null, detail: { ...turn } }, async () => {
@@ -78,8 +75,8 @@ function alone({ db, clock }: ActionContext): ClockJudge {
 
 function sentence(plan: TurnPlan, waitsFor: string | null): string {
   return waitsFor === null
-    ? `${planText(plan)}; it waits for nothing, and \`serve\` runs it at night, or soon after its start`
-    : `${planText(plan)}; it waits: ${waitsFor}. If that is right, \`submission-mirror retention run --confirm\` lets this turn take place`
+    ? `${planText(plan)}; \`serve\` runs it at night, or soon after it starts`
+    : `${planText(plan)}; it waits: ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``
 }
 
 /** `retention run [--confirm]` */

@@ -10,18 +10,17 @@ const MOST_FOUND = 20
 
 const found = record('Found', {
   kind: z.enum(['submission', 'delivery', 'push']),
-  id: z.string().describe("a submission's id; the number of a delivery or a push"),
+  id: z.string().describe('id of the submission, or number of the delivery or push'),
   account: z.string(),
   submission_id: z.string().nullable(),
-  title: z.string().nullable().describe("the insured's name, the svix-id, the message id"),
-  state: z.string().describe('where the submission stands; the state of the delivery or the push'),
-  about: z.string().nullable().describe('the kind of the delivery, the destination of the push'),
-  at: time.describe('when the submission last moved, the delivery came, the push was queued'),
+  title: z.string().nullable().describe('insured name, svix-id or message id'),
+  state: z.string().describe('stage of the submission, or state of the delivery or push'),
+  about: z.string().nullable().describe('kind of the delivery, or destination of the push'),
+  at: time.describe('last activity of the submission, receipt of the delivery, or queueing of the push'),
 })
 
 type Found = z.output<typeof found>
 
-/** Submissions by name, id, market or status, and deliveries and pushes by their ids. */
 export async function searchAll(q: Query, text: string, limit: number) {
   const [submissions, deliveries, pushes] = await Promise.all([
     submissionsPage(q, { search: text, order: '-moved', limit }),
@@ -52,8 +51,8 @@ export const operations = [
     name: 'search',
     summary: `find submissions, deliveries and pushes by id or name, at most ${MOST_FOUND}`,
     description:
-      "Submissions by what words of the insured's name begin with, by the beginning of their id or of a market's name, or by the status of a " +
-      'lane; deliveries by their whole svix-id or number, pushes by their whole message id or number.',
+      'Finds submissions by the start of words in the insured name, of the id or of a market name, or by lane status; deliveries by complete ' +
+      'svix-id or number; pushes by complete message id or number.',
     role: 'viewer',
     http: 'GET /search',
     input: z.strictObject({
@@ -61,11 +60,11 @@ export const operations = [
         .string()
         .min(1)
         .max(LONGEST_ID)
-        .meta({ description: 'what to look for', examples: ['bakery'] }),
+        .meta({ description: 'search text', examples: ['bakery'] }),
     }),
     argument: 'q',
     output: pageOf(found),
     run: async (c, { q }) => whole(await searchAll(c.db.read, q.trim(), MOST_FOUND)),
-    table: ['Found', ['kind', 'id', 'account', 'title', 'state', 'about', 'at'], 'Nothing is called that.'],
+    table: ['Found', ['kind', 'id', 'account', 'title', 'state', 'about', 'at'], 'No matches.'],
   }),
 ]

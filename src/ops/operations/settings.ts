@@ -8,10 +8,10 @@ import { operation } from './operation.ts'
 
 const list = operation({
   name: 'settings.list',
-  summary: 'list the settings that this process goes by, without secrets',
+  summary: 'list the settings in force, without secrets',
   role: 'viewer',
   http: 'GET /settings',
-  withoutCommand: 'a command has settings of its own',
+  withoutCommand: 'a command has its own settings',
   input: z.strictObject({}),
   output: pageOf(setting),
   run: async (c) => whole(shownSettings(c.config)),

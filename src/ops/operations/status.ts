@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { MOST_DRIFT } from '../../store/upkeep/interface-drift.ts'
+import { MOST_DRIFT } from '../../store/upkeep/api-changes.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { record, time } from '../output/schema.ts'
-import { driftItem, interfaceDrift } from '../status/interface-drift.ts'
+import { apiChange, apiChanges } from '../status/api-changes.ts'
+import { coverage as coverageSchema, coverageText, readCoverage } from '../status/coverage.ts'
 import { readStatus, status as statusSchema } from '../status/status.ts'
 import { statusText } from '../status/status-text.ts'
-import { coverage as coverageSchema, coverageText, readCoverage } from './coverage.ts'
 import { pageOf, whole } from './inputs.ts'
 import { operation } from './operation.ts'
 import { overview as overviewSchema, readOverview } from './overview.ts'
@@ -14,9 +14,10 @@ const nothing = z.strictObject({})
 
 const status = operation({
   name: 'status',
-  summary: 'say whether the mirror is complete and fresh, what needs a person, and how it is in numbers',
+  summary: 'show whether the mirror is complete and fresh, open issues, and totals',
   description:
-    'Accounts, reads, freshness, inbox, change log, destinations. The terminal counts everything anew, which takes a moment where there is much; else what sums up a large mirror is counted once a minute.',
+    'Covers accounts, reads, freshness, inbox, change log and destinations. The terminal counts everything now; over HTTP, totals of a large ' +
+    'mirror are counted once a minute.',
   role: 'viewer',
   http: 'GET /status',
   input: nothing,
@@ -27,22 +28,22 @@ const status = operation({
 
 const overview = operation({
   name: 'status.overview',
-  summary: 'say whether the mirror is complete and fresh, and what needs a person, with the request that mends it',
-  description: 'The sentence is the one that `status` prints first. Cheap enough to be asked every few seconds.',
+  summary: 'show whether the mirror is complete and fresh, and open issues with the request that fixes each',
+  description: 'Cheap enough to request every few seconds. `sentence` is the first line of `status`.',
   role: 'viewer',
   http: 'GET /overview',
   tool: 'overview',
-  withoutCommand: '`status` says the same, and more',
-  // Many people look at it, and each page asks for it.
+  withoutCommand: '`status` shows the same and more',
+  // Every console page of every user polls it.
   isShared: true,
   input: nothing,
   output: overviewSchema,
-  run: (c) => readOverview(c.db, c.config, c.showMend),
+  run: (c) => readOverview(c.db, c.config, c.showFix),
 })
 
 const coverage = operation({
   name: 'status.coverage',
-  summary: 'say what is mirrored and how fresh, read by read, and what the service gives no way to find',
+  summary: 'show what is mirrored and how fresh, by read, and what cannot be discovered',
   role: 'viewer',
   http: 'GET /coverage',
   command: 'status --coverage',
@@ -53,47 +54,43 @@ const coverage = operation({
 })
 
 const drift = operation({
-  name: 'status.drift',
-  summary: 'list fields, values and types that the specification does not name, and required fields that are missing',
-  description: 'Where, of which type and how often, never a value; those first seen lately first. At most 1,000 an account.',
+  name: 'status.api-changes',
+  summary: 'list API changes: unknown fields, values and types, and missing required fields',
+  description: 'Shows location, type and count, never a value; newest first. At most 1,000 per account.',
   role: 'viewer',
-  http: 'GET /interface-drift',
-  command: 'status --drift',
+  http: 'GET /api-changes',
+  command: 'status --api-changes',
   input: nothing,
-  output: pageOf(driftItem).extend({
-    full: z.array(z.string()).describe('accounts with so many that nothing new is recorded'),
+  output: pageOf(apiChange).extend({
+    full: z.array(z.string()).describe('accounts at the limit, for which no new changes are recorded'),
   }),
   run: async (c) => {
-    const { items, full } = await interfaceDrift(c.db.read)
+    const { items, full } = await apiChanges(c.db.read)
     return { ...whole(items), full }
   },
   print: (to, { items, full }) => {
     to.rows(
-      'Where the service differs from its specification',
+      'API changes',
       items,
       ['account', 'resource', 'kind', 'type', 'answers', 'first_seen_at', 'last_seen_at', 'path'],
-      'Every answer is as the specification names it.',
+      'No API changes: every answer matches the specification.',
     )
-    for (const account of full) to.sentence(`Account ${account} has ${MOST_DRIFT} of them, so nothing new is recorded for it.`)
+    for (const account of full) to.sentence(`Account ${account} has ${MOST_DRIFT} API changes, the limit. No new ones are recorded.`)
   },
 })
 
 const running = record('Process', {
   process_id: z.string(),
-  role: z
-    .string()
-    .describe(
-      '`all`, `receive`, `work` of `serve`; `sync`, `reconcile`: a command that reads from the service; `verify`: a verification of a destination',
-    ),
+  role: z.string().describe('`all`, `receive` or `work` (`serve`); `sync`, `reconcile` or `verify` (commands)'),
   version: z.string(),
   started_at: time,
-  seen_at: time.describe('its last sign of life; one that gives none for 20 s is taken for dead'),
-  is_this: z.boolean().describe('it is the one that answers'),
+  seen_at: time.describe('last heartbeat; a process without one for 20 s counts as dead'),
+  is_this: z.boolean().describe('whether this process answers the request'),
 })
 
 const processes = operation({
   name: 'status.processes',
-  summary: 'list the processes that work on the database now, the oldest first',
+  summary: 'list running processes of this database, oldest first',
   role: 'viewer',
   http: 'GET /processes',
   withoutCommand: '`status` lists them',
@@ -105,5 +102,5 @@ const processes = operation({
   },
 })
 
-/** `status [--coverage|--drift]` */
+/** `status [--coverage|--api-changes]` */
 export const operations = [status, overview, coverage, drift, processes]

@@ -1,24 +1,23 @@
 import { z } from 'zod'
+import type { Entity, Field } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
-import { maskedValue, shownOutcome } from '../../model/masking.ts'
+import { jsonTypes } from '../../model/json-types.ts'
+import { isMasked, MASK, maskedValue, shownOutcome } from '../../model/masking.ts'
 import { type TimelineKind, timelineKinds } from '../../store/mirror/timeline.ts'
 import { wholeEntities } from '../../store/mirror/whole-submission.ts'
 import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
 import { rowKeySchema } from './inputs.ts'
-import { rowSchemaOf } from './row-schemas.ts'
 
-/** What the operations on submissions answer. */
-
-export const cents = z.int().describe('in cents of a US dollar')
+export const cents = z.int().describe('US cents')
 
 const chip = record('LaneChip', {
   lane_id: z.string(),
   market_name: z.string().nullable(),
-  category: z.string().nullable().describe('so far `instant_quote`, `binding`, `specialty`'),
+  category: z.string().nullable().describe('`instant_quote`, `binding`, `specialty`, or a later addition'),
   status: z.string().nullable(),
   status_label: z.string().nullable(),
-  chip: z.string().nullable().describe('so far `bound`, `quoted`, `needs_info`, `in_progress`, `not_available`'),
+  chip: z.string().nullable().describe('`bound`, `quoted`, `needs_info`, `in_progress`, `not_available`, or a later addition'),
   bound: z.boolean().nullable(),
 })
 
@@ -28,58 +27,78 @@ const bestQuote = record(
     lane_id: z.string(),
     quote_id: z.string(),
     market_name: z.string().nullable(),
-    kind: z.enum(['firm', 'indication']).nullable().describe("by the carrier's own documents of the lane; null: none of them says so"),
+    kind: z.enum(['firm', 'indication']).nullable().describe("from the carrier's documents of the lane; null if unknown"),
     total_cents: cents,
-    premium_display: z.string().nullable().describe('to show, never to compute with'),
+    premium_display: z.string().nullable().describe('for display only'),
   },
-  'the lowest current quote: none that a later revision may have replaced',
+  'lowest current quote, excluding quotes that a later revision may replace',
 )
 
 export const submissionItem = record('SubmissionItem', {
   account: z.string(),
   submission_id: z.string(),
-  insured_name: z.string().nullable().describe('never masked: what people know a submission by'),
-  lines: z.unknown().describe('lines of business, a list of slugs; null when not said'),
-  state: z.string().nullable().describe('the US state'),
+  insured_name: z.string().nullable().describe('never masked'),
+  lines: z.unknown().describe('lines of business, as a list of slugs'),
+  state: z.string().nullable().describe('US state'),
   effective_date: z.string().nullable().meta({ format: 'date' }),
   marketing_status: z.string().nullable(),
-  stage: z
-    .string()
-    .describe(
-      'where it stands: `unreachable`; else the chip of the lane that is furthest: `bound`, `quoted`, `needs_info`, `in_progress`, ' +
-        '`not_available`; without lanes its `marketing_status`, and without that `unknown`',
-    ),
-  lanes: z.array(chip).readonly().describe('lanes that are not gone, by market'),
+  stage: z.string().describe('`unreachable`, or the chip of the furthest lane, or else `marketing_status`, or else `unknown`'),
+  lanes: z.array(chip).readonly().describe('current lanes, by market'),
   best_quote: bestQuote.nullable(),
-  outstanding_count: z.int().describe('what the broker must still supply, from all sources of `open_items`'),
-  bind_status: z.string().nullable().describe('of the newest bind request'),
+  outstanding_count: z.int().describe('number of `open_items`'),
+  bind_status: z.string().nullable().describe('status of the newest bind request'),
   documents_held: z.int(),
   documents_missing: z.int(),
-  moved_at: time.describe('its newest event or message; when there is none, since when it is tracked'),
+  moved_at: time.describe('time of its newest event or message, or else when tracking began'),
   tracked_at: time,
   unreachable_since: time.nullable(),
-  oldest_read_at: time.nullable().describe('how fresh it is: the oldest of its three main reads; null: one was never made'),
+  oldest_read_at: time.nullable().describe('oldest of its three main reads; null if one was never made'),
   pushed: record(
     'PushedOfSubmission',
     {
-      waiting: z.int().describe('changes that go by themselves'),
-      unmapped: z.int().describe('that wait for a client of the AMS'),
-      held: z.int().describe('that wait behind one that a person must see to'),
-      dead: z.int().describe('that were given up, or of which nobody knows whether they arrived'),
+      waiting: z.int().describe('changes that are sent automatically'),
+      unmapped: z.int().describe('changes that need an AMS client'),
+      held: z.int().describe('changes behind one that needs attention'),
+      dead: z.int().describe('dead changes and changes with an unknown outcome'),
     },
-    'its changes at all destinations together; with none in any of these all were delivered',
+    'undelivered changes for all destinations',
   )
     .nullable()
-    .describe('null: none was queued, or not lately'),
-  proved_at: time.nullable().describe('when a reconcile run last proved it equal to the service; null: never yet'),
+    .describe('null if no changes were queued recently'),
+  reconciled_at: time.nullable().describe('when a reconcile run last found it equal to the service; null if never'),
 })
+
+/** @returns the schema of a table's rows, without `raw` columns. */
+function rowSchemaOf(entity: Entity) {
+  const columns = Object.entries(entity.fields).flatMap(([column, field]) =>
+    field.kind === 'raw' ? [] : [[column, columnSchema(field, entity.key.includes(column))] as const],
+  )
+  const shape = { row_key: rowKeySchema, ...Object.fromEntries(columns) }
+  return z.object(shape).meta({ id: rowIdOf(entity.table), description: entity.holds })
+}
+
+/** Documents the type without enforcing it, because SQLite columns may contain any type. */
+function columnSchema(field: Field, isKey: boolean) {
+  const { type, format } = jsonTypes[field.kind]
+  const isPersonal = isMasked(field)
+  const masked = isPersonal ? `; masked as \`${MASK}\`, shown in the single row` : ''
+  const description = `${field.meaning}${field.cents ? ', in cents' : ''}${masked}`
+  const schema = z.unknown().meta({ ...(type && { type: isKey ? type : [type, 'null'] }), ...(format && { format }), description })
+  return isPersonal ? hidden(schema, () => MASK) : schema
+}
+
+/** `market_readiness` → `MarketReadinessRow`. */
+function rowIdOf(table: string): string {
+  const words = table.split('_').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+  return `${words.join('')}Row`
+}
 
 const tables = z.object(Object.fromEntries(wholeEntities.map((entity) => [entity.table, z.array(rowSchemaOf(entity))])))
 
 export const openItem = record('OpenItem', {
   source: z.string().describe('`outstanding`, `market`, `bind assumption`, `bind contingency`'),
   item_key: z.string(),
-  market_name: z.string().nullable().describe('null: of the submission as a whole, or it cannot be told'),
+  market_name: z.string().nullable().describe('null: the whole submission, or unknown'),
   lane_id: z.string().nullable(),
   label: z.string().nullable(),
   how_to_provide: z.string().nullable(),
@@ -91,77 +110,78 @@ export const quoteOnBoard = record('QuoteOnBoard', {
   lane_id: z.string(),
   quote_id: z.string(),
   first_seen_at: time,
-  may_be_superseded: z.boolean().nullable().describe('a later revision may stand in its place; null: it cannot be told'),
-  is_bound_quote: z.boolean().nullable().describe('its lane is bound at it; null: the lane is bound, and it cannot be told'),
+  may_be_superseded: z.boolean().nullable().describe('whether a later revision may replace it; null if unknown'),
+  is_bound_quote: z.boolean().nullable().describe('whether its lane is bound at this quote; null if unknown'),
 })
+
+export const submissionCompleteness = z
+  .looseObject({
+    account: z.string(),
+    submission_id: z.string(),
+    tracked_at: time,
+    tracked_via: z.string().describe('why it is tracked'),
+    unreachable_since: time.nullable(),
+    lag_seconds: z.int(),
+    failing_reads: z.int(),
+    reconciled_at: time.nullable(),
+    reconciled_by: z.string().nullable().describe('reconcile run'),
+    unconfirmed: z.string().nullable().describe('parts missing from the answer to that run'),
+    event_count: z.int(),
+    message_count: z.int(),
+    lost_webhooks: z.int(),
+  })
+  .meta({ id: 'SubmissionCompleteness', description: 'row of the view `completeness`' })
 
 export const submissionView = record('SubmissionView', {
   summary: submissionItem,
-  hint: z.string().nullable().describe('what to do about a submission that the service does not know; null: it does'),
-  tables: tables.describe('the rows of every table but events and messages, which the timeline has; what is gone bears `gone_at`'),
-  cut: z.array(z.string()).describe('tables of which there are more rows than are shown'),
+  hint: z.string().nullable().describe('what to do if the service does not know the submission'),
+  tables: tables.describe('rows of every table except events and messages, which the timeline has; removed rows have `gone_at`'),
+  cut: z.array(z.string()).describe('tables with more rows than shown'),
   freshness: z.array(
     record('ReadFreshness', {
       read: z.string(),
-      last_read_at: time.nullable().describe('null: never yet'),
+      last_read_at: time.nullable().describe('null if never'),
       last_changed_at: time.nullable(),
-      last_replay_at: time.nullable(),
+      last_full_read_at: time.nullable(),
     }),
   ),
-  ledger: z
-    .object({
-      tracked_at: time,
-      tracked_via: z.string(),
-      lag_seconds: z.int(),
-      failing_reads: z.int(),
-      proved_at: time.nullable(),
-      proved_by: z.string().nullable().describe('the reconcile run'),
-      unconfirmed: z.string().nullable().describe('parts that the service left out of its answer to that run'),
-      event_count: z.int(),
-      message_count: z.int(),
-      lost_webhooks: z.int(),
-    })
-    .nullable()
-    .meta({ id: 'SubmissionLedger', description: 'what the view `completeness` says of it' }),
+  completeness: submissionCompleteness.nullable(),
   clients: z
     .array(
       record('ClientMapping', {
         destination: z.string(),
         destination_state: z.string(),
-        client: z.string().nullable().describe('null: not mapped'),
+        client: z.string().nullable().describe('null if not mapped'),
         policy: z.string().nullable(),
         mapped_at: time.nullable(),
         mapped_via: z.string().nullable(),
       }),
     )
-    .describe('what it is mapped to, by destination'),
+    .describe('mapped clients, by destination'),
   reached: z
     .array(
       record('ReachedDestination', {
         destination: z.string(),
-        mapping: z
-          .enum(['none', 'required', 'lookup'])
-          .nullable()
-          .describe('whether it needs a client there; null: not in the settings, or not of this account'),
-        delivered: z.int().describe('changes that it took, of those that retention keeps; sent again they count once'),
+        mapping: z.enum(['none', 'required', 'lookup']).nullable().describe('null if not configured, or not for this account'),
+        delivered: z.int().describe('delivered changes within retention; a resent change counts once'),
         last_delivered_at: time.nullable(),
-        waiting: z.int().describe('that will be sent by themselves'),
-        oldest_waiting_at: time.nullable().describe('since when the oldest waits, whatever for'),
-        unmapped: z.int().describe('that wait for a client of the AMS'),
-        held: z.int().describe('that wait behind one that a person must see to'),
+        waiting: z.int().describe('changes that are sent automatically'),
+        oldest_waiting_at: time.nullable().describe('queue time of the oldest undelivered change'),
+        unmapped: z.int().describe('changes that need an AMS client'),
+        held: z.int().describe('changes behind one that needs attention'),
         dead: z.int(),
-        unknown: z.int().describe('that may have arrived'),
-        skipped: z.int().describe('given up for good'),
-        has: z.int().describe('of those that it took, those that it has, as it answered when it was last asked (`destination verify`)'),
-        lacks: z.int().describe('that it lacks, likewise, and was not sent again'),
-        differs: z.int().describe('that it has not as they were sent, likewise'),
-        verified_at: time.nullable().describe('since when the oldest of these answers holds; null: it was never asked'),
-        not_queued: z.int().describe('of the change log, behind what was queued for it; it may not be sent all of them'),
+        unknown: z.int().describe('changes that may have arrived'),
+        skipped: z.int(),
+        has: z.int().describe('delivered changes that the destination has, by the last `destination verify`'),
+        lacks: z.int().describe('delivered changes that it lacks and was not sent again'),
+        differs: z.int().describe('delivered changes that it has with other values'),
+        verified_at: time.nullable().describe('oldest of these answers; null if never verified'),
+        not_queued: z.int().describe('changes not queued yet; filters may exclude some'),
       }),
     )
-    .describe('how many of its changes each destination has, and what became of the others'),
-  open_items: z.array(openItem).describe('what the broker must still supply, from all sources'),
-  quote_board: z.array(quoteOnBoard).describe('what the view `quote_board` says of its quotes that are not gone, the lowest first'),
+    .describe('delivery of its changes, by destination'),
+  open_items: z.array(openItem).describe('items that the broker must supply'),
+  quote_board: z.array(quoteOnBoard).describe('current quotes in the view `quote_board`, lowest first'),
   extra_reads: z.array(record('ExtraRead', { name: z.string(), read_at: time, row_key: rowKeySchema })),
 })
 
@@ -171,20 +191,20 @@ const sent = record(
     outbox_id: z.int(),
     destination: z.string(),
     state: z.string().describe('as in the view push_status'),
-    seq: z.int().describe('the change'),
+    seq: z.int().describe('change number'),
     delivered_at: time.nullable(),
     tried_at: time.nullable(),
     attempts: z.int(),
     status: z.int().nullable(),
-    resent: z.boolean().describe('it is sent again because an operator asked for it'),
+    resent: z.boolean().describe('sent again by an operator'),
   },
-  'what became of it at a destination',
+  'delivery to a destination',
 )
 
 const changed = record(
   'TimelineChange',
   { column: z.string(), before: z.unknown(), after: z.unknown() },
-  'a column that changed; personal values are masked',
+  'changed column; personal values are masked',
 )
 
 interface Changed {
@@ -198,8 +218,8 @@ function maskedChanges(columns: readonly Changed[], { entity }: { readonly entit
   return columns.map(({ column, before, after }) => ({ column, before: shown(column, before), after: shown(column, after) }))
 }
 
-/** A field of an entry that holds a column of an event, or one of a message. */
-function told(ofEvent: string, ofMessage: string, description: string) {
+/** Schema of a field that contains one column of an event, or another of a message. */
+function eventOrMessageColumn(ofEvent: string, ofMessage: string, description: string) {
   const mask = (text: string, { kind, entity }: { readonly kind: TimelineKind; readonly entity: string | null }) =>
     maskedValue(entity ?? '', kind === 'event' ? ofEvent : ofMessage, text)
   return hidden(z.string().nullable().describe(description), mask)
@@ -214,37 +234,34 @@ const attachment = record('TimelineAttachment', {
 
 export const timelineItem = record('TimelineItem', {
   kind: z.enum(timelineKinds),
-  id: z.string().describe('the id of an event or a message, the `seq` of a change, the number of a push'),
-  at: time.describe('when it happened; of a change when it was stored; of a push when it was settled, else last tried, else queued'),
-  known_at: time.nullable().describe('when it was stored here'),
+  id: z.string().describe('id of the event or message, `seq` of the change, or number of the push'),
+  at: time.describe('time of the event or message, when a change was stored, or when a push was settled, last tried or queued'),
+  known_at: time.nullable().describe('when it was stored'),
   known_via: z
     .string()
     .nullable()
-    .describe('of an event or a message `webhook`, `poll`, `replay`, `backfill`, `reconcile`; of a change its cause; null of a push'),
-  late_ms: z.int().nullable().describe('of an event or a message: from when it happened to when it was stored'),
-  webhook: z
-    .string()
-    .nullable()
-    .describe('whether a webhook told of it: `first`, `later` (after a feed had shown it), `none`, `not expected`'),
+    .describe('`webhook`, `poll`, `replay`, `backfill`, `reconcile`, or the cause of a change; null for a push'),
+  late_ms: z.int().nullable().describe('ms from the event or message to its storage'),
+  webhook: z.string().nullable().describe('webhook for it: `first`, `later` (a feed was first), `none`, `not expected`'),
   webhook_at: time.nullable(),
-  what: z.string().describe('the type of an event, the kind of a message, the table and the operation of a change or push'),
-  summary: told('status_label', 'subject', 'the label of the state, the subject'),
-  text: told('detail', 'body_text', 'the detail of an event; the body of a message, masked'),
-  party: told('market_name', 'from_address', 'the market; who wrote, masked'),
-  direction: z.string().nullable().describe("of a message, in the service's view: `inbound` was written by the brokerage"),
+  what: z.string().describe('event type, message kind, or table and operation of the change or push'),
+  summary: eventOrMessageColumn('status_label', 'subject', 'status label, or subject'),
+  text: eventOrMessageColumn('detail', 'body_text', 'detail of the event, or masked body of the message'),
+  party: eventOrMessageColumn('market_name', 'from_address', 'market, or masked sender'),
+  direction: z.string().nullable().describe('as seen by the service: the brokerage wrote `inbound` messages'),
   lane_id: z.string().nullable(),
-  seq: z.int().nullable().describe('of a change and of a push'),
+  seq: z.int().nullable().describe('change number, for changes and pushes'),
   operation: z.string().nullable(),
-  entity: z.string().nullable().describe('the table of the row that it is about'),
+  entity: z.string().nullable().describe('table of its row'),
   row_key: rowKeySchema.nullable(),
   gone_at: time.nullable(),
   changed: hidden(z.array(changed), maskedChanges),
   pushes: z.array(sent),
   attachments: z.array(attachment),
-  destination: z.string().nullable().describe('of a push'),
-  state: z.string().nullable().describe('of a push'),
+  destination: z.string().nullable().describe('for pushes'),
+  state: z.string().nullable().describe('for pushes'),
   error: hidden(
-    z.string().nullable().describe('of a push'),
+    z.string().nullable().describe('for pushes'),
     (text, { pushes: [push] }: { readonly pushes: readonly { readonly status: number | null }[] }) =>
       shownOutcome(text, push?.status ?? null),
   ),

@@ -1,14 +1,12 @@
 import { z } from 'zod'
 import type { DestinationConfig } from '../../config/config.ts'
-import { readableRow } from '../../model/damaged.ts'
 import type { Entity, Row } from '../../model/entity.ts'
 import { rowKeyOf } from '../../model/row-key.ts'
-import { listCompleteness } from '../../store/completeness/ledger-list.ts'
+import { listCompleteness } from '../../store/completeness/completeness.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
-import { reachedOf } from '../../store/mirror/reached.ts'
 import { submissionItems } from '../../store/mirror/submission-items.ts'
-import { clientsOf, extraReadsOf, freshnessOf, MOST_ROWS, wholeSubmission } from '../../store/mirror/whole-submission.ts'
+import { clientsOf, extraReadsOf, freshnessOf, MOST_ROWS, reachedOf, wholeSubmission } from '../../store/mirror/whole-submission.ts'
 import { untrackedText } from '../actions/names.ts'
 import type { Column } from '../output/columns.ts'
 import { NotFoundError } from '../output/refusals.ts'
@@ -24,17 +22,17 @@ type Reached = Omit<View['reached'][number], 'mapping'>
 
 const show = operation({
   name: 'submission.show',
-  summary: 'show everything that is mirrored of a submission, how fresh it is, and its last proof',
+  summary: 'show everything mirrored for a submission, its freshness and its last reconciliation',
   description:
-    'Lanes, quotes, requirements, what is outstanding, applications, bind requests and documents, without the objects of the service; its ' +
-    'timeline tells of the rest. Personal values are masked but at the terminal: `GET /api/v1/rows/{table}/{key}` shows a row whole.',
+    'Lanes, quotes, requirements, open items, applications, bind requests and documents; the timeline has events and messages. Personal values ' +
+    'are masked except at the terminal. `GET /api/v1/rows/{table}/{key}` shows a row unmasked.',
   role: 'viewer',
   http: 'GET /submissions/:account/:submission_id',
   tool: 'get_submission',
   toolDefaults: { limit: 50 },
   input: z.strictObject({
     ...oneSubmission,
-    limit: count(MOST_ROWS).default(MOST_ROWS).describe('how many rows of each table at most; `cut` names the tables with more'),
+    limit: count(MOST_ROWS).default(MOST_ROWS).describe('rows per table; `cut` lists tables with more'),
   }),
   argument: 'submission_id',
   output: submissionView,
@@ -43,26 +41,22 @@ const show = operation({
   print: printView,
 })
 
-function printView(to: Printer, { summary, hint, open_items, freshness, ledger }: z.output<typeof submissionView>): void {
+function printView(to: Printer, { summary, hint, open_items, freshness, completeness }: z.output<typeof submissionView>): void {
   const line = [wordOf(summary.stage), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
   to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
   const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
   if (hint !== null) to.sentence(`${hint}\n`)
-  to.rows('Lanes', summary.lanes, ['market_name', 'category', status, 'chip'], 'No lane.')
+  to.rows('Lanes', summary.lanes, ['market_name', 'category', status, 'chip'], 'No lanes.')
   const best = summary.best_quote
   to.line(`\nLowest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
-  to.rows('Outstanding', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'Nothing is outstanding.')
+  to.rows('Outstanding', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'No open items.')
   to.line('')
   to.rows('Freshness', freshness, ['read', 'last_read_at', 'last_changed_at'], 'Never read.')
-  const without = ledger?.unconfirmed == null ? '' : ` without ${ledger.unconfirmed}`
-  to.line(`\nLast verified: ${summary.proved_at === null ? 'never' : when(summary.proved_at, to.now)}${without}. All rows: --json.`)
+  const without = completeness?.unconfirmed == null ? '' : ` without ${completeness.unconfirmed}`
+  to.line(`\nLast verified: ${summary.reconciled_at === null ? 'never' : when(summary.reconciled_at, to.now)}${without}. All rows: --json.`)
 }
 
-/**
- * Everything that the mirror holds of a submission, but for its timeline.
- * @param limit rows of each table. @param destinations those of the settings.
- * @throws NotFoundError when it is not tracked in the account.
- */
+/** @returns all mirrored data of a submission except its timeline. @param limit rows per table. @throws NotFoundError if it is not tracked. */
 export async function submissionViewOf(
   q: Query,
   account: string,
@@ -72,7 +66,7 @@ export async function submissionViewOf(
   const key = { account, submission_id: submissionId }
   const [summary] = await submissionItems(q, [key])
   if (summary === undefined) throw new NotFoundError([untrackedText(submissionId, account)])
-  const [tables, freshness, [ledger], clients, open_items, quote_board, extraReads, reached] = await Promise.all([
+  const [tables, freshness, [completeness], clients, open_items, quote_board, extraReads, reached] = await Promise.all([
     wholeSubmission(q, key),
     freshnessOf(q, key),
     listCompleteness(q, { account, submissionId }, 1),
@@ -88,7 +82,7 @@ export async function submissionViewOf(
     tables: Object.fromEntries(tables.map(({ entity, rows }) => [entity.table, rows.slice(0, limit).map((row) => keyed(entity, row))])),
     cut: tables.filter(({ rows, isCut }) => isCut || rows.length > limit).map(({ entity }) => entity.table),
     freshness,
-    ledger: ledger ?? null,
+    completeness: completeness ?? null,
     clients,
     reached: ofOneAccount(reached, account, destinations),
     open_items,
@@ -107,12 +101,12 @@ function hintFor({
 }: Pick<View['summary'], 'account' | 'submission_id' | 'unreachable_since'>): string | null {
   if (unreachable_since === null) return null
   return (
-    `The service does not know this submission (since ${shortTime(unreachable_since)} UTC). Its rows stay in the mirror. If the id is wrong, ` +
+    `The service does not know this submission (since ${shortTime(unreachable_since)} UTC). The mirror keeps its rows. If the id is wrong, ` +
     `remove it with \`submission-mirror purge ${submission_id} --account ${account}\`.`
   )
 }
 
-/** Those of the account's own destinations, and whatever else has changes of it, with whether it needs a client there. */
+/** Selects the account's destinations and others with changes of the submission, and adds their mapping mode. */
 function ofOneAccount(reached: readonly Reached[], account: string, configured: readonly DestinationConfig[]) {
   return reached.flatMap((each) => {
     const settings = configured.find(({ name, accounts }) => name === each.destination && accounts.includes(account))
@@ -121,10 +115,8 @@ function ofOneAccount(reached: readonly Reached[], account: string, configured: 
   })
 }
 
-/** A row with its key. */
 function keyed(entity: Pick<Entity, 'key'>, row: Row) {
-  const readable = readableRow(row)
-  return { row_key: rowKeyOf(entity, readable), ...readable }
+  return { row_key: rowKeyOf(entity, row), ...row }
 }
 
 /** `submission show` */

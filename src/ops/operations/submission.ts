@@ -12,7 +12,7 @@ import { auditedDb } from '../../store/operators/actions.ts'
 import { requestReads } from '../../store/reads/request-reads.ts'
 import { CHIPS } from '../../store/schema/list-keys.ts'
 import { idsForAudit } from '../actions/context.ts'
-import { accountNamed, refuseUnknownNames, refuseUntracked } from '../actions/names.ts'
+import { accountNamed, refuseUntracked } from '../actions/names.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
 import { timelinePage } from '../actions/timeline.ts'
 import { record } from '../output/schema.ts'
@@ -37,10 +37,10 @@ const MOST_COUNTED = 1_000
 
 const list = operation({
   name: 'submission.list',
-  summary: 'list submissions with where each stands, the one that moved last first',
+  summary: 'list submissions with their stage, latest activity first',
   description:
-    'With its lanes, its best quote and what is outstanding; what else is asked of one takes its `account` and `submission_id`. ' +
-    'Paged by key: a submission that stays in its place is shown once, however many are added meanwhile.',
+    'Includes lanes, best quote and open items. Other operations on a submission need its `account` and `submission_id`. Pages are stable while ' +
+    'submissions are added.',
   role: 'viewer',
   http: 'GET /submissions',
   hasCsv: true,
@@ -49,24 +49,19 @@ const list = operation({
   input: z.strictObject({
     search: name
       .optional()
-      .describe(
-        "what words of the insured's name begin with, the beginning of an id or of a market's name, or the status of a lane; upper or lower case",
-      ),
+      .describe('start of words in the insured name, of an id or of a market name, or a lane status; case-insensitive'),
     account: ofAccount,
-    market: name.optional().describe("the beginning of a market's name: only submissions with a lane there"),
-    status: name.optional().describe('only submissions with a lane of that status'),
-    stage: name.optional().describe('only submissions at this stage'),
+    market: name.optional().describe('only with a lane at this market (name or its start)'),
+    status: name.optional().describe('only with a lane in this status'),
+    stage: name.optional().describe('only this stage'),
     sort: z
       .enum(submissionOrders)
       .default('-moved')
-      .describe(
-        'with `-` the newest, or last, first. By `stage`, `lowest_quote` and `outstanding` up to 5,000 submissions are sorted; narrow a longer list first',
-      ),
+      .describe('`-` reverses the order. Filter to at most 5,000 submissions to sort by `stage`, `lowest_quote` or `outstanding`'),
     ...paging,
   }),
   output: pageOf(submissionItem),
   run: async (c, { sort: order, cursor, ...asked }) => {
-    await refuseUnknownNames(c.db.read, c.config, asked)
     const { items, next } = await submissionsPage(c.db.read, { ...asked, order, after: submissionPlace(c, order, cursor) })
     return { items, next_cursor: next && cursorOf([next.account, next.submission_id, next.key]) }
   },
@@ -74,35 +69,30 @@ const list = operation({
     'Submissions',
     [
       ...(['submission_id', 'account', 'insured_name', 'stage'] as const),
-      ['lowest quote', (one) => one.best_quote?.premium_display],
-      ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'proved_at'] as const),
+      ['lowest quote', (item) => item.best_quote?.premium_display],
+      ...(['outstanding_count', 'moved_at', 'oldest_read_at', 'reconciled_at'] as const),
     ],
-    'No submission.',
+    'No submissions.',
   ],
 })
 
 const counts = operation({
   name: 'submission.counts',
-  summary: `count submissions by where they stand, each up to ${MOST_COUNTED}`,
+  summary: `count submissions by stage, each up to ${MOST_COUNTED}`,
   role: 'viewer',
   http: 'GET /submissions/counts',
   input: z.strictObject({ account: ofAccount }),
   output: pageOf(
-    record('SubmissionCount', {
-      stage: z.string(),
-      count: z.int(),
-      is_complete: z.boolean().describe('false: there may be more'),
-    }),
+    record('SubmissionCount', { stage: z.string(), count: z.int(), is_complete: z.boolean().describe('false if there may be more') }),
   ),
   run: async (c, { account }) => {
-    await refuseUnknownNames(c.db.read, c.config, { account })
     const accounts = account === undefined ? await accountsWithSubmissions(c.sums.read) : [account]
     const counted: { stage: string; count: number; is_complete: boolean }[] = []
     for (const stage of [...CHIPS, 'unreachable', 'unknown'])
       counted.push({ stage, ...(await countSubmissions(c.sums.read, accounts, stage, MOST_COUNTED)) })
     return { items: counted, next_cursor: null }
   },
-  table: ['Submissions by where they stand', ['stage', 'count', ['more', (one) => (one.is_complete ? null : 'or more')]], 'No submission.'],
+  table: ['Submissions by stage', ['stage', 'count', ['more', (row) => (row.is_complete ? null : 'or more')]], 'No submissions.'],
 })
 
 function submissionPlace({ db }: OperationContext, order: SubmissionOrder, cursor: string | undefined): SubmissionPlace | undefined {
@@ -121,7 +111,7 @@ const ofTimeline = {
       .min(1)
       .max(timelineKinds.length)
       .optional()
-      .describe(`only these, with commas between: ${timelineKinds.join(', ')}`),
+      .describe(`only these kinds, separated by commas: ${timelineKinds.join(', ')}`),
     ...paging,
   }),
   argument: 'submission_id',
@@ -140,32 +130,32 @@ async function readTimeline(
 const timeline = operation({
   ...ofTimeline,
   name: 'submission.timeline',
-  summary: 'list what happened in a submission, the newest first: events, messages, changes of its state, pushes',
+  summary: 'list events, messages, changes and pushes of a submission, newest first',
   description:
-    'Each with when it happened, how and when it became known, and which destination got it when. Pushes are shown for as long as ' +
-    'retention keeps them.',
+    'Each entry shows when it happened, how and when it became known, and its deliveries to destinations. Pushes are shown until retention ' +
+    'removes them.',
   role: 'viewer',
   http: 'GET /submissions/:account/:submission_id/timeline',
   tool: 'get_timeline',
   run: readTimeline,
   table: [
-    'Timeline, the newest first',
+    'Timeline, newest first',
     [
       ...(['at', 'kind', 'what', 'party'] as const),
       ['by', (item) => item.known_via ?? item.destination],
       ['summary', (item) => item.summary ?? item.state],
     ],
-    'Nothing has happened.',
+    'No activity.',
   ],
 })
 
 const whole = operation({
   ...ofTimeline,
   name: 'submission.texts',
-  summary: 'list what happened in a submission with every text whole; who saw it is noted',
+  summary: 'list the timeline of a submission with unmasked texts; viewing is recorded',
   role: 'operator',
   http: 'GET /submissions/:account/:submission_id/texts',
-  withoutCommand: '`submission timeline` shows whole texts at the terminal',
+  withoutCommand: '`submission timeline` shows unmasked texts at the terminal',
   shows: (_, { account, submission_id }) => ({ target: account ?? null, detail: { submission: submission_id } }),
   run: readTimeline,
 })
@@ -179,20 +169,21 @@ function placeOfEntry(cursor: string | undefined): TimelinePlace | undefined {
 
 const sync = operation({
   name: 'submission.sync',
-  summary: 'have submissions read from the service now, feeds and state',
+  summary: 'read submissions from the service now: feeds and state',
   description:
-    'The answer comes at once; the process that polls reads them, feeds from the beginning unless `replay` is false, within the rate of the account. What failed ' +
-    'before keeps its time. The view `freshness` tells when each was read.',
+    'Answers immediately; `serve` reads them within the rate of the account. Feeds are re-read in full unless `replay` is false. Failed reads ' +
+    'keep their retry time. The view `freshness` shows when each was read.',
   role: 'operator',
+  needs: 'account',
   http: 'POST /submissions/sync',
-  tool: 'read_now',
-  withoutCommand: '`sync` reads them itself, and tells what became of it',
+  tool: 'sync',
+  withoutCommand: '`sync` reads them itself and prints the result',
   input: z.strictObject({
     account: inOneAccount,
     ids: z.array(submissionId).min(1).max(MOST_SYNCED),
-    replay: z.boolean().default(true).describe('false: the feeds are read on from where they were read to, not from the beginning'),
+    replay: z.boolean().default(true).describe('false: continue feeds from their cursor instead of re-reading them'),
   }),
-  output: record('SyncRequested', { account: z.string(), submissions: z.int().describe('how many will be read') }),
+  output: record('SyncRequested', { account: z.string(), submissions: z.int().describe('submissions that will be read') }),
   run: async (c, { account: of, ids: given, replay }) => {
     const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
     const ids = [...new Set(given)]
@@ -203,5 +194,5 @@ const sync = operation({
   },
 })
 
-/** `submission list|timeline`, and what the command `sync` does, asked of the process that serves. */
+/** `submission list|counts|timeline`, and `sync` by a serving process. */
 export const operations = [list, counts, timeline, whole, sync]

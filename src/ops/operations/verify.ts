@@ -11,8 +11,8 @@ import { hidden } from './hidden.ts'
 import { moment, momentOf, name, ofSubmission } from './inputs.ts'
 import { operation } from './operation.ts'
 
-/** Changes that are asked for at most, and unless it is said otherwise, where somebody waits for an HTTP answer. */
-const [MOST, FEW] = [500, 100]
+/** Maximum and default number of changes to verify over HTTP. */
+const [MOST, DEFAULT] = [500, 100]
 
 const change = record('VerifiedChange', {
   message_id: z.string(),
@@ -23,55 +23,52 @@ const change = record('VerifiedChange', {
   operation: z.string(),
   seq: z.int(),
   result: z.enum(verificationResults).exclude(['has']),
-  status: z.int().nullable().describe('of an answer that does not tell'),
-  error: hidden(z.string().nullable(), (text, row: { status: number | null }) => shownOutcome(text, row.status)).describe(
-    'why it cannot be told',
-  ),
-  repaired: z.boolean().describe('it lacked, and is queued once more'),
+  status: z.int().nullable().describe('HTTP status of an inconclusive answer'),
+  error: hidden(z.string().nullable(), (text, row: { status: number | null }) => shownOutcome(text, row.status)),
+  repaired: z.boolean().describe('whether a missing change is queued again'),
 })
 
 const verified = record('DestinationVerified', {
   destination: z.string(),
-  delivered: z.int().describe('changes that count as delivered, of those that were chosen'),
+  delivered: z.int().describe('selected changes that count as delivered'),
   asked: z.int(),
   has: z.int(),
   lacks: z.int(),
-  differs: z.int().describe('it has the record, but not as it was sent'),
-  cannot_tell: z.int(),
-  repaired: z.int().describe('of those that lacked, queued once more'),
-  complete: z.boolean().describe('false: it stopped answering, or was stopped, before it was asked for all'),
-  changes: z.array(change).describe('the first of those that it does not certainly have as they were sent'),
+  differs: z.int().describe('records with other values than sent'),
+  undetermined: z.int(),
+  repaired: z.int().describe('missing changes queued again'),
+  complete: z.boolean().describe('false if the verification ended early'),
+  changes: z.array(change).describe('first changes that are missing, different or inconclusive'),
 })
 
-/** `destination verify` */
 export const verify = operation({
   name: 'destination.verify',
-  summary: 'ask a destination whether it has what it took, and send again what it lacks',
+  summary: 'verify that a destination has the delivered changes, and optionally send missing ones again',
   description:
-    `Every change that counts as delivered is asked for, at the rate of the destination; by HTTP ${FEW} by chance, or as many as \`sample\` ` +
-    `says, at most ${MOST}. Answers stand in \`push_verifications\`.`,
+    `Looks up every delivered change at the rate of the destination. Over HTTP it looks up a random sample of \`sample\` changes (default ` +
+    `${DEFAULT}, at most ${MOST}). Results are in \`push_verifications\`.`,
   role: 'operator',
   http: 'POST /destinations/:name/verify',
   input: z
     .strictObject({
-      name: name.describe('of the destination'),
+      name: name.describe('destination name'),
       submission_id: ofSubmission,
-      sample: z.coerce.number().int().min(1).max(1_000_000).optional().describe('so many changes, chosen by chance'),
-      since: moment.optional().describe('only changes delivered since: a date, a date-time, or how long ago (`2h`, `7d`)'),
-      repair: z.boolean().default(false).describe('send what lacks again, under the same ids'),
+      sample: z.coerce.number().int().min(1).max(1_000_000).optional().describe('number of random changes'),
+      since: moment.optional().describe('only changes delivered since: a date, a date-time, or an age such as `2h` or `7d`'),
+      repair: z.boolean().default(false).describe('send missing changes again with the same ids'),
     })
     .refine(
       ({ submission_id, sample, since }) => [submission_id, sample, since].filter((each) => each !== undefined).length <= 1,
-      'say only one of submission, sample, since',
+      'use only one of submission, sample, since',
     ),
   argument: 'name',
   output: verified,
-  exit: (report) => (report.cannot_tell > 0 || !report.complete ? 1 : report.lacks - report.repaired + report.differs > 0 ? 3 : 0),
+  exit: (report) => (report.undetermined > 0 || !report.complete ? 1 : report.lacks - report.repaired + report.differs > 0 ? 3 : 0),
   run: async (c, { name: of, submission_id: submissionId, sample, since, repair }) => {
     const destination = destinationNamed(c.config, of)
     const selection = { submissionId, since: momentOf(c, since) }
     const chosen = sample ?? null
-    const request = { selection, sample: c.isTerminal ? chosen : Math.min(chosen ?? FEW, MOST), repair }
+    const request = { selection, sample: c.isTerminal ? chosen : Math.min(chosen ?? DEFAULT, MOST), repair }
     const asked = { submission_id: submissionId ?? null, since: selection.since ?? null, sample: request.sample, repair }
     const { report } = await c.attempt({ action: 'destination.verify', target: of, detail: asked }, async () => {
       const report = await verifyDestination(c, destination, request)
@@ -81,13 +78,13 @@ export const verify = operation({
     return shown(of, report)
   },
   print: (to, { destination, changes, ...report }) => {
-    to.line(`destination ${destination} ${presenceText(report)}`)
-    if (report.repaired > 0) to.line(`${pluralize(report.repaired, 'change')} queued once more`)
-    if (!report.complete) to.line('it stopped answering, or was stopped; ask again later')
+    to.line(`Destination ${destination} ${presenceText(report)}.`)
+    if (report.repaired > 0) to.line(`${pluralize(report.repaired, 'change')} queued again.`)
+    if (!report.complete) to.line('The verification ended early. Try again later.')
     if (changes.length === 0) return
     to.rows('Not as sent', changes, ['result', 'entity', 'submission_id', 'message_id', ['reason', (each) => reasonOf(each)]], '')
-    const left = report.lacks + report.differs + report.cannot_tell - changes.length
-    if (left > 0) to.line(`and ${pluralize(left, 'more')}: see push_verifications`)
+    const left = report.lacks + report.differs + report.undetermined - changes.length
+    if (left > 0) to.line(`${left} more in push_verifications.`)
   },
 })
 
@@ -113,5 +110,5 @@ function shown(destination: string, { changes, isWhole, ...counts }: Verificatio
 }
 
 function reasonOf({ error, repaired }: z.output<typeof change>): string | null {
-  return repaired ? 'queued once more' : error && printableLine(error)
+  return repaired ? 'queued again' : error && printableLine(error)
 }

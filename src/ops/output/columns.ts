@@ -3,12 +3,12 @@ import type { Cell, Heading, Table } from './table.ts'
 import { when } from './text.ts'
 import { wordOf } from './words.ts'
 
-/** A column: a field of the rows, under its word; or a heading, and what is shown of a row. See `Heading` for `fit`. */
+/** A column: a field of the rows, or a heading and a function of the row. See `Heading` for `fit`. */
 export type Column<Row> =
   | (keyof Row & string)
   | readonly [heading: string, value: (row: Row, nowMs: number) => Cell, fit?: 'whole' | 'below']
 
-/** Fields that hold sentences, and those that the next command needs whole. */
+/** Fields with sentences, and those that the next command needs in full. */
 const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
   ...['detail', 'error', 'how_to_provide', 'path', 'reason', 'text'].map((field) => [field, 'below']),
   ['run_id', 'whole'],
@@ -16,7 +16,7 @@ const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
 const STATES = ['chip', 'kind', 'known_via', 'outcome', 'stage', 'state']
 const TIME = /^(at|since|until)$|_(at|since|until)$/
 
-/** Rows as a table. @param nowMs for what is told as an age. */
+/** Rows as a table. @param nowMs for ages. */
 export function tableOf<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], nowMs: number): Table {
   return {
     title,

@@ -1,26 +1,24 @@
-/** A record of a CSV. */
 export interface CsvRecord {
-  /** The line on which it begins, from 1. */
+  /** Its first line, from 1. */
   readonly line: number
   readonly cells: readonly string[]
-  /** What is wrong with it, so that its cells are not what was meant; null when nothing is. */
+  /** Why its cells are unusable; null if they are valid. */
   readonly problem: string | null
 }
 
 /**
- * The records of a CSV, the heading first; what separates its cells (comma, semicolon or tab) separates all others. A cell whose first
- * letter is a quote may hold separators, line breaks and doubled quotes; elsewhere a quote is a letter like any other. Spaces around cells
- * are taken away. Empty lines between records, and those that begin with `#`, are passed over.
+ * The records of a CSV, starting with the heading, whose separator (comma, semicolon or tab) applies to all. A cell that starts with a
+ * quote may contain separators, line breaks and doubled quotes; other quotes are plain text. Spaces around cells are removed. Empty
+ * lines between records, and lines that start with `#`, are skipped.
  *
- * csv-parse was tried: it passes over what follows a broken record, so that not all that is wrong can be told at once, and takes a gigabyte
- * for a million rows.
+ * csv-parse skips text after a broken record, so it can't report all problems, and needs a gigabyte for a million rows.
  */
 export function* recordsOf(text: string): Generator<CsvRecord, undefined> {
   const lines = linesOf(text)
   let separator: string | null = null
   for (let index = 0; index < lines.length; index++) {
     const begun = index
-    if (isPassedOver(lines[index] ?? '')) continue
+    if (isSkippedLine(lines[index] ?? '')) continue
     separator ??= separatorIn(lines[index] ?? '')
     const cells = ['']
     let quoted = addCells(cells, lines[index] ?? '', separator, false)
@@ -32,13 +30,12 @@ export function* recordsOf(text: string): Generator<CsvRecord, undefined> {
   }
 }
 
-/** @returns the lines of a file, without the mark that some programs put before the first. */
+/** @returns the lines of a file, without a byte order mark. */
 export function linesOf(text: string): string[] {
   return text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
 }
 
-/** Whether a line says nothing. */
-export function isPassedOver(line: string): boolean {
+export function isSkippedLine(line: string): boolean {
   const begin = line.trimStart()
   return begin === '' || begin.startsWith('#')
 }
@@ -48,10 +45,10 @@ function separatorIn(heading: string): string {
 }
 
 /**
- * Reads on in a record.
- * @param cells those of it up to here; the last one goes on.
- * @param quoted whether that one is a quoted one.
- * @returns whether the last one is quoted at the end of the line, so that the next line belongs to it.
+ * Continues a record with a line.
+ * @param cells read so far; the last one continues.
+ * @param quoted whether the last cell is quoted.
+ * @returns whether the last cell is quoted at the end of the line, and so continues on the next line.
  */
 function addCells(cells: string[], line: string, separator: string, quoted: boolean): boolean {
   let cell = cells.pop() ?? ''

@@ -6,61 +6,51 @@ import type { Column } from './columns.ts'
 import { pluralize, printableLine, shortTime } from './text.ts'
 import { requesterText } from './words.ts'
 
-/** What is told of a run. */
-type Told = Omit<RunRow, 'options'>
+type ShownRun = Omit<RunRow, 'options'>
 
-/** The outcome of a run, in a few lines. */
-export function runSummary(run: Told): string {
+export function runSummary(run: ShownRun): string {
   const lines = [
     `run ${run.run_id} of account ${run.account}: ${stateOf(run)}`,
-    `${run.submissions_done} of ${pluralize(run.submissions_total, 'submission')} looked at, ${pluralize(run.rows_compared, 'row')} compared`,
+    `${run.submissions_done} of ${pluralize(run.submissions_total, 'submission')} checked, ${pluralize(run.rows_compared, 'row')} compared`,
     foundText(run),
   ]
-  if (run.known > 0) lines.push(knownText(run.known))
+  if (run.known > 0) lines.push(`${pluralize(run.known, 'known finding')}, listed but not counted`)
   if (run.note !== null) lines.push(printableLine(run.note, 500))
   return lines.map((line) => `${printable(line)}\n`).join('')
 }
 
-function knownText(n: number): string {
-  const [stands, listed] = n === 1 ? ['stands', 'it is'] : ['stand', 'they are']
-  return `${pluralize(n, 'finding')} ${stands} since before; ${listed} listed as known and not counted`
-}
-
-function stateOf(run: Told): string {
-  if (run.state === 'requested') return 'it waits for a process that works'
-  if (run.state === 'running') return `in progress since ${shortTime(run.started_at)}, last sign of life ${shortTime(run.updated_at)}`
-  const words = { done: 'done', budget: 'its budget ended', failed: 'failed', stopped: 'stopped' }[run.state]
+function stateOf(run: ShownRun): string {
+  if (run.state === 'requested') return 'waiting for a `serve` process'
+  if (run.state === 'running') return `in progress since ${shortTime(run.started_at)}, last update ${shortTime(run.updated_at)}`
+  const words = { done: 'done', budget: 'budget ended', failed: 'failed', stopped: 'stopped' }[run.state]
   return `${words}, ${shortTime(run.started_at)} to ${shortTime(run.ended_at)}, exit code ${run.exit_code}`
 }
 
-/** Runs as a list. */
-export const runColumns: readonly Column<Told>[] = [
+export const runColumns: readonly Column<ShownRun>[] = [
   ...(['run_id', 'account', 'state', 'requested_at'] as const),
   ['done', (run) => `${run.submissions_done}/${run.submissions_total}`],
   ['left', leftBy],
   ['outcome', outcomeOfRun, 'below'],
 ]
 
-function outcomeOfRun(run: Told): string {
+function outcomeOfRun(run: ShownRun): string {
   const code = run.exit_code === null ? [] : [`exit code ${run.exit_code}`]
   const known = run.known > 0 ? [`${run.known} known`] : []
   const note = run.note === null ? [] : [run.note]
   return [requesterText(run.requested_by), ...code, foundText(run), ...known, ...note].join('; ')
 }
 
-function foundText(run: Told): string {
+function foundText(run: ShownRun): string {
   const found = findingKinds.filter((kind) => run[kind] > 0).map((kind) => `${run[kind]} ${kind}`)
-  return found.length === 0 ? 'nothing was found' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${leftBy(run)} left`
+  return found.length === 0 ? 'no findings' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${leftBy(run)} left`
 }
 
-/** Findings that were not repaired. */
-function leftBy(run: Told): number {
+function leftBy(run: ShownRun): number {
   return findingKinds.reduce((sum, kind) => sum + run[kind], 0) - run.repaired
 }
 
 type Finding = Omit<FindingRow, 'read' | 'fields'> & { readonly read: string | null }
 
-/** Findings as a list. */
 export const findingColumns: readonly Column<Finding>[] = [
   ...(['finding_no', 'kind', 'submission_id'] as const),
   ['outcome', outcomeOf],
@@ -74,6 +64,6 @@ function whatOf(one: Finding): string | null {
 }
 
 function outcomeOf(one: Finding): string {
-  if (one.standing) return 'known'
+  if (one.known) return 'known'
   return one.repaired_at === null ? 'left' : 'repaired'
 }

@@ -1,15 +1,15 @@
 import { UsageError } from '../../base/errors.ts'
 
-/** What a program needs to go on after a refusal. The sentences say it too. */
+/** Data that a program needs after a refusal. The sentences also contain it. */
 export interface RefusalFacts {
-  /** The first number that the change log still has. */
+  /** The first number in the change log. */
   readonly first_seq?: number
-  /** The current log epoch, and the one that was asked about. */
+  /** The current log epoch, and the requested one. */
   readonly log_epoch?: string
   readonly epoch?: string
 }
 
-/** A refusal. Its class says the HTTP status; a command exits with 2, as for any wrong usage, and a tool answers with its sentences. */
+/** A refusal. Its class determines the HTTP status; commands exit with 2, and tools answer with its sentences. */
 export abstract class Refusal extends UsageError {
   abstract readonly status: 401 | 403 | 404 | 409 | 410 | 422 | 503
   readonly facts: RefusalFacts
@@ -29,32 +29,32 @@ export class SignedOutError extends Refusal {
   }
 }
 
-/** Whoever asks may not have this. */
+/** The caller's role doesn't allow this. */
 export class RoleError extends Refusal {
   readonly status = 403
 }
 
-/** What the action is about is not there. */
+/** The object of the action doesn't exist. */
 export class NotFoundError extends Refusal {
   readonly status = 404
 }
 
-/** It is there, but as it is now this cannot be done to it. */
+/** The current state of the object doesn't allow the action. */
 export class ConflictError extends Refusal {
   readonly status = 409
 }
 
-/** It was there, and is no longer kept. */
+/** The object existed, but is no longer stored. */
 export class GoneError extends Refusal {
   readonly status = 410
 }
 
-/** What was asked for is well formed but does not fit the settings, or each other. */
+/** A well-formed request doesn't fit the settings, or its parts don't fit together. */
 export class MismatchError extends Refusal {
   readonly status = 422
 }
 
-/** As many do this already as one process allows; it goes later. */
+/** The process allows no more of these at a time; retry later. */
 export class CrowdedError extends Refusal {
   readonly status = 503
 }

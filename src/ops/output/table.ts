@@ -1,33 +1,33 @@
 import { printableLine, wrapped } from './text.ts'
 
-/** Longer than the program's own sentences with two ids in them, and than the key of a quote: what is cut there comes from others. */
+/** Longer than the program's own sentences with two ids, and than the key of a quote: only outside text is cut. */
 const LONGEST_CELL = 240
-/** No column that can be shortened gets narrower. */
+/** Minimum width of a shortened column. */
 const NARROWEST = 9
 const GAP = '  '
-/** A number, a time as an age, or a share: aligned to the right. */
+/** Numbers, ages and shares are aligned to the right. */
 const NUMBER = /^(-|(in )?[\d.]+( (s|min|h|d|%)( ago)?)?)$/
 
-/** A long word with a digit in it: both ends tell it apart. */
+/** A long word with a digit: both ends distinguish it. */
 const ID = /^(?=.*\d)\S{16,}$/
 
-/** A value of a table's cell; null, undefined and '' are shown as `-`. */
+/** null, undefined and '' are shown as `-`. */
 export type Cell = string | number | null | undefined
 
 /**
- * A heading alone, or with how its column gives way when the table is too wide. `shorten` (a heading alone): cells lose their middle. `whole`:
- * they stay, because the next command needs them. `below`: they go below their rows, wrapped, when the whole table does not fit.
+ * A heading, with what its column does in a table that is too wide. `shorten` (default): cells lose their middle. `whole`: cells stay,
+ * because the next command needs them. `below`: cells go below their rows, wrapped.
  */
 export type Heading = string | { readonly heading: string; readonly fit: 'whole' | 'below' }
 
 export interface Table {
-  /** Left out where a heading stands above it already. */
+  /** Missing if a heading is above the table already. */
   readonly title?: string
   readonly headings: readonly Heading[]
   readonly rows: readonly (readonly Cell[])[]
-  /** Columns of the terminal. 80 when left out. */
+  /** Columns of the terminal. Default: 80. */
   readonly width?: number | undefined
-  /** Whether every column is shown as one, whatever it holds: the reader has chosen them. */
+  /** Whether to show every column, because the reader selected them. */
   readonly everyColumn?: boolean
 }
 
@@ -39,9 +39,8 @@ interface Column {
 }
 
 /**
- * @returns the title, the headings and the rows, in columns aligned by spaces (numbers and ages to the right), each line ended. Columns
- * without any value are left out. When the table is too wide, columns that say the same in all rows go into the title. Without rows:
- * nothing.
+ * @returns title, headings and rows in aligned columns (numbers to the right), each line ended. Columns without values are left out. In a
+ * table that is too wide, columns with one value for all rows move to the title. Empty without rows.
  */
 export function table({ title, headings, rows, width = 80, everyColumn = false }: Table): string {
   if (rows.length === 0) return ''
@@ -96,7 +95,7 @@ function totalOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
 }
 
-/** Takes from the widest column that can be shortened until all fit: first from ids, then from words. */
+/** Shortens the widest column until all fit: first ids, then words. */
 function fittingWidths(columns: readonly Column[], width: number): number[] {
   const widths = columns.map(naturalWidth)
   const spareOf = (isEligible: (column: Column) => boolean) =>
@@ -118,7 +117,7 @@ function isOfIds({ cells, fit }: Column): boolean {
   return fit === 'shorten' && cells.every((cell) => cell === '-' || ID.test(cell))
 }
 
-/** Columns that say the same in all rows, the widest first, until the others fit. */
+/** Columns with one value for all rows, the widest first, until the others fit. */
 function commonOf(columns: readonly Column[], width: number): Column[] {
   const candidates = columns.filter(isCommon).sort((a, b) => naturalWidth(b) - naturalWidth(a))
   const fits = (n: number) => totalOf(columns.filter((column) => !candidates.slice(0, n).includes(column)).map(naturalWidth)) <= width
@@ -126,12 +125,12 @@ function commonOf(columns: readonly Column[], width: number): Column[] {
   return enough === -1 ? candidates : candidates.slice(0, enough)
 }
 
-/** Whether all of several rows say the same, in a column of words behind the first. */
+/** Whether a column of words after the first has one value for all rows. */
 function isCommon({ cells, fit, isNumber }: Column, index: number): boolean {
   return index > 0 && fit === 'shorten' && !isNumber && cells.length > 1 && cells.every((cell) => cell === cells[0])
 }
 
-/** @returns the text without its middle when it is too long: ids are told apart by both ends. */
+/** @returns the text, without its middle if too long: both ends distinguish ids. */
 function shortened(text: string, length: number): string {
   if (text.length <= length) return text
   const end = Math.floor((length - 1) / 2)

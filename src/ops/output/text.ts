@@ -3,13 +3,16 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 
 const MOST_PROBLEMS = 50
 
-/** Text that came from outside, `printable` and in one line, no longer than `limit` characters. */
+/** Outside text as one `printable` line of at most `limit` characters. */
 export function printableLine(text: string, limit = 200): string {
   const line = printable(text.replace(/\s+/g, ' ').trim())
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
 }
 
-/** Text in lines of at most `width` columns, broken between words, each begun with `indent` (all but the first with `hanging`) and ended. What stands in backticks stays whole. */
+/**
+ * Text in lines of at most `width` columns, broken between words but not within backticks. Each line starts with `indent` (all but the
+ * first with `hanging`).
+ */
 export function wrapped(text: string, width: number, indent = '', hanging = indent): string {
   const lines: string[] = []
   let begin = indent
@@ -25,29 +28,29 @@ export function wrapped(text: string, width: number, indent = '', hanging = inde
   return [...lines, line].map((each) => `${each}\n`).join('')
 }
 
-/** A time as people read it in a table: to the second. `-` for none. */
+/** A time to the second, for tables. `-` for none. */
 export function shortTime(time: TimeText | null): string {
   return time === null ? '-' : `${time.slice(0, 10)} ${time.slice(11, 19)}`
 }
 
-/** How long ago, in one unit. `-` for none. */
+/** The time since, in one unit, without "ago". `-` for none. */
 export function ago(time: TimeText | null, nowMs: number): string {
   return time === null ? '-' : spanText(nowMs - msFromTime(time))
 }
 
-/** When it was, or will be: `7 min ago`, `in 3 h`. `-` for none. */
+/** `7 min ago`, `in 3 h`; `-` for none. */
 export function when(time: TimeText | null, nowMs: number): string {
   if (time === null) return '-'
   const ms = msFromTime(time) - nowMs
   return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`
 }
 
-/** A share of one: `12.5 %`. */
+/** `12.5 %` for 0.125. */
 export function percent(share: number): string {
   return `${Math.round(share * 1_000) / 10} %`
 }
 
-/** How long, in one unit: `42 s`, `7 min`, `3 h`, `12 d`. */
+/** A duration in one unit: `42 s`, `7 min`, `3 h`, `12 d`. */
 export function spanText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 120) return `${seconds} s`
@@ -61,13 +64,13 @@ export function pluralize(n: number, singular: string, plural = `${singular}s`):
   return `${n} ${n === 1 ? singular : plural}`
 }
 
-/** @returns the first of what is wrong, and how many more there are: a file of the wrong kind is wrong in every line. */
+/** @returns the first problems, and the number of others: a wrong file has a problem in every line. */
 export function firstProblems(problems: readonly string[]): string[] {
   const more = problems.length - MOST_PROBLEMS
   return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
 }
 
-/** An object for people, a field a line. */
+/** An object as text, one field per line. */
 export function fieldsText(entry: object): string {
   const fields = Object.entries(entry)
   const width = Math.max(...fields.map(([field]) => field.length))
@@ -79,7 +82,7 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : printableLine(String(value), 1_000)
 }
 
-/** Bytes as text, such as `12 MiB`. */
+/** `12 MiB`, `1.5 GiB`. */
 export function sizeText(bytes: number): string {
   return bytes < 1024 ** 3 ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 }

@@ -16,14 +16,14 @@ import {
 import { claimUpkeep, endUpkeep, type UpkeepLease } from '../../store/upkeep/upkeep.ts'
 import { Pace } from '../retention/pace.ts'
 
-/** Other work goes first after a start. */
+/** Delay after a start, so that other work goes first. */
 const AFTER_START_MS = 2_000
-/** How often it is checked whether the settings changed, or a run was left unfinished by another process. */
+/** Interval of checking for changed settings, or an unfinished run of another process. */
 const LOOK_MS = 60_000
-/** Renewed with every write, and this often at least. */
+/** Renewed with every write, at least every `SAVE_MS`. */
 const LEASE_MS = 120_000
 const SAVE_MS = 10_000
-/** The task is due again when its settings change, never by the day. */
+/** The task has no schedule; it is due when its settings change. */
 const SLOT = '0'
 
 export interface ProtectStepParts {
@@ -32,8 +32,8 @@ export interface ProtectStepParts {
 }
 
 /**
- * Brings rows that were stored under other settings to the protected form, in short transactions beside the running work. It goes on where
- * it was interrupted, and begins again when the settings change.
+ * Converts rows that were stored under other settings, in short transactions during other work. It resumes after an interruption, and
+ * restarts when the settings change.
  */
 export class ProtectStep implements Service {
   readonly name = 'protect'
@@ -47,16 +47,16 @@ export class ProtectStep implements Service {
     const { clock, log } = this.#o
     await repeat(clock, signal, AFTER_START_MS, async () => {
       const result = await protectStored(this.#o, signal)
-      if (typeof result === 'object') log.info({ ...result }, `tax ids: ${result.rewritten} stored rows rewritten as PROTECT says`)
+      if (typeof result === 'object') log.info({ ...result }, `tax ids: ${result.rewritten} stored rows rewritten to match PROTECT`)
       return LOOK_MS
     })
   }
 }
 
 /**
- * Rewrites all stored rows that are not in the form that the settings ask for, unless that is done.
- * @param onProgress is told after each table.
- * @returns how many rows were rewritten; `held`: another process does it. When `signal` aborts it, the next call goes on there.
+ * Rewrites all stored rows that don't match the settings.
+ * @param onProgress runs after each table.
+ * @returns the number of rewritten rows; `held`: another process does it. After an abort, the next call continues.
  * @throws LeaseLostError when another process has taken over.
  */
 export async function protectStored(
@@ -68,8 +68,8 @@ export async function protectStored(
   const before = await lastProtect(db.read)
   const lease = await claimUpkeep(db, PROTECT_TASK, { slot: SLOT, settings }, LEASE_MS)
   if (lease === 'done' || lease === 'held') return lease
-  const goesOn = before !== null && before.settings === settings && before.endedAt === null
-  const at = await walk({ db, clock }, lease, goesOn ? before.progress : PROTECT_BEGIN, signal, onProgress)
+  const continues = before !== null && before.settings === settings && before.endedAt === null
+  const at = await walk({ db, clock }, lease, continues ? before.progress : PROTECT_BEGIN, signal, onProgress)
   if (at.table < protectedNames.length) return 'stopped'
   await endUpkeep(db, lease, JSON.stringify(at))
   return { rewritten: at.rewritten }
@@ -107,7 +107,7 @@ function save(db: Db, lease: UpkeepLease, at: ProtectProgress): Promise<void> {
   return db.write('protect', (tx) => saveProgress(tx, lease, at))
 }
 
-/** @returns text that differs when stored rows must be gone through again. It does not tell keys. */
+/** @returns text that changes when stored rows must be checked again. It doesn't reveal keys. */
 export function settingsText(protection: Protection): string {
   const { mode, keyId, rule } = protection
   const about = JSON.stringify([mode, keyId, rule, protectedNames])

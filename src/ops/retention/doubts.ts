@@ -1,7 +1,7 @@
 import type { ClockJudgement } from '../../model/clocks.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { databaseNowMs } from '../../store/engine/longest-waits.ts'
+import { databaseNowMs } from '../../store/engine/sql.ts'
 import { sizeOfTurn, type TurnSize, type TurnTable } from '../../store/upkeep/turn-size.ts'
 import { lastUpkeep, slotText, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
@@ -9,12 +9,12 @@ import { pluralize } from '../output/text.ts'
 import type { RetentionParts } from './remove-expired.ts'
 
 const DAY_MS = 86_400_000
-/** A turn that comes so soon after the last one removes what fell due from one night to the next. */
+/** A run this soon after the last one removes only what expired since then. */
 const USUAL_ADVANCE_MS = 2 * DAY_MS
-/** A large turn takes place by itself after this time, while the service confirms the clock. */
+/** A large run happens automatically after this time, while the service confirms the clock. */
 const LONGEST_WAIT_MS = 7 * DAY_MS
 
-/** What a turn of retention would pass, and why it waits; null when it does not. */
+/** What a run would remove, and why it waits; null if it doesn't. */
 export interface TurnPlan {
   readonly turn: UpkeepSlot
   readonly deliveries: TurnSize
@@ -23,8 +23,8 @@ export interface TurnPlan {
 }
 
 /**
- * Plans a turn of retention. It waits while the clock is in doubt, and when it would remove more than the settings allow at once. What fell due
- * since a last turn of the same settings is left out of that: in a small mirror it may be everything.
+ * Plans a run of retention. It waits while the clock is in doubt, or if it would remove more at a time than the settings allow. Rows that
+ * expired since the last run with these settings don't count: in a small mirror they may be everything.
  */
 export async function planTurn({ db, clock, config }: RetentionParts, turn: UpkeepSlot, clocks: ClockJudge): Promise<TurnPlan> {
   const last = await lastUpkeep(db.read, 'retention')
@@ -59,17 +59,18 @@ function largeText(sizes: Pick<TurnPlan, 'deliveries' | 'changes'>, maxShare: nu
   const parts = [shareText('deliveries', sizes.deliveries, maxShare), shareText('changes', sizes.changes, maxShare)].filter(
     (part) => part !== null,
   )
-  return parts.length === 0 ? null : `it would remove ${parts.join(' and ')} at once, more than RETENTION_MAX_SHARE (${maxShare} %) allows`
+  return parts.length === 0
+    ? null
+    : `it would remove ${parts.join(' and ')} in one run, more than RETENTION_MAX_SHARE (${maxShare} %) allows`
 }
 
 function shareText(what: string, { rows, of }: TurnSize, maxShare: number): string | null {
   return rows * 100 > of * maxShare ? `${Math.round((rows * 100) / of)} % of the ${what}` : null
 }
 
-/** What a turn would remove, in a sentence. */
 export function planText({ deliveries, changes }: TurnPlan): string {
   return (
-    `a turn would remove about ${pluralize(changes.rows, 'change')} of ${changes.of}, and body and headers of about ` +
+    `a run would remove about ${pluralize(changes.rows, 'change')} of ${changes.of}, and body and headers of about ` +
     `${pluralize(deliveries.rows, 'delivery', 'deliveries')} of ${deliveries.of}`
   )
 }

@@ -1,14 +1,14 @@
-/** Rows of the first step, and of the largest. */
+/** Rows of the first step and of the largest. */
 const FIRST = 50
 const MOST = 1_000
 
 /**
- * A step that takes less than `short` ms grows, one that takes more than `long` shrinks, to `least` rows. On SQLite all writers wait, so a
- * transaction must stay under 20 ms (invariant 13), with room for a slow commit. On Postgres nobody waits, and round trips take most of it.
+ * A step under `short` ms grows, one over `long` ms shrinks, at most to `least` rows. On SQLite all writers wait, so a transaction must
+ * stay under 20 ms (invariant 13), with room for a slow commit. On Postgres no writer waits, and round trips take most of the time.
  */
 const BOUNDS = { sqlite: { short: 4, long: 10, least: 10 }, postgres: { short: 40, long: 100, least: 50 } } as const
 
-/** Adapts the rows of a step so that its transaction stays short. */
+/** Adapts the rows of a step to keep its transaction short. */
 export class Pace {
   readonly #bounds: (typeof BOUNDS)[keyof typeof BOUNDS]
   #rows = FIRST
@@ -21,14 +21,14 @@ export class Pace {
     return this.#rows
   }
 
-  /** Adapts to a step whose statements took `ms`. */
+  /** Adapts to a step with statements of `ms` milliseconds. */
   record(ms: number): void {
     const { short, long, least } = this.#bounds
     if (ms > long) this.#rows = Math.max(least, Math.floor(this.#rows / 2))
     else if (ms < short) this.#rows = Math.min(MOST, this.#rows * 2)
   }
 
-  /** How long to pause after a step that took `ms`: deliveries go first. */
+  /** Pause after a step of `ms` milliseconds, so that deliveries go first. */
   restMs(ms: number): number {
     return Math.min(500, Math.max(20, ms * 5))
   }

@@ -24,14 +24,14 @@ export interface RetentionParts {
   readonly config: Pick<Config, 'retention' | 'destinations'>
 }
 
-/** Rows removed by one run; of `deliveries` only body and headers. */
+/** Removed rows of one run; `deliveries` lose only body and headers. */
 export interface RemovedCounts {
   readonly deliveries: number
   readonly rejected: number
   readonly pushed: number
   readonly changes: number
   readonly findings: number
-  /** Times at which alarms fired. */
+  /** Past alarms. */
   readonly alarms: number
 }
 
@@ -40,9 +40,9 @@ const DAY_MS = 86_400_000
 type Step = (order: StepInput) => Promise<RetentionStep>
 
 /**
- * Removes all that is older than the settings allow, in short steps with pauses.
- * @returns what was removed, also when `signal` aborted it.
- * @throws LeaseLostError when another process holds the lease now.
+ * Removes what is older than the settings allow, in short steps with pauses.
+ * @returns the removed rows, even if `signal` aborted it.
+ * @throws LeaseLostError when another process has the lease.
  */
 export async function removeExpired(
   { db, clock, config }: RetentionParts,
@@ -61,7 +61,7 @@ export async function removeExpired(
       const done: RetentionStep = await step({ lease, before, limit: pace.rows, after: next })
       removed += done.removed
       next = done.next
-      pace.record(done.workedMs)
+      pace.record(done.processedMs)
       if (next !== null) await clock.sleep(pace.restMs(performance.now() - startedAt), signal)
     }
     return removed
@@ -77,11 +77,10 @@ export async function removeExpired(
   return { deliveries, rejected, pushed, changes, findings, alarms }
 }
 
-/** What a run did, in a sentence. */
 export function summaryOf({ deliveries, rejected, pushed, changes, findings, alarms }: RemovedCounts): string {
   const trimmed = `body and headers of ${pluralize(deliveries, 'delivery', 'deliveries')}`
   const removed = [
-    pluralize(rejected, 'refused delivery', 'refused deliveries'),
+    pluralize(rejected, 'rejected delivery', 'rejected deliveries'),
     pluralize(pushed, 'push', 'pushes'),
     pluralize(changes, 'change'),
     pluralize(findings, 'finding'),

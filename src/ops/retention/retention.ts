@@ -6,9 +6,8 @@ import { msFromTime } from '../../model/time.ts'
 import { lastSlot } from '../../reconcile/run/schedule.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { isUpkeepDone, runUpkeep, setUpkeepWait, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
+import { retentionWaits } from '../alarms/watch-upkeep.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
-import { waitText } from '../clocks/retention-wait.ts'
-import { withAdvice } from '../health/rules.ts'
 import { planText, planTurn } from './doubts.ts'
 import { removeExpired, summaryOf } from './remove-expired.ts'
 
@@ -23,21 +22,21 @@ export interface RetentionOptions {
 export const TASK = 'retention'
 /** Half past one at night. */
 const CRON = '30 1 * * *'
-/** Other work goes first after a start. */
+/** Delay after a start, so that other work goes first. */
 const AFTER_START_MS = 3_000
-/** How often it is checked whether a run is due, or was left unfinished by another process. */
+/** Interval of checking for a due run, or one that another process left unfinished. */
 const LOOK_MS = 300_000
 /** Renewed with every step. */
 const LEASE_MS = 120_000
 
 /**
- * Removes every night what is older than the settings allow. A missed night, or changed settings, are made up for soon after the start.
- * One of several processes does it; when it dies, another continues.
+ * Removes every night what is older than the settings allow. Missed nights and changed settings are handled soon after the start. One
+ * process does it; if it dies, another continues.
  */
 export class Retention implements Service {
   readonly name = 'retention'
   readonly #o: RetentionOptions
-  /** What was logged last. */
+  /** The last logged reason. */
   #waitsFor: string | null = null
 
   constructor(options: RetentionOptions) {
@@ -51,14 +50,13 @@ export class Retention implements Service {
     })
   }
 
-  /** Runs today's retention, unless it is done, waits for an operator, or another process holds the lease. */
+  /** Runs today's retention, unless it is done, waits for an operator, or another process has the lease. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped' | 'waits'> {
     const { db, clock, log, config } = this.#o
     const due = turnAt(clock.now(), config)
     if (await isUpkeepDone(db, TASK, due)) return 'done'
     const plan = await planTurn({ db, clock, config }, due, this.#o.clocks)
-    if (plan.waitsFor !== this.#waitsFor && plan.waitsFor !== null)
-      log.warn(withAdvice('retention_waits', `${waitText(plan.waitsFor)} (${planText(plan)})`))
+    if (plan.waitsFor !== this.#waitsFor && plan.waitsFor !== null) log.warn(`${retentionWaits(plan.waitsFor).text} (${planText(plan)})`)
     this.#waitsFor = plan.waitsFor
     await setUpkeepWait(db, TASK, plan.waitsFor)
     if (plan.waitsFor !== null) return 'waits'
@@ -73,7 +71,7 @@ export class Retention implements Service {
   }
 }
 
-/** @returns the turn that is due at a time. */
+/** @returns the run that is due at a time. */
 export function turnAt(
   nowMs: number,
   { retention: { days, changesDays }, cronTimezone }: Pick<Config, 'retention' | 'cronTimezone'>,
@@ -81,7 +79,7 @@ export function turnAt(
   return { slot: slotAt(nowMs, cronTimezone), settings: `${days} ${changesDays}` }
 }
 
-/** @returns the day of the last due run, `YYYY-MM-DD`: it changes at half past one in that zone, also when clocks skip that time. */
+/** @returns the day of the last due run, `YYYY-MM-DD`. It changes at half past one in that zone, even if clocks skip that time. */
 export function slotAt(nowMs: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
   return format.format(msFromTime(lastSlot({ cron: CRON, timeZone }, nowMs)))

@@ -4,7 +4,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { time } from '../output/schema.ts'
 
-/** An account of the settings or of the database. */
+/** An account of the settings or the database. */
 export const knownAccount = z.object({
   account: z.string(),
   state: z
@@ -12,18 +12,20 @@ export const knownAccount = z.object({
     .describe('`not configured`: only in the database; `not started`: only in the settings'),
   reason: z.string().nullable(),
   since: time.nullable(),
-  retry_at: time.nullable().describe('when it asks the service again by itself'),
-  brokerage: z.string().nullable().describe('the brokerage that its credentials were found to belong to'),
+  retry_at: time.nullable().describe('when the next automatic attempt is due'),
+  brokerage: z.string().nullable().describe('the brokerage that owns its credentials'),
   client_id: z.string().nullable(),
-  label: z.string().nullable().describe('name of the credential, as the service gives it'),
-  active_states: z.array(z.string()).readonly().nullable().describe('the states in which the service is active; null when it is in all'),
+  label: z.string().nullable().describe('name of the credential in the service'),
+  active_states: z.array(z.string()).readonly().nullable().describe('the states in which the service is active; null: all'),
 })
 
 type KnownAccount = z.output<typeof knownAccount>
 
+const unserved = { reason: null, since: null, retry_at: null, brokerage: null, client_id: null, label: null, active_states: null }
+
 /**
- * Every account of the database and of the settings, by name. Settings without any account are those of somebody who only looks into
- * the database; then every account keeps its stored state.
+ * Every account of the database and the settings, by name. Settings without accounts belong to a person who only reads the database;
+ * then every account keeps its stored state.
  */
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))
@@ -32,20 +34,8 @@ export async function knownAccounts(q: Query, configured: readonly Pick<AccountC
     return { ...row, active_states, state: names.size === 0 || names.has(row.account) ? row.state : 'not configured' }
   })
   const known = new Set(stored.map(({ account }) => account))
-  const never = [...names].filter((name) => !known.has(name)).map(neverServed)
+  const never = [...names]
+    .filter((name) => !known.has(name))
+    .map((account): KnownAccount => ({ account, state: 'not started', ...unserved }))
   return [...stored, ...never].sort((a, b) => (a.account < b.account ? -1 : 1))
-}
-
-function neverServed(account: string): KnownAccount {
-  return {
-    account,
-    state: 'not started',
-    reason: null,
-    since: null,
-    retry_at: null,
-    brokerage: null,
-    client_id: null,
-    label: null,
-    active_states: null,
-  }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { AccountConfig } from '../../config/config.ts'
-import { timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { discoveryStatus } from '../../store/reads/path-reads.ts'
@@ -8,85 +7,81 @@ import type { AccountCompletenessView } from '../../store/schema/completeness.ts
 import { time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
 
-const DAY_MS = 86_400_000
-
-/** What "complete" means and what cannot be known. Shown wherever completeness is. */
+/** The meaning and limits of "complete", shown wherever completeness is. */
 export const COMPLETENESS_SCOPE =
-  'Complete means: for every submission that is known. The service offers no list of submissions, so one that no delivery, no `track` and no ' +
-  'probed path (accounts[].discovery) has named is not known here. That such submissions exist cannot be excluded.'
+  '"Complete" covers all known submissions. The service has no list of submissions, so submissions that no delivery, `track` or probed path ' +
+  '(accounts[].discovery) has named are unknown here. Such submissions may exist.'
 
-/** What is known to be complete of an account, and by what means. */
-export const completeness = z.object({
-  never_read: z.int().describe('submissions of which at least one read never finished'),
-  lag_seconds: z.int().describe('age of the most overdue read'),
-  proven: z.int().describe('submissions that a reconcile run has proven'),
-  unproven: z.int(),
-  oldest_proof_at: time.nullable(),
-  known_by: z
-    .object({ webhook: z.int(), poll: z.int(), backfill: z.int(), reconcile: z.int() })
-    .describe('events and messages by how they became known first'),
-  lost_webhooks: z.int().describe('events and messages without a webhook within WEBHOOK_LOST_AFTER'),
-  webhook_loss_ratio: z.number().nullable().describe('lost webhooks as a share of those expected; null: none was expected'),
+/** A row of the view `account_completeness`. */
+export const accountCompleteness = z
+  .looseObject({
+    account: z.string(),
+    submissions: z.int(),
+    unreachable: z.int(),
+    never_read: z.int().describe('submissions with a read that never finished'),
+    lag_seconds: z.int().describe('age of the most overdue read'),
+    reconciled: z.int().describe('submissions that a reconcile run found, or made, equal to the service'),
+    oldest_reconciled_at: time.nullable(),
+    known_by_webhook: z.int().describe('events and messages that a webhook delivered first; the others likewise'),
+    known_by_poll: z.int(),
+    known_by_backfill: z.int(),
+    known_by_reconcile: z.int(),
+    lost_webhooks: z.int().describe('events and messages without a webhook within WEBHOOK_LOST_AFTER'),
+    webhook_loss_ratio: z.number().nullable().describe('lost webhooks as a share of expected ones; null: none were expected'),
+  })
+  .meta({ id: 'AccountCompleteness', description: 'a row of the view account_completeness' })
+
+export const completeness = accountCompleteness.extend({
   webhook_loss_day: z
     .object({ expected: z.int(), lost: z.int(), since: time.nullable().describe('start of the hour of the first lost webhook') })
-    .describe('of the last 24 hours'),
+    .describe('in the last 24 hours'),
   discovery: z
     .array(
       z.object({
         path: z.string(),
-        paths: z.int().describe('how many the path stands for'),
+        paths: z.int().describe('number of actual paths'),
         failing: z.int(),
-        limited: z.int().describe('of which the last answer named more new submissions than one may bring in'),
+        limited: z.int().describe('paths whose last answer had more new submissions than allowed'),
         oldest_answer_at: time.nullable(),
-        found: z.int().describe('submissions that became known by it'),
+        found: z.int().describe('submissions found by it'),
         error: z.string().nullable(),
       }),
     )
-    .describe('paths of the settings that are probed for submissions'),
+    .describe('configured paths that are probed for submissions'),
 })
 
-type CompletenessStatus = z.output<typeof completeness>
+type CompletenessStatus = AccountCompletenessView & z.output<typeof completeness>
 
-/** @param settings of the account; undefined when it is not configured any more. */
+/** @param settings of the account; undefined if it is no longer configured. */
 export async function completenessStatus(
   q: Query,
-  sums: AccountCompletenessView,
+  sums: AccountCompletenessView | null,
   settings: AccountConfig | undefined,
-  nowMs: number,
-): Promise<CompletenessStatus> {
-  const {
-    account,
-    known_by_webhook: webhook,
-    known_by_poll: poll,
-    known_by_backfill: backfill,
-    known_by_reconcile: reconcile,
-    ...rest
-  } = sums
+): Promise<CompletenessStatus | null> {
+  if (sums === null) return null
   return {
-    ...rest,
-    unproven: Math.max(0, sums.submissions - sums.proven),
-    known_by: { webhook, poll, backfill, reconcile },
-    webhook_loss_day: await webhookLoss(q, account, timeFromMs(nowMs - DAY_MS)),
-    discovery: await discoveryStatus(q, account, settings?.discovery?.paths ?? []),
+    ...sums,
+    webhook_loss_day: await webhookLoss(q, sums.account),
+    discovery: await discoveryStatus(q, sums.account, settings?.discovery?.paths ?? []),
   }
 }
 
-/** One sentence for each thing that an operator should look into. */
-export function completenessWarnings(account: string, c: CompletenessStatus | null): string[] {
+/** One sentence per problem that an operator should check. */
+export function completenessWarnings(account: string, c: z.output<typeof completeness> | null): string[] {
   if (c === null) return []
   const probes = c.discovery
     .filter(({ failing }) => failing > 0)
     .map(
       ({ path, paths, failing, error }) =>
-        `account ${account}: probing ${path} fails for ${failing} of ${pluralize(paths, 'path')} (${error ?? 'no reason is kept'}); ask the service for the ` +
-        'right path, or take it out of accounts[].discovery.paths',
+        `account ${account}: probing ${path} fails for ${failing} of ${pluralize(paths, 'path')} (${error ?? 'unknown reason'}); ask the service for the ` +
+        'right path, or remove it from accounts[].discovery.paths',
     )
   const limits = c.discovery
     .filter(({ limited }) => limited > 0)
     .map(
       ({ path }) =>
-        `account ${account}: probing ${path} names more submissions than one answer may bring in; the next ones bring the others. See whether it lists ` +
-        'submissions, and take it out of accounts[].discovery.paths if it does not',
+        `account ${account}: probing ${path} returns more submissions than one answer may add; later answers add the others. Check that it lists ` +
+        'submissions, or remove it from accounts[].discovery.paths',
     )
   return [...probes, ...limits]
 }

@@ -1,10 +1,10 @@
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import { hiderOf } from './settings.ts'
 
-/** A template that is no more than a text. */
+/** A template that is only a string literal. */
 const PLAIN_TEMPLATE = /^\s*(["'])(https?:\/\/[^"'\\]*)\1\s*$/
 
-/** @returns where a destination lies, without user, query and secrets; null where only a template says it. */
+/** @returns the address of a destination, without user, query and secrets; null if only a template determines it. */
 export function addressOf(destination: DestinationConfig): string | null {
   const hide = hiderOf({ destinations: [destination] })
   if (destination.kind === 'file') {
@@ -20,7 +20,7 @@ function urlOf(destination: Exclude<DestinationConfig, { kind: 'file' }>): strin
   return destination.kind === 'queue' ? destination.queue.url : destination.url
 }
 
-/** @returns in words what a destination is narrowed to. */
+/** @returns the filters of a destination, as text. */
 export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Config, 'accounts'>): string {
   const { entities, operations, eventTypes } = destination
   const isEveryAccount = accounts.every(({ name }) => destination.accounts.includes(name))
@@ -30,12 +30,11 @@ export function narrowedTo(destination: DestinationConfig, { accounts }: Pick<Co
     ['event types', eventTypes],
     ['accounts', isEveryAccount ? null : destination.accounts],
   ] as const
-  const byContent = destination.filter === null ? [] : ['what its filter lets pass']
-  const told = [...parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`])), ...byContent]
-  return told.length === 0 ? 'everything' : told.join('; ')
+  const byContent = destination.filter === null ? [] : ['changes that match its filter']
+  const filters = [...parts.flatMap(([what, names]) => (names === null ? [] : [`${what} ${names.join(', ')}`])), ...byContent]
+  return filters.length === 0 ? 'everything' : filters.join('; ')
 }
 
-/** @returns whether a destination can be asked what it has. */
 export function canVerify(destination: DestinationConfig): boolean {
   return destination.kind === 'http' && (destination.check !== null || destination.lookup !== null)
 }

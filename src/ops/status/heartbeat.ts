@@ -17,21 +17,21 @@ import {
 
 const BEAT_MS = 5_000
 /**
- * After a longer gap between our own beats the database may have been down for everybody. After a shorter one, as on a busy machine where a
- * beat takes long, a living process was still seen within `STALE_MS`: its last beat may be one interval older than the gap.
+ * After a longer gap between our own beats, the database may have been down for all processes. After a shorter gap, as on a busy machine,
+ * a living process was still seen within `STALE_MS`: its last beat may be one interval older than the gap.
  */
 const GAP_MS = STALE_MS - BEAT_MS
 
 export interface HeartbeatOptions {
-  /** The process applies nothing, and leaves a new log epoch to one that does. */
+  /** The process only reads, and leaves a new log epoch to others. */
   readonly looksOnly?: boolean
-  /** Of `serve` alone: the file beside a SQLite database bears the token of one process. */
+  /** Only for `serve`: the file next to a SQLite database has the token of one process. */
   readonly marks?: MarkKeeper
 }
 
 /**
- * Registers the process as alive every 5 seconds, and reports how many processes share the request rates. Releases the claims of dead
- * processes, and begins a new log epoch when a backup was restored under running processes: change numbers would repeat otherwise.
+ * Registers the process as alive every 5 s, and reports how many processes share the request rates. Releases the claims of dead
+ * processes, and begins a new log epoch after a restore under running processes, because change numbers would repeat.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
@@ -42,7 +42,7 @@ export class Heartbeat implements Service {
   readonly #looksOnly: boolean
   readonly #marks: MarkKeeper | undefined
   readonly #unregistered: OnceAMinute
-  /** By the monotonic clock: the last beat, and the first of the current series without a gap. */
+  /** Monotonic times of the last beat, and of the first beat of the series without a gap. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
@@ -62,11 +62,11 @@ export class Heartbeat implements Service {
       await this.#db.clock.sleep(BEAT_MS, signal)
     }
     await this.#keepMarks().catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
-    // Best effort: without it, the process counts as dead after a while.
+    // Best effort: otherwise the process counts as dead after a while.
     await removeProcess(this.#db, this.#entry.id).catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
   }
 
-  /** One beat. While the database is down it only warns, once a minute; the next beat tries again. */
+  /** One beat. While the database is down, it warns once a minute. */
   async beat(): Promise<void> {
     try {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
@@ -74,9 +74,7 @@ export class Heartbeat implements Service {
       this.#onSharing(await countProcesses(this.#db.read))
     } catch (error) {
       if (!(error instanceof TransientError)) throw error
-      this.#unregistered.tell(
-        `this process could not be registered as alive: ${messageOf(error)}; it tries again every ${BEAT_MS / 1000} s`,
-      )
+      this.#unregistered.tell(`this process could not be registered as alive: ${messageOf(error)}; retrying every ${BEAT_MS / 1000} s`)
     }
   }
 
@@ -93,12 +91,12 @@ export class Heartbeat implements Service {
       if (error instanceof TransientError) throw error
       this.#log.warn(
         { err: error },
-        `the file beside the database that tells an older copy from it could not be written: ${messageOf(error)}; free space there, or give the folder to this user`,
+        `the file next to the database that identifies older copies could not be written: ${messageOf(error)}; free space, or make the folder writable for this user`,
       )
     }
   }
 
-  /** Judges other processes only after beats without a gap for as long as a living one needs to be seen. @returns those found dead. */
+  /** Judges other processes only after a gapless series of beats that is long enough to see living ones. @returns dead processes. */
   async #beat(): Promise<ReleasedClaims[]> {
     const now = this.#db.clock.steady()
     if (now - this.#beatAt > GAP_MS) this.#steadySince = now
@@ -113,5 +111,5 @@ export class Heartbeat implements Service {
 }
 
 function diedText({ deliveries, reads }: Omit<ReleasedClaims, 'processId'>): string {
-  return `a process was not seen for ${STALE_MS / 1000} s and is taken for dead: ${deliveries} deliveries and ${reads} reads that it had in hand are free`
+  return `a process did not respond for ${STALE_MS / 1000} s and counts as dead; released its ${deliveries} deliveries and ${reads} reads`
 }

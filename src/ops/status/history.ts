@@ -8,7 +8,7 @@ import { type LagCounts, quantile } from './lag-histogram.ts'
 const MINUTE_S = 60
 const HOUR_S = 3_600
 
-/** How far back one can look, and in which steps, in seconds. */
+/** Windows, with their steps in seconds. */
 const windows = {
   '1h': { steps: 60, stepS: MINUTE_S, from: figureSteps.minute },
   '24h': { steps: 96, stepS: 15 * MINUTE_S, from: figureSteps.minute },
@@ -19,40 +19,39 @@ const windows = {
 export type HistoryWindow = keyof typeof windows
 export const historyWindows = Object.keys(windows) as [HistoryWindow, ...HistoryWindow[]]
 
-/** What a process counts. `queues` is how much waited, at most; all else are sums. */
-export const countedSeries = ['deliveries', 'applied', 'lost', 'upstream'] as const
+/** Counted series. All are sums, except `queues`, the maximum. */
+const countedSeries = ['deliveries', 'applied', 'lost', 'upstream'] as const
 export type CountedSeries = (typeof countedSeries)[number]
 export type LagSeries = 'lag_mirror' | 'lag_push'
 
-const values = z.array(z.number().nullable()).describe('one for each step; null where no process recorded anything')
+const values = z.array(z.number().nullable()).describe('one per step; null if no process recorded data')
 const line = record('HistoryLine', { label: z.string(), total: z.int(), values })
 const queue = record('HistoryQueue', {
   label: z.string(),
-  now: z.int().nullable().describe('at the newest step that was recorded'),
+  now: z.int().nullable().describe('at the newest recorded step'),
   most: z.int(),
   values,
 })
-const seconds = z.number().nullable().describe('seconds; null when nothing was counted')
+const seconds = z.number().nullable().describe('seconds; null without data')
 const lag = record(
   'HistoryLag',
   { count: z.int(), p50: seconds, p99: seconds, p50_values: values, p99_values: values },
-  'in seconds, to 26 %',
+  'in seconds, accurate to 26 %',
 )
 
-/** What happened over a window. */
 export const history = record('History', {
   window: z.enum(historyWindows),
   step_seconds: z.int(),
-  steps: z.array(time).describe('when each began; the last one is still going on'),
-  deliveries: z.array(line).describe('webhook deliveries, by the status they were answered with'),
-  applied: z.array(line).describe('changes to the mirror, by what caused them'),
-  lost: z.array(line).describe('records that no webhook announced within `WEBHOOK_LOST_AFTER`, by table, when that was found'),
+  steps: z.array(time).describe('start of each step; the last step is in progress'),
+  deliveries: z.array(line).describe('webhook deliveries, by HTTP status'),
+  applied: z.array(line).describe('changes to the mirror, by cause'),
+  lost: z.array(line).describe('records without a webhook within `WEBHOOK_LOST_AFTER`, by table, at the time of detection'),
   lag: z.object({
-    mirror: lag.describe('from when an event or message happened to its row in the mirror; without backfill and replayed deliveries'),
-    push: lag.describe('from the change in the mirror to its delivery to a destination; without snapshots and what is sent again'),
+    mirror: lag.describe('from an event or message to its row in the mirror; without backfill and replayed deliveries'),
+    push: lag.describe('from the change in the mirror to its delivery; without snapshots and resent changes'),
   }),
-  upstream: z.array(line).describe('requests to the service, by class of the answer'),
-  queues: z.array(queue).describe('how much waited at most: `inbox` to be applied, `outbox` to be pushed'),
+  upstream: z.array(line).describe('requests to the service, by answer class'),
+  queues: z.array(queue).describe('largest queues: `inbox` to be applied, `outbox` to be pushed'),
 })
 
 type Line = z.output<typeof line>
@@ -60,10 +59,9 @@ type QueueLine = z.output<typeof queue>
 type LagLine = z.output<typeof lag>
 type History = z.output<typeof history>
 
-/** Sums of one step, over all processes. */
 type Sums = Map<string, Map<string, number>>
 
-/** What happened over a window, by what every process wrote down of each minute. */
+/** Combines what all processes recorded per minute or hour. */
 export async function readHistory(db: Db, window: HistoryWindow): Promise<History> {
   const { steps, stepS, from } = windows[window]
   const stepMs = stepS * 1_000
@@ -73,7 +71,7 @@ export async function readHistory(db: Db, window: HistoryWindow): Promise<Histor
   const sums: (Sums | null)[] = starts.map(() => null)
   for (const { at, figures } of await readFigures(db.read, from, timeFromMs(firstMs))) {
     const index = Math.floor((Date.parse(at) - firstMs) / stepMs)
-    // A process whose clock is ahead may have written of steps to come.
+    // A process with a fast clock may have recorded future steps.
     if (index >= steps) continue
     const sum: Sums = sums[index] ?? new Map()
     sums[index] = sum
@@ -95,7 +93,7 @@ function add(sum: Sums, series: string, labels: Readonly<Record<string, number>>
   sum.set(series, known)
   for (const [label, n] of Object.entries(labels)) {
     const before = known.get(label) ?? 0
-    // All processes see the same queue.
+    // All processes measure the same queue.
     known.set(label, series === 'queues' ? Math.max(before, n) : before + n)
   }
 }

@@ -1,65 +1,49 @@
 import type { Config } from '../../config/config.ts'
-import { msFromTime, timeFromMs } from '../../model/time.ts'
+import { msFromTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { PartReader } from '../../store/engine/part-reader.ts'
 import type { Health } from '../../store/upkeep/health.ts'
-import type { Condition } from '../alarms/condition.ts'
-import { evidenceConditions } from '../alarms/watch-accounts.ts'
-import { clocksDisagree, retentionConditions } from '../alarms/watch-clocks.ts'
-import { type FetchMode, unnamedHosts } from '../alarms/watch-documents.ts'
-import { divergenceConditions } from '../alarms/watch-log.ts'
+import { conflictsAndUnreadable } from '../alarms/watch-accounts.ts'
+import { clocksDisagree } from '../alarms/watch-clocks.ts'
+import { type FetchMode, unlistedHosts } from '../alarms/watch-documents.ts'
+import { divergence } from '../alarms/watch-log.ts'
+import { retentionProblems } from '../alarms/watch-upkeep.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
-import type { Standing } from '../health/matters.ts'
-import { type AlarmName, withAdvice } from '../health/rules.ts'
+import { type Problem, problemOf } from '../health/problem.ts'
+import { type AlarmName, declared } from '../health/problems.ts'
 
-/** After this long without an evaluation of all alarms, no process evaluates them. */
+/** After this time without an evaluation, alarms count as unwatched. */
 const UNWATCHED_MS = 90_000
 
-const evaluatedHere: ReadonlySet<string> = new Set<AlarmName>([
-  'lost_branch',
-  'clocks_disagree',
-  'retention_waits',
-  'retention_late',
-  'document_host_unnamed',
-  'record_conflict',
-  'items_unreadable',
-])
-
-/** Alarms that need attention before they fire: the clocks are already wrong. */
-const neededWhilePending: ReadonlySet<string> = new Set<AlarmName>(['clock_skew'])
-
 /**
- * @returns what holds of all that alarms are about: those that fire, and what the database alone tells now, though its alarm has not lasted
- * long enough to fire, or no process evaluates alarms.
+ * @returns current problems with alarms: those that fire, and those that the database shows now, even if the alarm doesn't fire yet or no
+ * process evaluates alarms.
  */
-export async function standingConditions(
+export async function knownProblems(
   q: Query,
   config: Pick<Config, 'destinations'> & FetchMode,
   health: Health,
   parts = new PartReader(q.clock),
-): Promise<Standing[]> {
+): Promise<Problem[]> {
   const nowMs = q.clock.now()
   const isWatched = health.alarmsAt !== null && Math.abs(nowMs - msFromTime(health.alarmsAt)) < UNWATCHED_MS
-  const isNeeded = ({ state, name }: Health['alarms'][number]) => state === 'firing' || (isWatched && neededWhilePending.has(name))
-  const fire = health.alarms.filter((alarm) => isNeeded(alarm) && !evaluatedHere.has(alarm.name))
-  const here: Condition[] = []
-  const read = async (part: string, ask: () => Promise<Condition[]>) => here.push(...(await parts.read(part, ask, [])))
-  // A process that evaluates alarms also knows the clocks of the services; without one, the database has to do.
-  if (!isWatched) await read('clocks', async () => [clocksDisagree(await compareClocks(q), config)])
-  await read('log epochs', () => divergenceConditions(q))
-  await read('retention', () => retentionConditions(q, nowMs))
-  await read('documents', () => unnamedHosts(q, config))
-  for (const { account } of health.accounts) await read(`evidence of account ${account}`, () => evidenceConditions(account, q, nowMs))
-  const clocks = isWatched ? health.alarms.filter(({ name }) => name === 'clocks_disagree') : []
-  return [...clocks.map(ofAlarm), ...fire.map(ofAlarm), ...here.flatMap(ofCondition)]
-}
-
-function ofAlarm({ name, account, destination, since, text }: Health['alarms'][number]): Standing {
-  return { name, account, destination, since, text, count: 1 }
-}
-
-function ofCondition({ name, account, destination, level, sinceMs, text, count = 1 }: Condition): Standing[] {
-  return level === 'on'
-    ? [{ name, account, destination, since: sinceMs === undefined ? null : timeFromMs(sinceMs), text: withAdvice(name, text), count }]
-    : []
+  const here: Problem[] = []
+  const evaluated = new Set<string>()
+  const read = async (part: string, names: readonly AlarmName[], ask: () => Promise<Problem[]>) => {
+    const found = await parts.read(part, ask, null)
+    if (found === null) return
+    here.push(...found)
+    for (const name of names) evaluated.add(name)
+  }
+  // A process that evaluates alarms also knows the services' clocks.
+  if (!isWatched) await read('clocks', ['clocks_disagree'], async () => [clocksDisagree(await compareClocks(q), config)])
+  await read('log epochs', ['log_divergence'], () => divergence(q))
+  await read('retention', ['retention_waits', 'retention_late'], () => retentionProblems(q, nowMs))
+  await read('documents', ['document_host_unlisted'], () => unlistedHosts(q, config))
+  for (const { account } of health.accounts)
+    await read(`conflicts of account ${account}`, ['record_conflict', 'items_unreadable'], () => conflictsAndUnreadable(account, q, nowMs))
+  const stored = health.alarms.filter(
+    ({ name, state }) => !evaluated.has(name) && (state === 'firing' || (isWatched && declared(name).needsAttentionEarly === true)),
+  )
+  return [...stored.map(problemOf), ...here.filter(({ level }) => level === 'on')]
 }

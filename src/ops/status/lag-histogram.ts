@@ -1,20 +1,16 @@
-/** Counts of durations by bucket: bucket i holds what took up to 10^(i/10) milliseconds, 26 % more than bucket i-1. */
+/** Counts of durations by bucket: bucket i ends at 10^(i/10) ms, 26 % above bucket i-1. */
 export type LagCounts = Readonly<Record<string, number>>
 
 const PER_DECADE = 10
-/** 10^9 ms are 11 days: whatever took longer counts here. */
+/** 10^9 ms are 11 days. Longer durations count here. */
 const LAST = 90
 
-/** The bucket of a duration. */
 export function bucketOf(seconds: number): string {
   const ms = Math.max(1, seconds * 1_000)
   return String(Math.min(LAST, Math.ceil(PER_DECADE * Math.log10(ms))))
 }
 
-/**
- * The duration in seconds that `share` of all did not exceed, by its place in its bucket.
- * @returns null when nothing was counted.
- */
+/** @returns the duration in seconds that `share` of all did not exceed, interpolated in its bucket; null without data. */
 export function quantile(counts: LagCounts, share: number): number | null {
   const buckets = Object.entries(counts)
     .map(([bucket, count]) => ({ bucket: Number(bucket), count }))

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { figureSteps, readFigures } from '../../store/upkeep/figures.ts'
@@ -5,20 +6,22 @@ import { quantile } from './lag-histogram.ts'
 
 const DAY_MS = 86_400_000
 
-/** Figures of one destination: attempts by outcome, and delays from the change to its delivery by bucket. */
+/** Series of one destination: attempts by outcome, and push delays by bucket. */
 export const seriesOf = (destination: string) => ({ outcomes: `pushes:${destination}`, lags: `lag_push:${destination}` })
 
-/** What a destination was sent in the last day. */
-export interface LastDay {
-  readonly delivered: number
-  readonly given_up: number
-  readonly success_rate: number | null
-  readonly latency_p50: number | null
-  readonly latency_p99: number | null
-}
+/** Deliveries to a destination in the last day. */
+export const lastDay = z
+  .object({
+    delivered: z.int(),
+    given_up: z.int().describe('dead-lettered, or with unknown outcome'),
+    success_rate: z.number().nullable().describe('delivered share of completed changes, 0 to 1; null if none completed'),
+    latency_p50: z.number().nullable().describe('seconds from the change to its delivery; without snapshots and resent changes'),
+    latency_p99: z.number().nullable().describe('seconds, likewise'),
+  })
+  .describe('in the hours that began within the last 24')
 
-/** Sums up the hours that began within the last day, a row for each process and hour: no request counts the outbox. */
-export async function readLastDay(q: Query): Promise<(destination: string) => LastDay> {
+/** Sums the hours that began within the last day, one row per process and hour, so that no request counts the outbox. */
+export async function readLastDay(q: Query): Promise<(destination: string) => z.output<typeof lastDay>> {
   const hours = await readFigures(q, figureSteps.hour, timeFromMs(q.clock.now() - DAY_MS))
   const sum = (series: string) => {
     const total: Record<string, number> = {}

@@ -3,27 +3,24 @@ import type { Db, Tx } from '../../store/engine/db.ts'
 import { appendAndRemove, appendNothing, InboxAppender } from '../../store/inbox/append.ts'
 import { type ProcessEntry, recordHeartbeat } from '../../store/upkeep/processes.ts'
 
-/** How long an answer is reused, so that frequent checks cost one write. */
+/** Time for reusing a result, so that frequent checks cost one write. */
 const CACHE_MS = 1_000
-/** A check is answered within this time, even while the database does not answer. */
+/** Time limit of a check, even if the database hangs. */
 const PATIENCE_MS = 2_000
 
-/**
- * Tells whether a delivery could be stored now, by committing a small write that includes the inbox. The state of the service does not
- * count.
- */
+/** Checks whether a delivery could be stored now, with a small write that includes the inbox. The state of the service doesn't count. */
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
   readonly #appender: Pick<InboxAppender, 'failedBytes' | 'noteRoom'>
   #draining = false
-  /** The database's last error. A locked one reports it only after the check has timed out. */
+  /** The database's last error. A locked database reports it only after the check has timed out. */
   #lastError: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
   /**
-   * @param appender stores the deliveries of this process. After it failed, the check stores a row as large as what failed and removes it
-   * again: a full disk may take small deliveries and no larger ones.
+   * @param appender of this process's deliveries. After it failed, the check stores and removes a row of the failed size: a full disk
+   * may accept only small deliveries.
    */
   constructor(db: Db, entry: ProcessEntry, appender = new InboxAppender(db)) {
     this.#db = db
@@ -31,17 +28,17 @@ export class Readiness {
     this.#appender = appender
   }
 
-  /** The process is stopping, and not ready from now on. */
+  /** Marks the stopping process as not ready. */
   drain(): void {
     this.#draining = true
   }
 
-  /** @returns null when ready, else the reason in one line. Never throws. */
+  /** @returns null if ready, else the reason in one line. Never throws. */
   async notReady(): Promise<string | null> {
-    return this.#draining ? 'stopping: no more deliveries are taken' : await this.storeFault()
+    return this.#draining ? 'stopping: deliveries are no longer accepted' : await this.storeFault()
   }
 
-  /** @returns null when the last check could write to the database, else the reason. Never throws. */
+  /** @returns null if the last check could write to the database, else the reason. Never throws. */
   async storeFault(): Promise<string | null> {
     const now = this.#db.clock.steady()
     const isKnown = this.#last !== null && now - this.#last.at < CACHE_MS

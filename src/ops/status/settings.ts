@@ -4,20 +4,20 @@ import { z } from 'zod'
 import { withoutQueryValues, withoutSecrets } from '../../base/secret.ts'
 import type { Config } from '../../config/config.ts'
 import { settingsSchema } from '../../config/schema/schema.ts'
-import { metaOf, unwrapped } from '../../config/schema/walk.ts'
+import { metaOf, unwrapped } from '../../config/schema/unwrapped.ts'
 import { secretValues } from '../../config/secret-values.ts'
 import { record } from '../output/schema.ts'
 
-/** A setting in force. A list of named things has a setting for each part of each: `accounts.default.base_url`. */
+/** A setting in force. Lists of named objects have a setting per field: `accounts.default.base_url`. */
 export const setting = record('Setting', {
-  name: z.string().describe('its place in the settings file, like `accounts.default.base_url`'),
+  name: z.string().describe('path in the settings file, like `accounts.default.base_url`'),
   value: z
     .union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()])).readonly()])
     .nullable()
-    .describe('as people write it (`7d`, `4MiB`); null for a secret, and for what is not set'),
-  is_secret: z.boolean().describe('a secret is there; nobody is shown it'),
-  variable: z.string().nullable().describe('the environment variable that sets it; null where the file alone does'),
-  is_default: z.boolean().describe('it is what it is when nobody sets it'),
+    .describe('in its written form (`7d`, `4MiB`); null for secrets and unset values'),
+  is_secret: z.boolean().describe('a secret is set; it is never shown'),
+  variable: z.string().nullable().describe('its environment variable; null if only the file can set it'),
+  is_default: z.boolean().describe('the value is the default'),
 })
 
 type ShownSetting = z.output<typeof setting>
@@ -25,7 +25,7 @@ type Schema = z.core.$ZodType | undefined
 
 const HIDDEN = '[secret]'
 
-/** The settings that a process goes by, without secrets, by name in the order of the file. */
+/** The settings of a process without secrets, in the order of the file. */
 export function shownSettings(config: Config): ShownSetting[] {
   const hide = hiderOf(config)
   const all = [...settingsIn('', { ...config, warnings: undefined, fromEnvironment: undefined }, settingsSchema, () => null)]
@@ -40,15 +40,16 @@ export function shownSettings(config: Config): ShownSetting[] {
   }))
 }
 
-/** Digits of a fingerprint: enough to see a difference, too few to find a secret by trying. */
+/** Digits of a fingerprint: enough to detect a difference, too few to find a secret by trying. */
 const FINGERPRINT_DIGITS = 4
 
 /**
- * A fingerprint of each setting in force, to compare two processes without the values.
- * @param salt of the process, so that the fingerprints of two processes tell nothing about each other.
+ * Fingerprints of all settings, to compare processes without the values.
+ * @param salt of the process, so that fingerprints of different processes are unrelated.
  */
 export function settingFingerprints(config: Config, salt: string): Record<string, string> {
-  const all = [...settingsIn('', comparable(config), settingsSchema, (secret) => secret.reveal())]
+  const comparable = { ...config, warnings: undefined, overridden: undefined, fromEnvironment: undefined }
+  const all = [...settingsIn('', comparable, settingsSchema, (secret) => secret.reveal())]
   return Object.fromEntries(
     all.map(({ name, variable, value }) => {
       const hash = createHmac('sha256', salt)
@@ -59,20 +60,16 @@ export function settingFingerprints(config: Config, salt: string): Record<string
   )
 }
 
-function comparable(config: Config) {
-  return { ...config, warnings: undefined, overridden: undefined, fromEnvironment: undefined }
-}
-
-/** What takes every secret of the settings out of a text, and the values in the queries of its URLs. */
+/** @returns a function that removes all secrets of the settings, and the values in queries of URLs, from a text. */
 export function hiderOf(config: Partial<Config>): (text: string) => string {
   const secrets = secretValues(config)
   return (text) => withoutSecrets(withoutQueryValues(text), secrets, HIDDEN)
 }
 
-/** What stands for the value of a secret. */
+/** Returns the text for a secret. */
 type SecretOf = (secret: { readonly reveal: () => string }) => string | null
 
-/** @param schema of the value; undefined where the settings file has nothing of the kind. */
+/** @param schema of the value; undefined if the settings file has no such key. */
 function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: SecretOf): Generator<ShownSetting> {
   if (value === undefined) return
   const of = { name, variable: schema === undefined ? null : (metaOf(schema).env ?? null), is_default: isDefault(schema, value) }
@@ -93,7 +90,7 @@ function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: Sec
   }
 }
 
-/** The key of the settings file that became a property of `Config`, and its schema: durations have names that end in `Ms` there. */
+/** The key and schema in the settings file of a property of `Config`, in which durations end in `Ms`. */
 function schemaOf(schema: Schema, property: string): { readonly name: string; readonly schema: z.core.$ZodType } | undefined {
   const inner = schema && unwrapped(schema)
   if (!(inner instanceof z.ZodObject)) return undefined
@@ -101,7 +98,7 @@ function schemaOf(schema: Schema, property: string): { readonly name: string; re
   return name === undefined ? undefined : { name, schema: inner.shape[name] as z.core.$ZodType }
 }
 
-/** The schema of the items of a list; of several kinds that of the item's. */
+/** The schema of a list's items; of alternatives that of the item's `kind`. */
 function elementOf(schema: Schema, item?: unknown): Schema {
   const list = schema && unwrapped(schema)
   const element = list instanceof z.ZodArray ? unwrapped(list.element) : undefined
@@ -129,7 +126,7 @@ const SIZES = [
   ['KiB', 1024],
 ] as const
 
-/** A value as people write it in the settings: in the largest unit of which it is a whole number. */
+/** The written form of a value, in the largest unit that gives a whole number. */
 function written(value: string | number | boolean | null, schema: Schema): string | number | boolean | null {
   if (typeof value !== 'number' || schema === undefined || value === 0) return value
   const isSize = schema instanceof z.ZodPrefault && /iB$/.test(String(schema.def.defaultValue))
@@ -142,7 +139,7 @@ function isPlain(value: unknown): value is string | number | boolean | null {
   return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** It shows its value only to whoever asks for it by that name. */
+/** A secret reveals its value only through `reveal`. */
 function isSecret(value: unknown): value is { readonly reveal: () => string } {
   return typeof value === 'object' && value !== null && 'reveal' in value
 }

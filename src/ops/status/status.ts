@@ -1,63 +1,52 @@
 import { z } from 'zod'
 import type { Config } from '../../config/config.ts'
-import type { Db, Query } from '../../store/engine/db.ts'
+import { logEnds } from '../../store/changes/log-info.ts'
+import type { Db } from '../../store/engine/db.ts'
 import { PartReader } from '../../store/engine/part-reader.ts'
 import { lastBackups } from '../../store/operators/backups.ts'
 import { listPauses } from '../../store/reads/pauses.ts'
-import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import type { CachedTotals } from '../../store/upkeep/cached-totals.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
-import type { KeptSums } from '../../store/upkeep/kept-sums.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { readReplication } from '../../store/upkeep/replication.ts'
 import { readsOffStatus } from '../../store/upkeep/status.ts'
 import type { FetchMode } from '../alarms/watch-documents.ts'
+import { retentionProblems } from '../alarms/watch-upkeep.ts'
 import { waitsForClocks } from '../clocks/clock-text.ts'
 import { compareClocks } from '../clocks/clock-watch.ts'
-import { retentionWait, waitText } from '../clocks/retention-wait.ts'
-import type { Expected } from '../health/matters.ts'
-import { mendText, type ShowMend } from '../health/mend.ts'
-import { withAdvice } from '../health/rules.ts'
+import { fixText, type ShowFix } from '../health/fix.ts'
+import type { Expected } from '../health/from-health.ts'
+import { issueOf } from '../health/problem.ts'
 import { judge, verdictWords } from '../health/verdict.ts'
-import { needOf, sentenceOf } from '../health/verdict-text.ts'
+import { sentenceOf } from '../health/verdict-text.ts'
 import { record, time } from '../output/schema.ts'
 import { knownAccount, knownAccounts } from './accounts.ts'
 import { COMPLETENESS_SCOPE, completeness, completenessStatus, completenessWarnings } from './completeness.ts'
+import { coverageOf, readsCoverage } from './coverage.ts'
 import { destinationNotes, destinationStatus, readPushStatus } from './destinations.ts'
-import { standingConditions } from './known-now.ts'
+import { knownProblems } from './known-now.ts'
 import { replication as replicationSchema, replicationWarnings } from './replication.ts'
 import { lastSums, nothingCounted, summedUp } from './sums.ts'
 import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
-/** Share of the allowed rate from which on what is due begins to wait. */
+/** Share of the allowed rate above which due reads begin to wait. */
 const WARN_SHARE = 0.7
-
-/** Why a read is not made: `STATE_READS` leaves it out, or the service refused it and is asked again at `retry_at`. */
-export const readOff = z.object({ cause: z.enum(['settings', 'service']), reason: z.string(), since: time, retry_at: time.nullable() })
 
 const accountStatus = knownAccount.omit({ client_id: true }).extend({
   pause: z
     .object({ since: time, until: time, reason: z.string() })
     .nullable()
-    .describe('the pause in force that the service asked for (`Retry-After`)'),
+    .describe('the current pause that the service asked for (`Retry-After`)'),
   submissions: z.int(),
   unreachable: z.int(),
   reads: z.object({
-    overdue: z.int().describe('reads whose time has come; some always are, and none for long while all is well'),
+    overdue: z.int().describe('due reads; some are always due, but not for long'),
     oldest_due_at: time.nullable(),
     failing: z.int(),
   }),
-  demand_rps: z.number().describe('requests a second that the timetable asks for'),
-  limit_rps: z.number().nullable().describe('how many are allowed; null: the settings do not have the account'),
-  freshness: z.array(
-    z.object({
-      read: z.string(),
-      oldest_at: time.nullable(),
-      median_at: time.nullable(),
-      never: z.int().describe('submissions that were never read by it; of reads by id: ids'),
-      total: z.int(),
-    }),
-  ),
-  reads_off: z.array(readOff.extend({ read: z.string() })).describe('reads that are not made'),
+  demand_rps: z.number().describe('requests per second that the schedule needs'),
+  limit_rps: z.number().nullable().describe('allowed requests per second; null: the account is not in the settings'),
+  coverage: readsCoverage,
   inbox: z.object({ ready: z.int(), done: z.int(), aside: z.int(), dead: z.int() }),
   webhook_secrets: webhookSecrets,
   conflicts: z.int(),
@@ -65,68 +54,61 @@ const accountStatus = knownAccount.omit({ client_id: true }).extend({
   completeness: completeness.nullable().describe('null: `serve` never ran with the account'),
 })
 
-/** A matter that needs a person. */
-export const need = z.object({
-  kind: z.string(),
+/** A problem that needs attention. */
+export const issue = z.object({
+  kind: z.string().describe('name of the problem, the same as that of its alarm, if any'),
   what: z.string(),
   since: time.nullable(),
   count: z.int(),
-  mend: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
+  fix: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
 })
 
-/** Parts of a report that could not be read: the report says nothing of them. */
+/** Unread parts of a report, which the report doesn't cover. */
 export const unreadParts = z
   .array(z.object({ part: z.string(), reason: z.string() }))
   .readonly()
-  .describe('parts that could not be read, because a table is locked for example; their figures are empty')
+  .describe('parts that could not be read, for example because of a locked table; their data is empty')
 
-/** What `status` tells. */
+/** Output of `status`. */
 export const status = record('Status', {
-  verdict: z.enum(verdictWords).describe('what the mirror is judged to be'),
-  sentence: z.string().describe('the verdict and its reasons, for people'),
-  needs: z.array(need).describe('what needs a person; empty unless the verdict is `attention`'),
+  verdict: z.enum(verdictWords).describe('verdict on the mirror'),
+  sentence: z.string().describe('the verdict and its reasons as text'),
+  issues: z.array(issue).describe('issues; empty unless the verdict is `attention`'),
   unread: unreadParts,
   version: z.string(),
   database: z.enum(['sqlite', 'postgres']),
-  counted_at: time
-    .nullable()
-    .describe('when sums over everything were counted: of a large mirror, or if a table is locked, in the last minutes; null: now'),
+  counted_at: time.nullable().describe('time of the totals (for a large mirror, or a locked table, some minutes ago); null: now'),
   accounts: z.array(accountStatus),
   destinations: z.array(destinationStatus),
-  replication: replicationSchema
-    .nullable()
-    .describe('on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite'),
+  replication: replicationSchema.nullable().describe('Postgres servers with an acknowledged delivery, standbys and slots; null on SQLite'),
   change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
   backup: z
     .object({
       made_at: time.nullable(),
       bytes: z.int().nullable(),
-      tried_at: time.nullable().describe('when one was restored on trial'),
+      tried_at: time.nullable().describe('last test restore'),
     })
     .nullable()
-    .describe('the last backup, by BACKUP_CRON or by hand; null on Postgres, which is backed up by other means'),
+    .describe('the last scheduled or manual backup; null on Postgres, which has its own backups'),
   clocks: z.object({
-    apart: z.array(z.object({ clock: z.string(), ahead_ms: z.int() })).describe("how far this machine's clock is ahead of each"),
-    waits: z.array(z.string()).describe('what waits for that, or for an operator'),
+    apart: z.array(z.object({ clock: z.string(), ahead_ms: z.int() })).describe("how far this machine's clock is ahead of each clock"),
+    waits: z.array(z.string()).describe('work that waits for the clocks, or for an operator'),
   }),
   processes: z.array(z.object({ process_id: z.string(), role: z.string(), version: z.string(), started_at: time })),
-  scope: z.string().describe('what complete means, and what cannot be excluded'),
-  warnings: z.array(z.string()).describe('what an operator should look into, a sentence each'),
+  scope: z.string().describe('the meaning and limits of "complete"'),
+  warnings: z.array(z.string()).describe('sentences about what an operator should check'),
 })
 
 export type Status = z.output<typeof status>
 type AccountStatus = Status['accounts'][number]
 
-/** The settings that a mirror is judged by. */
+/** Settings for the verdict. */
 export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'> & FetchMode
 
 type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
 
-/**
- * Judges the mirror by what the database holds, never by the memory of a process.
- * @param kept counts of submissions, see `readHealth`.
- */
-export async function judgeNow(db: Db, config: VerdictConfig, kept?: KeptSums | null, parts = new PartReader(db.clock)) {
+/** Judges the mirror by the database, never by the memory of a process. @param kept counts of submissions, see `readHealth`. */
+export async function judgeNow(db: Db, config: VerdictConfig, kept?: CachedTotals | null, parts = new PartReader(db.clock)) {
   const { accounts, destinations, poll } = config
   const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
   const expected: Expected = {
@@ -137,44 +119,44 @@ export async function judgeNow(db: Db, config: VerdictConfig, kept?: KeptSums | 
   }
   const q = db.readNoWait
   const health = await readHealth(q, kept === null ? null : kept?.sums, parts)
-  const standing = await standingConditions(q, config, health, parts)
-  return { health, expected, judgement: judge(health, standing, expected), countedAt: kept?.countedAt ?? null }
+  const known = await knownProblems(q, config, health, parts)
+  return { health, expected, judgement: judge(health, known, expected), countedAt: kept?.countedAt ?? null }
 }
 
-/** The verdict as `status` prints it, with what mends each need. */
-export async function readVerdict(db: Db, config: VerdictConfig, kept?: KeptSums | null, parts = new PartReader(db.clock)) {
+/** The verdict of `status`, with a fix for each issue. */
+export async function readVerdict(db: Db, config: VerdictConfig, kept?: CachedTotals | null, parts = new PartReader(db.clock)) {
   const { health, expected, judgement } = await judgeNow(db, config, kept, parts)
   return {
     verdict: judgement.verdict,
     sentence: sentenceOf(judgement, health, expected),
-    needs: judgement.matters.map(needOf),
+    issues: judgement.problems.map(issueOf),
   }
 }
 
-/** What the status is told by; see `OperationContext`. */
+/** Input of `readStatus`; see `OperationContext`. */
 interface StatusParts {
   readonly version: string
   readonly config: StatusConfig
-  readonly showMend: ShowMend
+  readonly showFix: ShowFix
   readonly isTerminal: boolean
 }
 
-/** Time for counting everything at a terminal. Nobody else waits for that; a locked table is given up at once. */
+/** Time limit for counting at a terminal. Others don't wait: they skip a locked table immediately. */
 const TERMINAL_MS = 30_000
 
-/** Reports everything. At a terminal, counting a large database takes a second or two. */
-export async function readStatus(db: Db, { version, config, showMend, isTerminal }: StatusParts): Promise<Status> {
+/** At a terminal, counting a large database takes a second or two. */
+export async function readStatus(db: Db, { version, config, showFix, isTerminal }: StatusParts): Promise<Status> {
   const q = db.readNoWait
   const parts = new PartReader(db.clock, isTerminal ? TERMINAL_MS : undefined)
   const known = await parts.read('the list of accounts', () => knownAccounts(q, config.accounts), [])
   const names = known.map(({ account }) => account)
   const counted = await parts.read('the counts of rows', () => summedUp(q, names, isTerminal), null)
-  // A locked table prevents counting. The counts of the last minutes are better than none.
+  // If a locked table prevents counting, the counts of the last minutes are used.
   const summed = counted ?? (await parts.read('the last counts', () => lastSums(q), nothingCounted))
-  const { needs, ...verdict } = await readVerdict(db, config, counted === null ? null : counted.kept, parts)
-  const shown = await Promise.all(needs.map(async ({ mend, ...rest }) => ({ ...rest, mend: await showMend(mend) })))
+  const { issues, ...verdict } = await readVerdict(db, config, counted === null ? null : counted.kept, parts)
+  const shown = await Promise.all(issues.map(async ({ fix, ...rest }) => ({ ...rest, fix: await showFix(fix) })))
   const offOf = await parts.read(
-    'reads that are off',
+    'disabled reads',
     () => readsOffStatus(q),
     () => [],
   )
@@ -183,66 +165,53 @@ export async function readStatus(db: Db, { version, config, showMend, isTerminal
   const accounts: AccountStatus[] = []
   for (const row of known) {
     const { account } = row
-    const { submissions, unreachable, reads, demand_rps, coverage, inbox, conflicts, unreadable, completeness: sums } = summed.of(account)
+    const sums = summed.of(account)
     const configured = config.accounts.find(({ name }) => name === account)
     accounts.push({
       ...row,
+      ...sums,
       pause: pauses.find((each) => each.account === account) ?? null,
-      submissions,
-      unreachable,
-      reads,
-      demand_rps,
       limit_rps: configured ? config.upstream.rps : null,
-      freshness: [...coverage.submissions, ...coverage.ids],
-      reads_off: offOf(account),
-      inbox,
+      coverage: coverageOf(sums.coverage, offOf(account)),
       webhook_secrets: secrets.get(account) ?? [],
-      conflicts,
-      unreadable,
-      completeness: sums && (await parts.read('completeness', () => completenessStatus(q, sums, configured, db.clock.now()), null)),
+      completeness: await parts.read('completeness', () => completenessStatus(q, sums.completeness, configured), null),
     })
   }
   const destinations = await parts.read('destinations', () => readPushStatus(q, config), [])
   const replication = await parts.read('replication', () => readReplication(q), null)
-  const { firstSeq, lastSeq } = await parts.read('the change log', () => changeLogEnds(q), { firstSeq: 1, lastSeq: 0 })
-  const processes = (await parts.read('processes', () => listProcesses(q), [])).map(({ seen_at: _, ...process }) => process)
-  const backup = await parts.read('backups', () => backupStatus(q), null)
+  const changeLog = await parts.read('the change log', () => logEnds(q), { first_seq: 1, last_seq: 0 })
+  const processes = await parts.read('processes', () => listProcesses(q), [])
+  // A restored database also has the backup records of before.
+  const backup = q.kind === 'postgres' ? null : await parts.read('backups', () => lastBackups(q), null)
   const clocks = await parts.read('clocks', () => clockStatus(db, config), { apart: [], waits: [] })
   return {
     ...verdict,
     unread: parts.unread,
-    needs: shown.map(({ mend, ...rest }) => ({ ...rest, mend: 'command' in mend ? { command: mend.command } : mend })),
+    issues: shown.map(({ fix, ...rest }) => ({ ...rest, fix: 'command' in fix ? { command: fix.command } : fix })),
     version,
     database: db.kind,
     counted_at: summed.countedAt,
     accounts,
     destinations,
     replication,
-    change_log: { first_seq: firstSeq, last_seq: lastSeq },
+    change_log: changeLog,
     backup,
     clocks,
     processes,
     scope: COMPLETENESS_SCOPE,
-    warnings: [...shown.map(({ what, mend }) => `${what}; ${mendText(mend)}`), ...notesOf({ accounts, destinations, replication })],
+    warnings: [...shown.map(({ what, fix }) => `${what}; ${fixText(fix)}`), ...notesOf({ accounts, destinations, replication })],
   }
 }
 
-/** Also of a database that was restored: it remembers the backups of before. */
-async function backupStatus(q: Query): Promise<Status['backup']> {
-  if (q.kind === 'postgres') return null
-  const { madeAt, bytes, triedAt } = await lastBackups(q)
-  return { made_at: madeAt, bytes, tried_at: triedAt }
-}
-
-/** How far this machine's clock is ahead of the others that can be seen from here. `serve` also compares the service's; its alarm tells. */
+/** How far this machine's clock is ahead of the visible others. `serve` also compares the services' clocks and raises an alarm. */
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
   const judged = await compareClocks(db.readNoWait)
-  const wait = await retentionWait(db.readNoWait)
-  const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [withAdvice('retention_waits', waitText(wait.reason))])]
+  const retention = (await retentionProblems(db.readNoWait, db.clock.now())).filter(({ name }) => name === 'retention_waits')
+  const waits = [...waitsForClocks(judged, config), ...retention.map(({ text }) => text)]
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }
 
-/** What an operator should know though it needs nobody now, a sentence each. */
+/** Notes for operators that don't need action, a sentence each. */
 export function notesOf({ accounts, destinations, replication }: Pick<Status, 'accounts' | 'destinations' | 'replication'>): string[] {
   return [...replicationWarnings(replication), ...accounts.flatMap(accountNotes), ...destinations.flatMap(destinationNotes)]
 }
@@ -250,20 +219,20 @@ export function notesOf({ accounts, destinations, replication }: Pick<Status, 'a
 function accountNotes(a: AccountStatus): string[] {
   const notes: string[] = []
   if (a.state === 'not configured')
-    notes.push(`account ${a.account} is not configured: nothing is received or read for it any more; its rows stay as they are`)
+    notes.push(`account ${a.account} is not configured: its deliveries are rejected and it is not read; its rows stay`)
   if (a.state === 'not started') notes.push(`account ${a.account} is not started: \`submission-mirror serve\` never ran with it`)
   const share = a.limit_rps === null ? 0 : a.demand_rps / a.limit_rps
   if (share >= WARN_SHARE) {
     notes.push(
-      `account ${a.account} needs ${a.demand_rps} requests a second, ${Math.round(share * 100)} % of UPSTREAM_RPS (${a.limit_rps}); ` +
+      `account ${a.account} needs ${a.demand_rps} requests per second, ${Math.round(share * 100)} % of UPSTREAM_RPS (${a.limit_rps}); ` +
         'raise UPSTREAM_RPS as far as the service allows, or lengthen POLL_*',
     )
   }
-  for (const off of a.reads_off)
-    if (off.cause === 'service')
+  for (const { read, off } of a.coverage)
+    if (off?.cause === 'service')
       notes.push(
-        `account ${a.account} is not read by ${off.read}: ${off.reason}; it is tried again daily. If it is to be had, ask the service for the right ` +
-          'to it; else take it out of STATE_READS',
+        `account ${a.account} cannot use the read ${read}: ${off.reason}; it is retried daily. If you need it, ask the service for the right ` +
+          'to use it; otherwise remove it from STATE_READS',
       )
   return [...notes, ...completenessWarnings(a.account, a.completeness)]
 }

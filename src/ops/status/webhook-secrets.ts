@@ -6,15 +6,15 @@ import { secretTag } from '../../upstream/webhook/signature.ts'
 import { time } from '../output/schema.ts'
 import { when } from '../output/text.ts'
 
-/** Webhook secrets of the settings. A delivery that two of them signed counts for the first; times are true to some ten seconds. */
+/** Configured webhook secrets. A delivery that two of them signed counts for the first; times are accurate to about ten seconds. */
 export const webhookSecrets = z
   .array(z.object({ position: z.int(), last_verified_at: time.nullable() }))
   .readonly()
-  .describe('when each, in the order of the settings, verified a delivery last')
+  .describe('last verified delivery of each, in the order of the settings')
 
 type SecretStates = z.output<typeof webhookSecrets>
 
-/** The secrets of each configured account, by its name. An old secret that verifies nothing any more can be removed (trap 37). */
+/** Secrets of each configured account, by name. An old secret without recent use can be removed (trap 37). */
 export async function secretStates(
   q: Query,
   accounts: readonly Pick<AccountConfig, 'name' | 'webhookSecrets'>[],

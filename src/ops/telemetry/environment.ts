@@ -1,13 +1,11 @@
-/** The standard variables of OpenTelemetry, and all others. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What goes to a collector. */
 export interface Signals {
   readonly traces: boolean
   readonly metrics: boolean
 }
 
-/** What the environment asks for: a signal is sent when it has an endpoint and is not switched off. */
+/** Signals that the environment enables: those with an endpoint that aren't turned off. */
 export function signalsIn(env: Environment): Signals {
   const isOn = (signal: 'TRACES' | 'METRICS') =>
     env['OTEL_SDK_DISABLED']?.toLowerCase() !== 'true' &&
@@ -16,7 +14,7 @@ export function signalsIn(env: Environment): Signals {
   return { traces: isOn('TRACES'), metrics: isOn('METRICS') }
 }
 
-/** A number in a variable of OpenTelemetry; undefined when it is not set, or is none. */
+/** A number in a variable of OpenTelemetry; undefined if it is unset or invalid. */
 export function numberIn(env: Environment, name: string): number | undefined {
   const text = env[name]?.trim()
   const number = Number(text)

@@ -8,7 +8,7 @@ import { type Environment, numberIn } from './environment.ts'
 
 const INTERVAL_MS = 60_000
 
-/** Sends what the stages report, under the names of `/metrics`. What `/metrics` computes from the database stays there. */
+/** Sends the stages' reports under the names of `/metrics`, without the values that `/metrics` reads from the database. */
 export class MetricSender {
   readonly #provider: MeterProvider
   readonly #meter: Meter
@@ -50,7 +50,6 @@ export class MetricSender {
   }
 }
 
-/** Makes each instrument once. */
 function once<N, T>(make: (name: N) => T): (name: N) => T {
   const made = new Map<N, T>()
   return (name) => {

@@ -7,29 +7,29 @@ import { secretForms } from '../../base/secret.ts'
 import { parsedJson } from '../../model/json.ts'
 import type { Environment } from './environment.ts'
 
-/** Where problems of sending are told. */
+/** Parts for reporting problems of sending. */
 export interface ProblemParts {
   readonly log: Log
   readonly clock: Pick<Clock, 'steady'>
-  /** What the log masks. */
+  /** Secrets that the log masks. */
   readonly secrets: Pick<KnownSecrets, 'add'>
 }
 
-/** A shorter value would be masked within words that have nothing to do with it. */
+/** A shorter value would be masked inside unrelated words. */
 const SHORTEST = 8
 
-/** Has the log tell, at most once a minute, what OpenTelemetry warns of: above all that a collector does not take what it is sent. */
-export function tellProblems(env: Environment, { log, clock, secrets }: ProblemParts): void {
+/** Logs warnings of OpenTelemetry at most once a minute, above all that a collector rejects data. */
+export function logProblems(env: Environment, { log, clock, secrets }: ProblemParts): void {
   secrets.add(headerSecrets(env), [])
-  const told = new OnceAMinute(clock, (text) => log.warn(text))
-  const tell = (...said: readonly unknown[]) =>
-    told.tell(`OpenTelemetry: ${said.map(textOf).join(' ')}. Check the collector and the variables OTEL_EXPORTER_OTLP_…`)
+  const warnings = new OnceAMinute(clock, (text) => log.warn(text))
+  const warn = (...parts: readonly unknown[]) =>
+    warnings.tell(`OpenTelemetry: ${parts.map(textOf).join(' ')}. Check the collector and the variables OTEL_EXPORTER_OTLP_…`)
   const drop = () => undefined
-  const logger: DiagLogger = { error: tell, warn: tell, info: drop, debug: drop, verbose: drop }
+  const logger: DiagLogger = { error: warn, warn, info: drop, debug: drop, verbose: drop }
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }
 
-/** Values of the headers that a collector is sent, in each form in which a text may have them. */
+/** Values of the collector's headers, in each form in which a text may contain them. */
 function headerSecrets(env: Environment): string[] {
   const lists = ['', 'TRACES_', 'METRICS_'].map((signal) => env[`OTEL_EXPORTER_OTLP_${signal}HEADERS`] ?? '')
   const values = lists.flatMap((list) => list.split(',')).map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
@@ -45,11 +45,11 @@ function decoded(value: string): string {
   }
 }
 
-/** An error comes as the JSON of all its properties, of which the body of an answer is one. */
-function textOf(said: unknown): string {
-  if (typeof said !== 'string') return messageOf(said)
-  const error = parsedJson(said)
-  if (typeof error !== 'object' || error === null || !('message' in error)) return said
+/** Errors arrive as JSON of all properties, including the body of an answer. */
+function textOf(part: unknown): string {
+  if (typeof part !== 'string') return messageOf(part)
+  const error = parsedJson(part)
+  if (typeof error !== 'object' || error === null || !('message' in error)) return part
   const code = 'code' in error ? ` (${error['code']})` : ''
   return `${error['message']}${code}`
 }

@@ -14,17 +14,17 @@ import type { DeliveryName, TracedStep } from '../../base/observer.ts'
 import { type Environment, numberIn } from './environment.ts'
 
 const KINDS = { delivery: SpanKind.SERVER, apply: SpanKind.INTERNAL, push: SpanKind.CLIENT } as const
-/** The step under which one stands. */
+/** Parent step of each step. */
 const PARENTS = { delivery: null, apply: 'delivery', push: 'apply' } as const
 
 /**
- * Sends the steps of deliveries as spans. Processes need not tell each other of a trace: its id is a hash of account and delivery id, and so are
- * those of its first two spans.
+ * Sends the steps of deliveries as spans. The ids of the trace and its first two spans are hashes of account and delivery id, so processes
+ * don't have to exchange them.
  */
 export class SpanSender {
   readonly #provider: TracerProvider
   readonly #tracer: Tracer
-  /** The ids of the span that begins. */
+  /** Ids of the next span. */
   #next = { traceId: '', spanId: '' }
 
   constructor(resource: Resource, env: Environment) {
@@ -56,8 +56,8 @@ export class SpanSender {
   }
 }
 
-/** The id of the trace of a delivery: 16 bytes in hexadecimal digits. */
-export function traceIdOf({ account, deliveryId }: DeliveryName): string {
+/** Trace id of a delivery: 16 bytes in hexadecimal digits. */
+function traceIdOf({ account, deliveryId }: DeliveryName): string {
   return hash('sha256', JSON.stringify([account, deliveryId])).slice(0, 32)
 }
 
@@ -69,7 +69,7 @@ function contextOf(name: TracedStep['name'], of: DeliveryName): SpanContext {
   return { traceId: traceIdOf(of), spanId: spanIdOf(name, of), traceFlags: TraceFlags.SAMPLED, isRemote: true }
 }
 
-/** OTEL_TRACES_SAMPLER. A trace has no parent outside of the program, so the samplers that go by the parent are the same as those that do not. */
+/** OTEL_TRACES_SAMPLER. Traces have no parent outside the program, so samplers with and without `parentbased_` are the same. */
 function samplerOf(env: Environment): Sampler {
   const name = env['OTEL_TRACES_SAMPLER']?.replace('parentbased_', '')
   if (name === 'always_off') return new AlwaysOffSampler()

@@ -4,28 +4,28 @@ import { defaultResource, detectResources, envDetector, type Resource, resourceF
 import type { Observer } from '../../base/observer.ts'
 import type { Environment, Signals } from './environment.ts'
 import { MetricSender } from './metric-sender.ts'
-import { type ProblemParts, tellProblems } from './problems.ts'
+import { logProblems, type ProblemParts } from './problems.ts'
 import { SpanSender } from './span-sender.ts'
 
-/** What goes to a collector besides the metrics that are asked for. */
+/** Sends traces and metrics to a collector. */
 export interface Telemetry {
-  /** An observer that tells both the collector and another observer. */
+  /** @returns an observer that reports to both the collector and `observer`. */
   besides(observer: Observer): Observer
-  /** Sends what is left. Never rejects. */
+  /** Sends the rest. Never rejects. */
   close(): Promise<void>
 }
 
-/** Starts what sends the signals. The exporters read their endpoints, headers and limits from the environment themselves. */
+/** Starts sending signals. The exporters read endpoints, headers and limits from the environment. */
 export function startTelemetry(signals: Signals, env: Environment, version: string, parts: ProblemParts): Telemetry {
-  // First: what is wrong in the environment is told when the exporters are made.
-  tellProblems(env, parts)
+  // First, because creating the exporters reports problems of the environment.
+  logProblems(env, parts)
   const resource = resourceOf(version)
   const spans = signals.traces ? new SpanSender(resource, env) : null
   const metrics = signals.metrics ? new MetricSender(resource, env) : null
   return {
     besides(observer) {
-      const told = metrics?.besides(observer) ?? observer
-      return spans === null ? told : { ...told, trace: (step) => spans.send(step) }
+      const both = metrics?.besides(observer) ?? observer
+      return spans === null ? both : { ...both, trace: (step) => spans.send(step) }
     },
     async close() {
       await Promise.allSettled([spans?.close(), metrics?.close()])
@@ -34,7 +34,7 @@ export function startTelemetry(signals: Signals, env: Environment, version: stri
   }
 }
 
-/** Each process is an instance of its own: its metrics are other series. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win. */
+/** Each process is an instance with its own series. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override this. */
 function resourceOf(version: string): Resource {
   const own = resourceFromAttributes({
     'service.name': 'submission-mirror',

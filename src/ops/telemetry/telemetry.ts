@@ -3,9 +3,8 @@ import type { ProblemParts } from './problems.ts'
 import type { Telemetry } from './start.ts'
 
 /**
- * Sends to the collector that the environment names.
- * @param version of the program. @param parts where it tells what hinders it.
- * @returns null when it names none: then nothing that sends is loaded.
+ * Sends signals to the collector in the environment. @param version of the program. @param parts for reporting problems.
+ * @returns null without a collector; no sending code is loaded then.
  */
 export async function openTelemetry(env: Environment, version: string, parts: ProblemParts): Promise<Telemetry | null> {
   const signals = signalsIn(env)

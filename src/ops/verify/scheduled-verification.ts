@@ -11,22 +11,22 @@ import { type VerifyParts, verifyDestination } from './verify-destination.ts'
 
 export interface ScheduledVerificationOptions extends Omit<VerifyParts, 'signal'> {
   readonly destination: HttpDestination
-  /** Changes of one run; null: all. */
+  /** Changes per run; null: all. */
   readonly sample: number | null
   readonly schedule: CronSchedule
 }
 
-/** Other work goes first after a start. */
+/** Delay after a start, so that other work goes first. */
 const AFTER_START_MS = 5_000
 const LOOK_MS = 15_000
-/** After a failure: what it needs comes from a person, or with time. */
+/** After a failure, which needs a person or time. */
 const RETRY_MS = 900_000
-/** Renewed with every few answers. */
+/** Renewed after every few answers. */
 const LEASE_MS = 120_000
 
 /**
- * Asks a destination by its timetable what it has. One of several processes does it. When it dies, another goes on where its answers end; a
- * sample begins anew. A time that was missed is made up for soon after the start.
+ * Verifies a destination on schedule. One process does it. If it dies, another continues after its answers; a sample restarts. A missed
+ * time is handled soon after the start.
  */
 export class ScheduledVerification implements Service {
   readonly name: string
@@ -41,7 +41,7 @@ export class ScheduledVerification implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Verifies if it is due, unless that is done, or another process does it. */
+  /** Verifies if it is due, unless it is done or another process does it. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, schedule, sample, destination } = this.#o
     const turn = { slot: lastSlot(schedule, clock.now()), settings: `${schedule.cron} ${sample ?? 'all'}` }
@@ -49,14 +49,14 @@ export class ScheduledVerification implements Service {
       return await runUpkeep(db, taskOf(destination.name), turn, LEASE_MS, async (lease) => {
         const report = await this.#verify(lease, signal)
         const text = `destination ${destination.name} ${presenceText(report)}`
-        if (!report.isWhole) throw new Error(`${text}; it could not be asked for the rest`)
-        const level = report.lacks + report.cannot_tell > 0 ? 'warn' : 'info'
+        if (!report.isWhole) throw new Error(`${text}; the rest could not be verified`)
+        const level = report.lacks + report.undetermined > 0 ? 'warn' : 'info'
         log[level]({ destination: destination.name }, `verification: ${text}${whyOf(report)}`)
         return text
       })
     } catch (error) {
       if (signal.aborted) return 'stopped'
-      // Its answers took too long. What another process stores meanwhile is as good.
+      // The answers took too long. Another process verifies instead.
       if (error instanceof LeaseLostError) return 'held'
       const text = `the verification of destination ${destination.name} failed: ${messageOf(error)}`
       log.warn({ destination: destination.name, err: error }, text)
@@ -67,8 +67,8 @@ export class ScheduledVerification implements Service {
   async #verify(lease: UpkeepLease, signal: AbortSignal): Promise<VerificationReport> {
     const { db, sample, destination } = this.#o
     const began = (await lastUpkeep(db.read, lease.task))?.began_at ?? null
-    const goesOn = sample === null && lease.position > 0 && began !== null
-    const continues = goesOn ? { after: lease.position, found: await foundSince(db.read, destination.name, began) } : undefined
+    const isResumed = sample === null && lease.position > 0 && began !== null
+    const continues = isResumed ? { after: lease.position, found: await foundSince(db.read, destination.name, began) } : undefined
     return await verifyDestination({ ...this.#o, signal }, destination, {
       selection: {},
       sample,
@@ -79,12 +79,11 @@ export class ScheduledVerification implements Service {
   }
 }
 
-/** The task under which the runs of a destination are known. */
 function taskOf(destination: string): string {
   return `verify ${destination}`
 }
 
-/** The first reason why something could not be told. */
+/** The first reason for an undetermined change. */
 function whyOf({ changes }: VerificationReport): string {
   const failed = changes.find(({ error }) => error !== null)
   return failed === undefined || failed.error === null ? '' : ` (${shownOutcome(failed.error, failed.status)})`

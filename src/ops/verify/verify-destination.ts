@@ -11,22 +11,22 @@ import { Heartbeat } from '../status/heartbeat.ts'
 export interface VerifyParts extends ServiceParts {
   readonly config: Config
   readonly version: string
-  /** Aborts what is in flight; what is stored stays. */
+  /** Aborts work in flight; stored answers stay. */
   readonly signal: AbortSignal
 }
 
-/** Why the targets of a kind cannot be asked. */
-const unasked: Readonly<Record<DestinationConfig['kind'], string>> = {
-  webhook: 'a webhook takes what it is sent, and tells nobody what it has',
-  http: 'it has neither check nor lookup',
-  adapter: 'the AMS does not list what it has',
-  queue: 'whoever reads the queue takes what is in it',
-  file: 'whoever reads the files takes them away',
+/** Why a kind of destination can't be verified. */
+const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
+  webhook: 'webhooks cannot be queried',
+  http: 'set check or lookup',
+  ams360: 'AMS360 does not list its notes',
+  queue: 'readers remove messages from the queue',
+  file: 'readers remove the files',
 }
 
 /**
- * Asks a destination for what it took. Meanwhile those that send to it leave it a part of their rate.
- * @throws MismatchError for a destination that cannot be asked; NotFoundError for one that was never served; ConflictError while it is stopped.
+ * Verifies which delivered changes a destination has. Senders leave it a part of the destination's rate.
+ * @throws MismatchError if the destination can't be verified; NotFoundError if it was never served; ConflictError while it is stopped.
  */
 export async function verifyDestination(
   parts: VerifyParts,
@@ -37,23 +37,22 @@ export async function verifyDestination(
   const { name } = destination
   return await withKind(parts, config, destination, async (kind) => {
     const { verify, lookUp, lookupAfterMs } = kind
-    if (verify === undefined) throw new MismatchError([`destination ${name} cannot be asked what it has: ${unasked[destination.kind]}`])
+    if (verify === undefined) throw new MismatchError([`destination ${name} cannot be verified: ${unverifiable[destination.kind]}`])
     const { state } = await knownDestination(db.read, name)
-    if (state !== 'active')
-      throw new ConflictError([`destination ${name} is ${state}, so it is not asked either; resume it, and verify it then`])
+    if (state !== 'active') throw new ConflictError([`destination ${name} is ${state}; resume it before verifying it`])
     const gate = new DestinationGate({ ...parts, destination })
     const looksFirst = lookUp !== undefined && !destination.idempotent
     const run = () => new Verification({ ...parts, destination, verify, lookupAfterMs, gate, looksFirst }, request).run()
     try {
-      return await (destination.rps === null ? run() : besideSenders(parts, gate, run))
+      return await (destination.rps === null ? run() : sharingRates(parts, gate, run))
     } finally {
       await gate.flush()
     }
   })
 }
 
-/** Does `work` while this verification is registered as one more that uses the rate of destinations. */
-async function besideSenders<T>({ db, log, version }: VerifyParts, gate: DestinationGate, work: () => Promise<T>): Promise<T> {
+/** Does `work` while this verification is registered as another user of the destinations' rates. */
+async function sharingRates<T>({ db, log, version }: VerifyParts, gate: DestinationGate, work: () => Promise<T>): Promise<T> {
   const done = new AbortController()
   const entry = { id: `${db.processId}-${randomUUID().slice(0, 8)}`, role: 'verify', version } as const
   const heartbeat = new Heartbeat(db, log, entry, ({ pushing }) => gate.shareAmong(pushing), { looksOnly: true })

@@ -1,12 +1,20 @@
 import { entities } from '../../model/entities.ts'
-import type { Entity } from '../../model/entity.ts'
+import { columnsWhere, type Entity, type Field, isInChangeLog } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
+import { jsonTypes } from '../../model/json-types.ts'
 import { TEST_TYPE } from './delivery.ts'
-import { changeSchema, columnsName, columnsSchema, operationsOn, type Schema } from './schemas.ts'
+
+/** A JSON Schema of draft 7, as AsyncAPI requires. */
+type Schema = { readonly [keyword: string]: Json }
+
+/** Makes a reference to another schema of the document. */
+type Ref = (name: string) => Schema
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
+const CAUSES = ['webhook', 'poll', 'backfill', 'reconcile', 'command', 'snapshot']
+const TIME = { type: 'string', format: 'date-time' }
 
-/** The JSON Schema of the webhooks that tell of changes of one table: a document of its own. */
+/** The JSON Schema of the webhooks about changes of one table, as a separate document. */
 export function tableSchema(entity: Entity): Schema {
   const ref = (name: string) => ({ $ref: `#/definitions/${name}` })
   return {
@@ -18,18 +26,19 @@ export function tableSchema(entity: Entity): Schema {
   }
 }
 
-/** The AsyncAPI 3 document of all that a destination of kind `webhook` is sent; the bodies are those of kind `queue`, too. @param version of the program. */
+/** The AsyncAPI 3 document of a destination of kind `webhook`; kind `queue` has the same bodies. @param version of the program. */
 export function asyncApi(version: string): Schema {
-  const names = [...entities.flatMap((entity) => operationsOn(entity).map((operation) => `${entity.table}.${operation}`)), TEST_TYPE]
+  const messages = allMessages()
+  const names = Object.keys(messages).map((name): [string, Json] => [name, { $ref: `#/components/messages/${name}` }])
   return {
     asyncapi: '3.0.0',
     info: {
       title: 'submission-mirror',
       version,
       description:
-        'What a destination of kind `webhook` is sent: one signed request for each change of the mirror, at least once, those of a submission in ' +
-        'their order. Take a `webhook-id` that you have had already as the same message. Bear further fields and types. Messages of kind `queue` ' +
-        'have the same bodies.',
+        'A destination of kind `webhook` receives one signed request for each change of the mirror, at least once. The changes of a submission ' +
+        'arrive in order. A repeated `webhook-id` is the same message. Ignore unknown fields and types. Messages of kind `queue` have the same ' +
+        'bodies.',
       license: { name: 'Apache 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
@@ -38,25 +47,25 @@ export function asyncApi(version: string): Schema {
         address: null,
         title: 'a destination',
         description: 'the `url` of the destination',
-        messages: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
+        messages: Object.fromEntries(names),
       },
     },
     operations: {
       push: {
         action: 'send',
         channel: { $ref: '#/channels/destination' },
-        summary: 'a change is posted to the destination, and again until it is answered 2xx',
+        summary: 'posts a change to the destination, and repeats it until the answer is 2xx',
         bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
       },
     },
-    components: { messages: messages(), schemas: schemas(), messageTraits: { signed: SIGNED } },
+    components: { messages, schemas: allSchemas(), messageTraits: { signed: SIGNED } },
   }
 }
 
 const HEADERS = {
-  'webhook-id': 'the id of the message: the same on every attempt',
-  'webhook-timestamp': 'seconds since 1970 of the attempt',
-  'webhook-signature': '`v1,` and the signature in Base64, for each secret, with spaces between them',
+  'webhook-id': 'id of the message: the same on every attempt',
+  'webhook-timestamp': 'time of the attempt, in seconds since 1970',
+  'webhook-signature': '`v1,` and the signature in Base64, for each secret, separated by spaces',
 }
 
 const SIGNED: Schema = {
@@ -69,18 +78,18 @@ const SIGNED: Schema = {
   },
 }
 
-function messages(): Schema {
-  const ofChanges = entities.flatMap((entity) =>
-    operationsOn(entity).map((operation) => message(`${entity.table}.${operation}`, `${entity.table}: ${SUMMARIES[operation]}`)),
-  )
-  return Object.fromEntries([...ofChanges, message(TEST_TYPE, 'what `destination test` sends')])
-}
-
 const SUMMARIES: Readonly<Record<string, string>> = {
   insert: 'a new row',
   update: 'columns of a row changed',
-  gone: 'the service does not show the row any more',
-  purged: 'an operator had the row removed',
+  gone: 'the service no longer shows the row',
+  purged: 'an operator removed the row',
+}
+
+function allMessages(): Schema {
+  const changes = entities.flatMap((entity) =>
+    operationsOn(entity).map((operation) => message(`${entity.table}.${operation}`, `${entity.table}: ${SUMMARIES[operation]}`)),
+  )
+  return Object.fromEntries([...changes, message(TEST_TYPE, 'the message of `destination test`')])
 }
 
 function message(name: string, summary: string): [string, Json] {
@@ -88,7 +97,7 @@ function message(name: string, summary: string): [string, Json] {
   return [name, { name, title: name, summary, traits, payload: { $ref: `#/components/schemas/${name}` } }]
 }
 
-function schemas(): Schema {
+function allSchemas(): Schema {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
   const ofTables = entities.flatMap((entity): [string, Schema][] => [
     [columnsName(entity), columnsSchema(entity)],
@@ -102,7 +111,80 @@ const TEST: Schema = {
   required: ['type', 'timestamp', 'data'],
   properties: {
     type: { const: TEST_TYPE },
-    timestamp: { type: 'string', format: 'date-time' },
+    timestamp: TIME,
     data: { type: 'object', required: ['destination'], properties: { destination: { type: 'string' } } },
   },
+}
+
+/** The operations on rows of a table. A table without `gone_at` has no `gone`. */
+function operationsOn(entity: Entity): string[] {
+  return ['insert', 'update', ...('gone_at' in entity.fields ? ['gone'] : []), 'purged']
+}
+
+function columnsName({ table }: Pick<Entity, 'table'>): string {
+  return `${table}.columns`
+}
+
+/** The columns of a table's changes. None is required, because personal columns need an opt-in. */
+function columnsSchema(entity: Entity): Schema {
+  const columns = columnsWhere(entity, isInChangeLog).map((column) => [column, columnSchema(entity, column)])
+  return { type: 'object', description: entity.holds, properties: Object.fromEntries(columns) as Schema }
+}
+
+function columnSchema({ fields, key }: Entity, column: string): Schema {
+  const { kind, meaning, cents } = fields[column] as Field
+  const { type, ...form } = jsonTypes[kind]
+  const nullable = type === undefined ? {} : { type: key.includes(column) ? type : [type, 'null'] }
+  return { description: `${meaning}${cents ? ', in cents' : ''}`, ...nullable, ...form }
+}
+
+/** The body of a webhook or queue message about one change. */
+function changeSchema(entity: Entity, operation: string, ref: Ref): Schema {
+  const properties = {
+    type: { const: `${entity.table}.${operation}` },
+    timestamp: { ...TIME, description: 'when the change was stored' },
+    data: dataSchema(entity, operation, ref),
+    ...(entity.table === 'thread_messages' && { brokerage: BROKERAGE }),
+    snapshot: { const: true, description: 'the row as it is now, not a change of it' },
+    left_filter: { const: true, description: 'the record no longer passes the `filter` of the destination' },
+  }
+  return { title: `${entity.table}.${operation}`, type: 'object', required: ['type', 'timestamp', 'data'], properties }
+}
+
+const BROKERAGE: Schema = {
+  type: 'object',
+  description: "the brokerage's view of the message",
+  required: ['direction', 'echo'],
+  properties: {
+    direction: { enum: ['sent', 'received'] },
+    echo: { type: 'boolean', description: 'the brokerage wrote the message' },
+  },
+}
+
+function dataSchema(entity: Entity, operation: string, ref: Ref): Schema {
+  const properties = {
+    seq: { type: 'integer', description: 'number of the change; in a snapshot, of the newest change that the row contains' },
+    account: { type: 'string' },
+    submission_id: { type: ['string', 'null'] },
+    entity: { const: entity.table },
+    entity_id: { type: 'string', description: 'the key after the account, as the text of a JSON list' },
+    operation: { const: operation },
+    changed_at: { ...TIME, description: 'when the change was stored' },
+    cause: { enum: CAUSES },
+    ...valuesSchemas(entity, operation, ref),
+  }
+  return { type: 'object', required: Object.keys(properties), properties }
+}
+
+function valuesSchemas(entity: Entity, operation: string, ref: Ref): { readonly before: Schema; readonly after: Schema } {
+  const columns = ref(columnsName(entity))
+  const before = {
+    type: ['object', 'null'],
+    description: "the changed columns' old values; null for a row as it is now (`snapshot`)",
+    propertyNames: { enum: columnsWhere(entity, isInChangeLog) },
+  }
+  if (operation === 'insert')
+    return { before: { type: 'null' }, after: { allOf: [columns, { type: 'object', required: [...entity.key] }] } }
+  if (operation === 'purged') return { before: { type: 'null' }, after: { type: 'object', maxProperties: 0 } }
+  return { before, after: columns }
 }

@@ -1,8 +1,8 @@
 import type { PushItem } from './delivery.ts'
 
 /**
- * @returns a change as JSON, as it is sent whole: the body of a webhook, and of a message in a queue. The same text on every attempt. The stored
- * JSON of `after`, most of it, is used as it is.
+ * @returns a change as JSON: the body of a webhook or of a queue message. The same text on every attempt. Most of it is the stored JSON of
+ * `after`.
  */
 export function changeMessage(item: PushItem): string {
   const { seq, account, entity, operation, cause, before, direction } = item
@@ -28,4 +28,13 @@ export function changeMessage(item: PushItem): string {
 /** The JSON of an object without its closing brace, so that members can be added. */
 function opened(json: string): string {
   return json.slice(0, -1)
+}
+
+/**
+ * The brokerage's view of a message's direction, and whether the brokerage wrote it. The service's `inbound` is our `sent` (trap 73);
+ * unknown values give null. @param service `thread_messages.direction`; null if the record is no message.
+ */
+export function directionOf(service: string | null): Pick<PushItem, 'direction' | 'echo'> {
+  if (service === 'inbound') return { direction: 'sent', echo: true }
+  return { direction: service === 'outbound' ? 'received' : null, echo: false }
 }

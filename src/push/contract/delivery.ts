@@ -12,36 +12,35 @@ import type { OpenDocument } from './documents.ts'
 export interface Mapping {
   readonly client: string
   readonly policy: string | null
-  /** Whatever else a template needs. */
+  /** Further values for templates. */
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** One change on its way to one destination, without the personal columns that the destination did not opt in to. */
+/** One change for one destination, without the personal columns that the destination didn't opt in to. */
 export interface PushItem extends QueuedChange {
   readonly outboxId: number
   readonly destination: string
   readonly snapshot: boolean
   readonly changedAt: TimeText
-  /** The changed columns as they were; null on insert. */
+  /** The changed columns' old values; null on insert. */
   readonly before: Row | null
-  /** The changed columns as they are; all of them on insert. */
+  /** The changed columns' new values; all columns on insert. */
   readonly after: Row | null
-  /** `after` as JSON text, when it is known and nothing was left out; else null. */
+  /** `after` as JSON text; null if it is unknown or columns were left out. */
   readonly afterText: string | null
-  /** Direction of a message from the brokerage's side; null for everything else. */
+  /** The brokerage's view of a message; null for everything else. */
   readonly direction: 'sent' | 'received' | null
-  /** The brokerage wrote the message itself, so it is no news to its AMS. */
+  /** The brokerage wrote the message itself. */
   readonly echo: boolean
-  /** The submission's current row, without what may not go out; null when there is none, or the kind does not need it. */
+  /** The submission's current row, without columns that must not be sent; null if there is none, or the kind doesn't need it. */
   readonly submission: Row | null
   readonly mapping: Mapping | null
-  /** With this the record ceases to pass the `filter` of the destination. */
+  /** The record stopped passing the destination's `filter` with this change. */
   readonly leftFilter: boolean
-  /** The record's id at the target, when the target gave one. */
+  /** The record's id at the target, if the target gave one. */
   readonly remoteId: string | null
-  /** Attempts before this one. */
   readonly attempts: number
-  /** What earlier attempts achieved; null for nothing. */
+  /** What earlier attempts achieved; null if nothing. */
   readonly progress: PushProgress | null
 }
 
@@ -52,8 +51,8 @@ export type Outcome =
   /** The target has the record of a document. The next attempt uploads the document. */
   | { readonly type: 'record_taken'; readonly status: number | null; readonly remoteId: string | null; readonly progress: RecordTaken }
   /**
-   * The target did not take it. `permanent`: it would refuse the same request again. `isFinal`: the destination's settings say that no further
-   * attempt can help. `alive`: it answered, so there is no outage; null: no request was sent, for a reason of our own.
+   * The target did not take it. `permanent`: it would reject the same request again. `isFinal`: by the settings, no attempt can help.
+   * `alive`: it answered; null if no request was sent for a local reason.
    */
   | {
       readonly type: 'failed'
@@ -62,12 +61,12 @@ export type Outcome =
       readonly alive: boolean | null
       readonly status: number | null
       readonly error: string
-      /** The target asked for a pause of all requests (`Retry-After`). */
+      /** `Retry-After`: a pause for all requests. */
       readonly retryAfterMs: number | null
     }
   /**
-   * The request was sent, and no answer tells whether the target took it. `status`: of an unclear answer. `progress`: what the next attempt
-   * continues from.
+   * The request was sent, but it is unknown whether the target took it. `status`: of an unclear answer. `progress`: where the next attempt
+   * continues.
    */
   | {
       readonly type: 'unknown'
@@ -77,8 +76,8 @@ export type Outcome =
       readonly progress?: FilesWritten
     }
   /**
-   * The target takes nothing for a while, by the destination's settings. The message was not taken, and the attempt does not count.
-   * `isOwn`: this message alone has to wait, the target takes others.
+   * The target takes nothing for a while. It did not take the message, and the attempt doesn't count. `isOwn`: only this message has to
+   * wait.
    */
   | {
       readonly type: 'throttled'
@@ -87,53 +86,51 @@ export type Outcome =
       readonly retryAfterMs: number
       readonly isOwn?: true
     }
-  /** One of a batch for which there was no time left. The outcomes of the others say nothing about it. */
+  /** No time was left for this item of a batch. */
   | { readonly type: 'not_attempted' }
   /**
-   * The batch was refused as a whole, or no request could be made of it, and none of it was taken. Smaller batches tell whose fault it is, so
-   * the attempt does not count. `status`: null when no request was sent.
+   * The batch was rejected as a whole, and nothing was taken. Smaller batches show which item is at fault, so the attempt doesn't count.
+   * `status`: null if no request was sent.
    */
   | { readonly type: 'split'; readonly status: number | null; readonly error: string }
-  /** No client of the AMS is known for this submission. */
+  /** The submission has no known client in the AMS. */
   | { readonly type: 'unmapped'; readonly error: string }
-  /** The endpoint refuses everything, not only this message, which was not taken. The attempt doesn't count. */
+  /** The endpoint rejects everything. It did not take the message, and the attempt doesn't count. */
   | {
       readonly type: 'suspend'
       readonly retry: SuspensionRetry
       readonly status: number | null
       readonly error: string
-      /** The target asked to wait at least this long. */
+      /** Shortest wait that the target asked for. */
       readonly retryAfterMs?: number | null
     }
 
 /**
- * When a suspended destination is tried again: `soon` with a growing delay; `slowly` where each attempt could lock the account of a wrong
- * password; `manually` after an operator's resume, because the endpoint is gone (410).
+ * When a suspended destination is retried: `soon` with a growing delay; `slowly` if each attempt could lock the account; `manually` after
+ * an operator resumes it, because the endpoint is gone (410).
  */
-export type SuspensionRetry = 'soon' | 'slowly' | 'manually'
+type SuspensionRetry = 'soon' | 'slowly' | 'manually'
 
-/** Whether a target has a message that it took, as it answers now. */
+/** Whether a target still has a message that it took. */
 export type Presence =
-  /** `differs`: it has the record, but not as it was sent. */
+  /** `differs`: it has the record, but with other content. */
   | { readonly type: 'has' | 'lacks' | 'differs' }
-  /** It gave no answer that tells. */
-  | { readonly type: 'cannot_tell'; readonly outcome: Extract<Outcome, { readonly error: string }> }
+  | { readonly type: 'undetermined'; readonly outcome: Extract<Outcome, { readonly error: string }> }
 
-/** Attempts in a row without a useful answer, after which a destination rests and is tried by single attempts. */
+/** Attempts in a row without a useful answer before only single attempts are made. */
 export const FAILURES_TO_OPEN = 5
 
-/** Type of the webhook that a probe sends. Receivers ignore types that they do not know. */
+/** Type of the webhook that a probe sends. Receivers ignore unknown types. */
 export const TEST_TYPE = 'submission-mirror.test'
 
-/** Result of a harmless request. */
 export interface ProbeResult {
-  /** null: nothing harmless can be tried. */
+  /** null: there is no harmless request. */
   readonly ok: boolean | null
-  /** One sentence: what is right, or what is wrong and what to do. */
+  /** One sentence: what works, or what is wrong and how to fix it. */
   readonly text: string
 }
 
-/** A request without the headers of its authentication. Names of headers are in lower case. */
+/** A request without its authentication headers. Header names are in lower case. */
 export interface BuiltRequest {
   readonly method: string
   readonly url: string
@@ -141,66 +138,54 @@ export interface BuiltRequest {
   readonly body: string | null
 }
 
-/** A request as a preview shows it. */
 export interface PreviewedRequest extends BuiltRequest {
-  /** The request that follows with the document. */
+  /** The request with the document, which follows. */
   readonly upload?: BuiltRequest
 }
 
-/** How many items one call of `send` takes. */
 export type Batching =
   | { readonly type: 'one' }
-  /** Up to `maxItems` of any lanes together, in the order of each lane. */
+  /** Up to `maxItems` of any streams together, in the order of each stream. */
   | {
       readonly type: 'many'
       readonly maxItems: number
-      /** How long items gather before. */
+      /** How long to wait for more items. */
       readonly gatherMs: number
       /**
-       * Its items are answered one by one, and only those of the same group go together, at most one of a lane: when the target took the second
-       * change of a submission and not the first, the first would come behind it. Left out: all are taken, or none is.
+       * Set if items are answered one by one. Only items of one group go together, at most one of a stream: if the target took only the
+       * second change of a submission, the first would arrive after it.
        */
       readonly groupOf?: (item: PushItem) => string
     }
 
-/** A kind of destination: one way to deliver. It keeps nothing that must survive the process, and never retries: its caller does. */
+/** One way to deliver. It keeps nothing that must survive the process, and never retries. */
 export interface DeliveryKind {
   readonly batch: Batching
-  /** It does not need the submission of an item, which is then null and not read. */
+  /** It doesn't use the submission of an item, so the submission is not read. */
   readonly withoutSubmission?: true | undefined
-  /** Sends within the destination's `timeoutMs`. Never rejects. @returns one outcome for each item, in their order. */
+  /** Sends within the destination's `timeoutMs`. Never rejects. @returns one outcome for each item, in order. */
   send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]>
-  /**
-   * Looks up whether the target has the message: `delivered` when it has, null when it has not, `failed` when it cannot be told now.
-   * Left out where there is no way to look it up.
-   */
+  /** Looks up whether the target has the message. @returns `delivered` if it has, null if it hasn't, `failed` if the answer is unclear. */
   readonly lookUp?: ((item: PushItem, signal: AbortSignal) => Promise<Outcome | null>) | undefined
-  /** How long after an attempt a lookup or verification that finds nothing decides nothing. Left out: 0. */
+  /** How long after an attempt a lookup that finds nothing stays undecided. Default 0. */
   readonly lookupAfterMs?: number | undefined
-  /**
-   * Asks whether the target has a message that it took before. Never rejects. Left out where the target cannot be asked.
-   * @param item bears the record's id at the target, where that is known.
-   */
+  /** Asks whether the target still has a message that it took. Never rejects. */
   readonly verify?: ((item: PushItem, signal: AbortSignal) => Promise<Presence>) | undefined
-  /** Finds the client of the AMS that a submission belongs to; null when there is none. Left out where there is no way to find it. */
+  /** Finds the AMS client of a submission; null if there is none. */
   readonly findMapping?: ((item: PushItem, signal: AbortSignal) => Promise<Mapping | null>) | undefined
-  /**
-   * Makes the request of an item and sends nothing. Left out where an item has no request of its own.
-   * @throws PermanentError when a template fails.
-   */
+  /** Builds the request of an item and sends nothing. @throws PermanentError if a template fails. */
   readonly preview?: ((item: PushItem) => Promise<PreviewedRequest>) | undefined
-  /** One harmless request. Never rejects. */
+  /** Sends one harmless request. Never rejects. */
   probe(signal: AbortSignal): Promise<ProbeResult>
   close(): Promise<void>
 }
 
-/** What a kind gets beside its destination. */
 export interface KindContext {
   readonly clock: Clock
   readonly log: Log
   readonly proxy: ReturnType<typeof proxySettings>
-  /** Opens documents. Left out where nothing is sent. */
+  /** Missing if nothing is sent. */
   readonly openDocument?: OpenDocument
-  /** Where refresh tokens are kept. Left out where no changes are sent: such a use logs in by itself, and leaves what is stored alone. */
+  /** Stores refresh tokens. Missing if no changes are sent: that use logs in on its own and leaves the stored tokens alone. */
   readonly db?: Db
 }

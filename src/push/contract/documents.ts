@@ -2,26 +2,25 @@ import type { Readable } from 'node:stream'
 import type { Row } from '../../model/entity.ts'
 import type { QueuedChange } from '../../store/outbox/rows.ts'
 
-/** A document that is kept, whole. */
+/** A complete stored document. */
 export interface OpenedDocument {
   readonly bytes: number
-  /** What the service says of it. The name is personal. */
+  /** From the service. The name is personal. */
   readonly name: string | null
   readonly contentType: string | null
-  /** A new stream of its bytes each time. @throws TransientError when it cannot be read now. */
+  /** A new stream of its bytes each time. @throws TransientError if it can't be read now. */
   open(): Promise<Readable>
 }
 
-/** Looks for a document. @returns null when it is not kept any more. @throws TransientError when it cannot be read now. */
+/** @returns null if the document is no longer stored. @throws TransientError if it can't be read now. */
 export type OpenDocument = (document: AttachedDocument) => Promise<OpenedDocument | null>
 
-/** What is looked at of a change. */
 interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 'entity' | 'entityId' | 'operation'> {
   readonly after: Row | null
   readonly leftFilter: boolean
 }
 
-/** The file that a change says was stored, whole. */
+/** The file that a change stored completely. */
 export interface AttachedDocument {
   readonly path: string
   /** Lower-case hex. */
@@ -31,10 +30,7 @@ export interface AttachedDocument {
   readonly documentKey: string
 }
 
-/**
- * @returns the document that was stored by a change; null for every other change, for one that only tells of a document, and for one with
- * which the record ceases to pass the `filter` of the destination: its file is not for the receiver.
- */
+/** @returns the document that a change stored; null for every other change, and if the record left the destination's `filter` with it. */
 export function attachedDocument(change: StoringChange): AttachedDocument | null {
   const { entity, entityId, operation, account, submissionId, after, leftFilter } = change
   if (leftFilter || entity !== 'documents' || (operation !== 'insert' && operation !== 'update')) return null

@@ -2,17 +2,17 @@ import type { Clock } from '../../base/clock.ts'
 import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import { type Failure, StepFailure } from './outcomes.ts'
 
-/** Logins in a row that are refused before the destination is suspended: more could lock the account. */
+/** Rejected logins in a row before the destination is suspended: more could lock the account. */
 const MOST_REFUSALS = 3
-/** Time in which messages that are already in flight get the same outcome, without another login. */
+/** How long messages in flight get the same outcome without another login. */
 const HELD_MS = 1_000
 
-/** Counts the logins of one destination that were refused in a row. A permanent failure is a refusal; others pass. */
+/** Counts the rejected logins of one destination in a row. A permanent failure is a rejection; other failures don't count. */
 export class LoginRefusals {
   #count = 0
   #held: { readonly failure: Failure; readonly until: TimeLimit } | null = null
 
-  /** Logs in, unless that was just refused. @throws StepFailure with the outcome of the message for which the login was made. */
+  /** Logs in, unless that was just rejected. @throws StepFailure with the outcome of the message. */
   async counted<T>(clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady'>>, logIn: () => Promise<T>): Promise<T> {
     if (this.#held !== null && this.#held.until.leftMs() > 0) throw new StepFailure(this.#held.failure)
     try {

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Json } from '../../model/json.ts'
 
-/** Namespace of our version 5 UUIDs. It never changes: receivers recognise repetitions by the id. */
+/** Namespace of our version 5 UUIDs. It never changes: receivers recognize repetitions by the id. */
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
-/** Entities that are inserted once, for ever (invariant 4). Their insert has the same id in every log and snapshot. */
+/** Entities that are inserted once (invariant 4). Their insert has the same id in every log and snapshot. */
 export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 
-/** What a message is about. */
 export interface MessageSubject {
   readonly account: string
   readonly entity: string
@@ -20,17 +19,15 @@ export interface MessageSubject {
 }
 
 /**
- * The id of a message: the same for every destination, on every attempt, and when a change is fanned out again.
- * Later changes of a record can repeat (a label that changes there and back), and a receiver that remembers ids must take each of them. So
- * their id comes from their place in the change log.
- * @param logEpoch the epoch that `seq` belongs to.
+ * The id of a message: the same for every destination, attempt and repeated fan-out. Later changes of a record can repeat the same values,
+ * so their id comes from their place in the change log. @param logEpoch the epoch of `seq`.
  */
 export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
   if (IMMUTABLE.has(entity) && operation === 'insert') return uuid5([account, entity, entityId, 'insert'])
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, account, entity, entityId] : [logEpoch, seq])
 }
 
-/** The id of a message that is sent again as a new one. @param generation the same for all messages of that resend. */
+/** The id of a message that is resent as a new one. @param generation the same for all messages of that resend. */
 export function renewedMessageId(id: string, generation: string): string {
   return uuid5(['resent', generation, id])
 }

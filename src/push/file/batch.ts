@@ -6,36 +6,44 @@ import type { PushItem } from '../contract/delivery.ts'
 import type { OpenDocument } from '../contract/documents.ts'
 import { type CopiedDocuments, copyDocuments } from './copied-documents.ts'
 import type { Drop } from './drop.ts'
-import { type DocumentFacts, type FileFacts, fileName, manifestName, manifestText, newDelivery, temporaryName } from './names.ts'
+import {
+  type DocumentFacts,
+  deliveryOf,
+  type FileFacts,
+  fileName,
+  manifestName,
+  manifestText,
+  namesListed,
+  newDelivery,
+  temporaryName,
+} from './names.ts'
 import type { RowWriter } from './rows.ts'
 
-/** Rows that are encoded at a time, so that the event loop is not blocked for long. */
+/** Rows that are encoded in one go, so that the event loop isn't blocked for long. */
 const SLICE = 100
 
-/** Progress of a delivery. */
 export interface BatchProgress {
   /**
-   * What the next attempt needs to finish the delivery, by the outbox ids of its rows, once files are being renamed: from then on, a failure
-   * leaves open which files readers see. Null before that: readers see nothing yet.
+   * Set once files are being renamed, by outbox id: what the next attempt needs to finish the delivery. From then on readers may see files.
+   * Null before that.
    */
   renaming: ReadonlyMap<number, FilesWritten> | null
-  /** Temporary files of a failed attempt that couldn't be removed, for instance because the connection was closed. */
+  /** Temporary files that a failed attempt couldn't remove. */
   readonly left: Set<string>
 }
 
 export interface BatchOptions {
   readonly destination: Pick<FileDestination, 'name' | 'per'>
-  /** Where the files are written. */
   readonly place: string
   readonly writer: RowWriter
-  /** Whether it is too late to begin another row. What is written by then is delivered. */
+  /** Whether it is too late to begin another row. Rows written by then are delivered. */
   readonly late: () => boolean
   readonly progress: BatchProgress
-  /** Opens documents, which are then copied beside the rows; null: none are. */
+  /** Opens documents to copy next to the rows; null if documents aren't copied. */
   readonly openDocument: OpenDocument | null
 }
 
-/** Rows of one file, in the order of the outbox, so that the same rows make the same file. */
+/** Rows of one file, in outbox order, so that the same rows make the same file. */
 interface Group {
   readonly parts: readonly string[]
   readonly account: string | null
@@ -50,11 +58,10 @@ interface Written {
 }
 
 /**
- * Writes rows into files, the documents that they tell of beside them, and a manifest that lists all. All files are complete and durable
- * before the first is renamed to its final name. Documents get their names first, then the rows, then the manifest: a reader that waits for
- * the manifest, or for the rows, finds every file, and no reader finds an incomplete one. After a failure while files are renamed, their
- * temporary files stay, for `finishDelivery`; otherwise they are removed.
- * @returns the name of the file of each item, by outbox id. Items for which there was no time are missing.
+ * Writes rows into files, their documents next to them, and a manifest that lists all files. All files are complete and durable before the
+ * first rename. Documents are renamed first, then the rows, then the manifest, so a reader that waits for the rows or the manifest finds
+ * every file complete. After a failure during renames, temporary files stay for `finishDelivery`; otherwise they are removed. @returns the
+ * file name of each item, by outbox id; items without time are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {
   const { destination, progress } = options
@@ -97,14 +104,12 @@ function documentsOf(
   return open === null ? Promise.resolve(null) : copyDocuments(drop, sorted, { destination, open, temporary, late })
 }
 
-/** Gives documents their final names, durably. Readers look for none of them before they have read of it. */
 async function namedDocuments(drop: Drop, { renames }: CopiedDocuments): Promise<void> {
   if (renames.size === 0) return
   await eachOf(drop, [...renames], ([from, to]) => drop.rename(from, to))
   await drop.sync()
 }
 
-/** The documents of the rows that were written. */
 function documentsIn(documents: CopiedDocuments | null, written: readonly Written[]): readonly DocumentFacts[] | null {
   if (documents === null) return null
   const ids = new Set(written.flatMap(({ items }) => items.map(({ outboxId }) => outboxId)))
@@ -144,7 +149,7 @@ function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['desti
   })
 }
 
-/** Works on some values side by side. After a failure no other is begun, and those in flight are awaited. @returns the results in order. */
+/** Works on values concurrently. After a failure no new work begins, and work in flight is awaited. @returns the results in order. */
 export async function eachOf<T, R>(
   { atOnce }: Pick<Drop, 'atOnce'>,
   values: readonly T[],
@@ -168,4 +173,36 @@ export async function eachOf<T, R>(
 
 async function* textChunks(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text)
+}
+
+/**
+ * Gives the files of an earlier delivery their final names, as its manifest lists them. Several processes may do so: a missing temporary
+ * file was renamed, and a reader may have taken it away. @returns false if the manifest was removed or changed from outside; then its files
+ * are removed, and the rows must be written again.
+ */
+export async function finishDelivery(drop: Drop, destination: string, { delivery, manifest }: FilesWritten): Promise<boolean> {
+  const left = async () => new Set((await drop.list((name) => deliveryOf(destination, name) === delivery)).map(({ name }) => name))
+  const found = await left()
+  // The manifest is renamed last.
+  if (found.size === 0) return true
+  const renameLeft = async (from: string, to: string) => {
+    if (!found.has(from)) return
+    try {
+      await drop.rename(from, to)
+    } catch (error) {
+      // Another process may have renamed it.
+      if ((await left()).has(from)) throw error
+    }
+  }
+  const listed = temporaryName(destination, delivery)
+  const names = found.has(listed) ? namesListed(await drop.read(listed)) : null
+  if (names === null) {
+    await eachOf(drop, [...found], (name) => drop.remove(name))
+    return false
+  }
+  await eachOf(drop, names, (name, index) => renameLeft(temporaryName(destination, delivery, index), name))
+  await drop.sync()
+  await renameLeft(listed, manifest)
+  await drop.sync()
+  return true
 }

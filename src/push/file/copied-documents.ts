@@ -5,24 +5,23 @@ import type { Drop } from './drop.ts'
 import { type DocumentFacts, documentName } from './names.ts'
 
 export interface CopiedDocuments {
-  /** The items that this delivery takes: those before the first document for which there was no time. */
+  /** Those before the first document for which no time was left. */
   readonly items: readonly PushItem[]
   readonly facts: readonly DocumentFacts[]
-  /** From a temporary name to the final one. */
+  /** From temporary name to final name. */
   readonly renames: ReadonlyMap<string, string>
 }
 
 interface Parts {
   readonly destination: string
   readonly open: OpenDocument
-  /** The temporary name of the document with this hash. */
   readonly temporary: (sha256: string) => string
   readonly late: () => boolean
 }
 
 /**
- * Writes the documents that items store beside the rows, under temporary names; each file once. The first document is always
- * written. One that is missing or damaged is told of, and holds nothing up.
+ * Writes the items' documents under temporary names, each file once. The first document is always written. A missing or damaged document is
+ * listed in the manifest, and delays nothing.
  */
 export async function copyDocuments(drop: Drop, items: readonly PushItem[], parts: Parts): Promise<CopiedDocuments> {
   const files = new Map<string, Pick<DocumentFacts, 'name' | 'bytes'>>()
@@ -70,7 +69,6 @@ async function copyDocument(
   return { name, bytes: opened.bytes }
 }
 
-/** @returns the hash of what was written, and whether it begins as a PDF does. */
 async function writeHashed(drop: Drop, name: string, { open }: OpenedDocument): Promise<{ sha256: string; isPdf: boolean }> {
   const hash = createHash('sha256')
   const body = await open()

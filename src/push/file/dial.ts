@@ -15,7 +15,7 @@ interface Network {
   readonly connect: (options: { readonly host: string; readonly port: number; readonly noDelay: true }) => Socket
 }
 
-/** Longest time for one address, so that time is left for the next one and for the transfer. */
+/** Longest time for one address, so that the next address and the transfer have time. */
 const ADDRESS_MS = 5_000
 
 /** @returns a function that connects to the hosts and addresses that a destination may use, one address after the other. */
@@ -57,7 +57,7 @@ async function addressesOf({ lookup }: Network, host: string, signal: AbortSigna
 async function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   try {
     await abortable(once(socket, 'connect'), signal)
-    // Until its user listens, a reset would end the process. That it is closed is told all the same.
+    // Until its user listens, a reset would end the process. The user still sees that the socket closed.
     socket.on('error', () => undefined)
     return socket
   } catch (error) {

@@ -8,16 +8,16 @@ import { type Drop, type DropEntry, type DropTarget, UnwritableError } from './d
 /** A call that hangs holds one of the process's four threads for files, names and compression. */
 const FILES_AT_ONCE = 2
 
-/** A local or mounted folder. It is never created: when its share is not mounted, that would be the wrong folder. */
+/** A local or mounted folder. It is never created: if its share isn't mounted, that would be the wrong folder. */
 export function folderTarget(path: string): DropTarget {
   const abandoned = new Set<Promise<unknown>>()
   return { place: `the folder ${path}`, open: (signal) => openFolder(path, signal, abandoned) }
 }
 
-/** @param abandoned calls of earlier attempts that hang: while there is one, the share is not asked again. */
+/** @param abandoned hanging calls of earlier attempts; while there is one, the share isn't used. */
 async function openFolder(path: string, signal: AbortSignal, abandoned: Set<Promise<unknown>>): Promise<Drop> {
   if (abandoned.size > 0) throw new TransientError(`the share of ${path} does not answer: an earlier call to it still hangs`)
-  // On a share that does not answer a call hangs for ever. It cannot be aborted, only abandoned.
+  // A call to an unresponsive share hangs. It can't be aborted, only abandoned.
   const attempt = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await abortable(work, signal)
@@ -58,9 +58,8 @@ async function listFolder(path: string, wanted: (name: string) => boolean): Prom
   return Promise.all(names.map(async (name) => ({ name, modifiedMs: (await stat(join(path, name))).mtimeMs })))
 }
 
-/** What an UnwritableError says. */
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
-  ENOENT: (path) => `the folder ${path} does not exist: create it, or mount the share that it lies on`,
+  ENOENT: (path) => `the folder ${path} does not exist: create it, or mount its share`,
   ENOTDIR: (path) => `${path} is not a folder`,
   EACCES: (path) => `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`,
   EPERM: (path) => `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`,

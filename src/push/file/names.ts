@@ -1,37 +1,34 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AttachedDocument } from '../contract/documents.ts'
 
-/** Digits of a seq in a name, so that names sort like seqs. */
+/** So that names sort like seqs. */
 const SEQ_DIGITS = 12
-/** Hexadecimal digits of a hash in a name. */
 const HASH_DIGITS = 16
 
-/** Facts about a file, for its name and the manifest. */
+/** About a file, for its name and the manifest. */
 export interface FileFacts {
   readonly name: string
   readonly rows: number
   readonly bytes: number
-  /** Hexadecimal. */
   readonly sha256: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Of a file with the changes of one submission: its account and submission. */
+  /** Set for a file with the changes of one submission. */
   readonly account: string | null
   readonly submissionId: string | null
 }
 
 /** A document of a delivery, for its manifest. */
 export interface DocumentFacts extends Pick<AttachedDocument, 'sha256' | 'account' | 'submissionId' | 'documentKey'> {
-  /** null: it is not there, for it is not kept any more, or was damaged. */
+  /** null: it is no longer stored, or was damaged. */
   readonly name: string | null
   readonly bytes: number | null
-  /** The row that tells of it. */
   readonly outboxId: number
 }
 
 /**
- * @param parts the destination and, for a file of one submission, the account and the submission or entity.
- * @param hash hexadecimal, of the bytes: the same rows always get the same name.
+ * @param parts the destination and, for a file of one submission, the account and the submission or entity. @param hash hexadecimal, of the
+ * bytes: the same rows always get the same name.
  */
 export function fileName(
   parts: readonly string[],
@@ -43,7 +40,7 @@ export function fileName(
   return `${[...parts.map(plain), range, hash.slice(0, HASH_DIGITS)].join('_')}.${extension}`
 }
 
-/** @returns the name of the manifest of these files. For a single file it differs only in its ending. */
+/** For a single file, the manifest's name differs only in its ending. */
 export function manifestName(destination: string, files: readonly FileFacts[]): string {
   const [first] = files
   const hash = files.length === 1 && first ? first.sha256 : sha256(files.map((file) => file.sha256).join())
@@ -51,9 +48,7 @@ export function manifestName(destination: string, files: readonly FileFacts[]): 
   return fileName([destination], range, hash, 'manifest.json')
 }
 
-/**
- * The manifest: the content of the files of one delivery. It contains no time, so that a repeated delivery makes the same file.
- */
+/** The manifest contains no time, so that a repeated delivery makes the same file. */
 export function manifestText(destination: string, files: readonly FileFacts[], documents: readonly DocumentFacts[] | null): string {
   const listed = files.map((file) => ({
     name: file.name,
@@ -76,7 +71,7 @@ export function manifestText(destination: string, files: readonly FileFacts[], d
   return `${JSON.stringify({ version: 1, destination, rows, files: listed, ...(attached && { documents: attached }) }, null, 2)}\n`
 }
 
-/** @returns the names of the files that a manifest lists, in its order; null if the text is no manifest. */
+/** @returns the file names in a manifest, in order; null if the text is no manifest. */
 export function namesListed(text: string): string[] | null {
   try {
     const { files } = JSON.parse(text) as { readonly files: readonly { readonly name: unknown }[] }
@@ -88,19 +83,18 @@ export function namesListed(text: string): string[] | null {
   }
 }
 
-/** @returns the name of a document's file: the same bytes always get the same name. @param sha256 hexadecimal. */
 export function documentName(destination: string, sha256: string, extension: string): string {
   return `${plain(destination)}_document_${sha256}.${extension}`
 }
 
-/** @returns what identifies a delivery in the names of its temporary files. */
+/** @returns the id of a delivery in the names of its temporary files. */
 export function newDelivery(): string {
   return randomBytes(8).toString('hex')
 }
 
 /**
- * The temporary name of a file doesn't match `*.csv`, for which readers watch.
- * @param part which file of the delivery: the place in the manifest, or the hash of a document; left out for the manifest.
+ * Doesn't match `*.csv`, for which readers watch. @param part place in the manifest, or hash of a document; missing for the manifest
+ * itself.
  */
 export function temporaryName(destination: string, delivery: string, part?: number | string): string {
   return `.${destination}~${delivery}${part === undefined ? '' : `-${part}`}.part`

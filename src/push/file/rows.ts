@@ -26,23 +26,19 @@ const FRAME: Frame = {
 
 type Frame = Readonly<Record<string, (item: PushItem) => Json>>
 
-/** The columns about the change; whether a record left the filter only where there is one. */
 function frameWith(filter: string | null): Frame {
   return filter === null ? FRAME : { ...FRAME, left_filter: (item) => item.leftFilter }
 }
 
-/** Encodes rows as text. */
 export interface RowWriter {
-  /** Extension of the file name. */
   readonly extension: string
-  /** Beginning of the file. */
   readonly head: string
   rows(items: readonly PushItem[]): string
 }
 
 /**
- * The encoder of a destination's rows. The columns depend on its settings, never on the rows: `before` and `after` as objects, or, in CSV
- * for a single entity, the columns of that entity.
+ * The columns depend on the destination's settings, never on the rows: `before` and `after` as objects or, in CSV for a single entity, its
+ * columns.
  */
 export function rowWriter(
   destination: Pick<FileDestination, 'format' | 'byteOrderMark' | 'entities' | 'personalFields' | 'filter'>,

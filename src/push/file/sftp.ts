@@ -9,24 +9,24 @@ import { type Drop, type DropTarget, UnwritableError } from './drop.ts'
 
 export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
 
-/** Opens the connection that SSH goes over. @throws TransientError, or PermanentError for an address that is not allowed. */
+/** Opens the connection for SSH. @throws TransientError, or PermanentError for a forbidden address. */
 export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Socket>
 
-/** The library's SFTP session, for durable writes, which the library does not offer itself. */
+/** The library's SFTP session, for durable writes, which the library doesn't offer. */
 type Session = Awaited<ReturnType<SftpClient['connect']>>
 
-/** Bytes in one write request. Every server accepts this many. */
+/** Every server accepts this many. */
 const WRITE_BYTES = 32_768
 /** Longest file that is read: a manifest of 10,000 files is a third of it. */
 const READ_BYTES = 16 * 1024 * 1024
-/** Write requests in flight at a time, so that round trips overlap. */
+/** Write requests in flight, so that round trips overlap. */
 const CONCURRENT_WRITES = 16
 /**
- * Login methods, in this order; those without credentials are skipped. A server that wants two methods may want them in either order, so
- * the key comes before and after the password.
+ * Methods without credentials are skipped. A server may require key and password in either order, so the key comes before and after the
+ * password.
  */
 const LOGINS = ['none', 'publickey', 'password', 'publickey', 'keyboard-interactive'] as const
-/** Longest time to wait for the server to close the session. */
+/** Longest wait for the server to close the session. */
 const CLOSE_MS = 1_000
 
 /** So that round trips overlap. */
@@ -63,7 +63,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
     atOnce: FILES_AT_ONCE,
     write: (name, chunks) => attempt(() => writeDurably(session, path(name), chunks)),
     rename: (from, to) => attempt(() => renameOver(client, path(from), path(to))),
-    // The protocol has no way to sync names.
+    // The protocol can't sync names.
     sync: () => Promise.resolve(),
     read: (name) => attempt(() => text(session.createReadStream(path(name), { end: READ_BYTES }))),
     remove: (name) => attempt(() => client.delete(path(name), true)).then(() => {}),
@@ -82,9 +82,8 @@ function goneSignal(socket: Socket): AbortSignal {
   return gone.signal
 }
 
-/** @param over its reason is the error when it aborts. */
 async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal): Promise<{ client: SftpClient; session: Session }> {
-  // Loaded on first use, so that a start without SFTP does not wait for it.
+  // Loaded on first use, so that a start without SFTP doesn't wait for it.
   const { default: Client } = await import('ssh2-sftp-client')
   const client = new Client('sftp', { error() {}, end() {}, close() {} })
   let refusal: string | null = null
@@ -120,7 +119,7 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
   }
 }
 
-/** @returns null when the server has the host key of the settings. */
+/** @returns null if the server has the host key of the settings. */
 function wrongKey({ host, port, hostKey }: SftpSettings, key: Buffer): string | null {
   const shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
   if (shown === hostKey.replace(/=+$/, '')) return null
@@ -169,7 +168,7 @@ async function syncIfOffered(session: Session, handle: Buffer): Promise<void> {
   }
 }
 
-/** The protocol's own rename refuses an existing name. OpenSSH's extension replaces the file. */
+/** The protocol's own rename rejects an existing name. OpenSSH's extension replaces the file. */
 async function renameOver(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.posixRename(from, to)
@@ -179,7 +178,7 @@ async function renameOver(client: SftpClient, from: string, to: string): Promise
   }
 }
 
-/** A file that exists under this name is from an earlier attempt with the same rows: names contain a hash of the content. */
+/** An existing file is from an earlier attempt with the same rows: names contain a hash of the content. */
 async function renameOrKeep(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.rename(from, to)
@@ -195,7 +194,7 @@ async function listFolder(client: SftpClient, path: string, wanted: (name: strin
   return files.map((file) => ({ name: file.name, modifiedMs: file.modifyTime }))
 }
 
-/** What an UnwritableError says, by the status codes of the protocol and the error codes of the library. */
+/** By status codes of the protocol and error codes of the library. */
 const SENTENCES: Readonly<Record<string, string>> = {
   2: 'the folder does not exist: create it there, or correct path',
   ENOENT: 'the folder does not exist: create it there, or correct path',
@@ -218,7 +217,6 @@ function isNotOffered(error: unknown): boolean {
   return unsupported || /does not support this extended request/.test(messageOf(error))
 }
 
-/** Turns a call with a callback into a promise. What the call throws rejects it too. */
 function called<T>(call: (done: (error?: Error | null, value?: T) => void) => unknown): Promise<T> {
   return new Promise((resolve, reject) => {
     call((error, value) => (error ? reject(error) : resolve(value as T)))

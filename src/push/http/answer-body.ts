@@ -10,13 +10,12 @@ export interface AnswerBody {
 
 /** Deepest nesting: writing a value as JSON takes stack for each level. */
 export const MAX_LEVELS = 500
-/** Most values: 4 MiB of text can hold more than a million empty objects, more than the memory of a process that evaluates. */
+/** Most values: 4 MiB of text can hold more than a million empty objects, which take more memory than an evaluating process has. */
 export const MAX_VALUES = 250_000
 
 /**
- * @returns what the expressions about an answer see as `body`: its value if it is JSON, else its text. An integer that a double would
- * round, such as a long id, becomes the text of its digits.
- * @throws Error when it is nested too deeply, or has too many values.
+ * @returns the `body` that expressions about an answer see: its value if it is JSON, else its text. An integer that a double would round
+ * becomes its digits as text. @throws Error if it is nested too deeply, or has too many values.
  */
 export function bodyValue({ text, isWhole }: AnswerBody): Json {
   if (!isWhole) return text

@@ -1,17 +1,18 @@
 import { PermanentError } from '../../base/errors.ts'
-import type { RequestTemplate } from '../../config/config.ts'
+import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
-import type { BuiltRequest } from '../contract/delivery.ts'
+import { MASK } from '../../model/masking.ts'
+import type { BuiltRequest, PushItem } from '../contract/delivery.ts'
+import type { OpenedDocument } from '../contract/documents.ts'
 import type { AnswerBody } from './answer-body.ts'
+import type { DocumentMarks } from './document-body.ts'
 import { encodeBody } from './encode.ts'
 import { expressionsOf, headerName, type RequestName } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
 
 /**
- * Makes one of a destination's requests.
- * @param view what its expressions see.
- * @param body the answer that they see as `body`; null: none.
- * @throws PermanentError when a template fails, or yields something that cannot be sent; TransientError when it cannot be evaluated now.
+ * Builds one of a destination's requests. @param view input of its expressions. @param body the answer that they see as `body`. @throws
+ * PermanentError if a template fails, or yields something that can't be sent; TransientError if it can't be evaluated now.
  */
 export async function buildRequest(
   templates: Templates,
@@ -36,4 +37,66 @@ export async function buildRequest(
   if (template.body === null) return { method: template.method, url, headers, body: null }
   const { text, contentType } = encodeBody(template.format, yielded(`${name}.body`))
   return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: text }
+}
+
+/** The `$` of a batch: its changes in order. */
+export function batchView(items: readonly PushItem[], settings: HttpDestination['settings']): TemplateInput {
+  return { items: items.map((item) => viewOf(item, settings, null)), settings }
+}
+
+/**
+ * The `$` of templates: the change, named as in a webhook body, and its context. It contains no secret. `config/templates.md` lists it.
+ * @param document the view of the attached document; null if there is none.
+ */
+export function viewOf(item: PushItem, settings: HttpDestination['settings'], document: Json): TemplateInput {
+  return {
+    message_id: item.messageId,
+    destination: item.destination,
+    account: item.account,
+    submission_id: item.submissionId,
+    entity: item.entity,
+    entity_id: item.entityId,
+    operation: item.operation,
+    cause: item.cause,
+    seq: item.seq,
+    snapshot: item.snapshot,
+    left_filter: item.leftFilter,
+    changed_at: item.changedAt,
+    before: item.before,
+    after: item.after,
+    direction: item.direction,
+    echo: item.echo,
+    submission: item.submission,
+    mapping: item.mapping === null ? null : { client: item.mapping.client, policy: item.mapping.policy, fields: item.mapping.fields },
+    remote_id: item.remoteId,
+    attempts: item.attempts,
+    document,
+    settings,
+  }
+}
+
+interface Marked {
+  readonly document: OpenedDocument
+  readonly marks: DocumentMarks
+}
+
+/**
+ * @param trusted the only origin that gets the credential; missing: any. @returns the request with a mask instead of the credential, and a
+ * phrase instead of the document's bytes.
+ */
+export function shownRequest(built: BuiltRequest, auth: HttpDestination['auth'], marked: Marked | null, trusted?: string): BuiltRequest {
+  const hasAuth = trusted === undefined || new URL(built.url).origin === trusted
+  const body = marked === null || built.body === null ? built.body : withoutBytes(built.body, marked)
+  return { ...built, headers: { ...built.headers, ...(hasAuth && maskedHeaders(auth)) }, body }
+}
+
+function withoutBytes(body: string, { document: { bytes }, marks: { file, base64 } }: Marked): string {
+  return body.replaceAll(file, `[document: ${bytes} bytes]`).replaceAll(base64, `[document: ${bytes} bytes in base64]`)
+}
+
+function maskedHeaders(auth: HttpDestination['auth']): Readonly<Record<string, string>> {
+  if (auth === null) return {}
+  if (auth.type === 'header') return { [auth.name.toLowerCase()]: MASK }
+  if (auth.type === 'login') return { [auth.header.toLowerCase()]: `${auth.scheme} ${MASK}`.trim() }
+  return { authorization: `${auth.type === 'basic' ? 'Basic' : 'Bearer'} ${MASK}` }
 }

@@ -1,121 +1,97 @@
 import jsonata from 'jsonata'
-import type { AuthConfig, DestinationConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
-import { allExpressions } from './expressions.ts'
+import type { DestinationConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
+import { submissions } from '../../model/entities/submissions.ts'
+import { entities } from '../../model/entities.ts'
+import { columnsWhere, isInChangeLog } from '../../model/entity.ts'
+import { isObject } from '../../model/json.ts'
+import { allExpressions, type Expression } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
-import { unknownColumns } from './unknown-columns.ts'
 
 /** Headers that the HTTP client writes itself, or refuses to send. */
 const CONNECTION_HEADERS = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|proxy-authorization)$/
 
 /**
- * Checks the templates of a destination before anything starts, without evaluating them.
- * @returns one sentence for each problem: an expression that is no JSONata or names a column that no table has, a header that a request must
- * not set, updates that could never be sent.
+ * Checks the templates of a destination before anything starts, without evaluating them. @returns one sentence for each problem, such as an
+ * invalid expression, an unknown column, a forbidden header, or updates that could never be sent.
  */
 export function checkTemplates(destination: HttpDestination): string[] {
   const at = `destination ${destination.name}:`
+  const { request, update, upload, lookup, check, probe } = destination
   const broken = allExpressions(destination).flatMap(({ name, text }) => {
     const problem = compileProblem(text)
-    return problem === null ? [] : [`${at} ${name} is no JSONata expression: ${problem}`]
-  })
-  const requests = Object.entries({
-    request: destination.request,
-    update: destination.update,
-    upload: destination.upload,
-    lookup: destination.lookup,
-    check: destination.check,
-    probe: destination.probe,
+    return problem === null ? [] : [`${at} ${name} is not a JSONata expression: ${problem}`]
   })
   return [
     ...authProblems(at, destination.auth),
-    ...updateProblems(at, destination),
-    ...uploadProblems(at, destination),
-    ...verifyProblems(at, destination),
-    ...batchProblems(at, destination),
-    ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
-    ...(destination.request.format === 'file' && !destination.documents ? [`${at} request: format file needs documents: true`] : []),
+    ...settingsProblems(destination).map((problem) => `${at} ${problem}`),
+    ...Object.entries({ request, update, upload, lookup, check, probe }).flatMap(([name, template]) =>
+      requestProblems(`${at} ${name}`, template),
+    ),
     ...(broken.length > 0 ? broken : unknownColumns(destination, allExpressions(destination), false)),
   ]
 }
 
 function authProblems(at: string, auth: HttpDestination['auth']): string[] {
-  if (auth?.type === 'login') return loginProblems(at, auth)
-  const problem = auth?.type === 'header' ? connectionProblem(auth.name) : null
-  return problem === null ? [] : [`${at} auth.name: ${problem}`]
-}
-
-function loginProblems(at: string, { header, request, refresh, refreshToken }: Extract<AuthConfig, { type: 'login' }>): string[] {
-  const problem = connectionProblem(header)
+  if (auth?.type === 'header') return connectionProblems(`${at} auth.name`, auth.name)
+  if (auth?.type !== 'login') return []
+  const isOneMissing = (auth.refresh === null) !== (auth.refreshToken === null)
   return [
-    ...(problem === null ? [] : [`${at} auth.header: ${problem}`]),
-    ...requestProblems(`${at} auth.request`, request, true),
-    ...(refresh === null ? [] : requestProblems(`${at} auth.refresh`, refresh, true)),
-    ...((refresh === null) === (refreshToken === null) ? [] : [`${at} auth.refresh and auth.refresh_token need each other; give both`]),
+    ...connectionProblems(`${at} auth.header`, auth.header),
+    ...requestProblems(`${at} auth.request`, auth.request, true),
+    ...requestProblems(`${at} auth.refresh`, auth.refresh, true),
+    ...(isOneMissing ? [`${at} auth.refresh and auth.refresh_token need each other; give both`] : []),
   ]
 }
 
-/** Without the id from an answer, every update would be skipped. */
-function updateProblems(at: string, { update, remoteId, batch }: HttpDestination): string[] {
-  return update !== null && remoteId === null && batch === null
-    ? [`${at} update needs remote_id: an update is sent only where the id at the target is known`]
-    : []
-}
-
-function uploadProblems(at: string, { upload }: HttpDestination): string[] {
-  return upload !== null && upload.body === null ? [`${at} upload has no body: let it be document.file`] : []
-}
-
-function verifyProblems(at: string, { verify, check, lookup }: HttpDestination): string[] {
-  return verify !== null && check === null && lookup === null ? [`${at} verify needs check or lookup: nothing else asks the target`] : []
-}
-
-function batchProblems(at: string, destination: HttpDestination): string[] {
-  const { batch, documents, upload } = destination
-  if (batch === null) return []
-  const told = [
-    ['remote_id', destination.remoteId] as const,
-    ...(['duplicate', 'refused'] as const).map((key) => [key, destination[key]] as const),
-  ]
-  return [
-    ...told.flatMap(([key, text]) =>
-      text === null ? [] : [`${at} ${key} cannot be told of a whole batch: let batch.result yield it for each change`],
+/** Problems of settings that need or exclude each other. */
+function settingsProblems(destination: HttpDestination): string[] {
+  const { request, update, remoteId, batch, upload, verify, check, lookup, documents, duplicate, refused } = destination
+  const problems: readonly (readonly [boolean, string])[] = [
+    // Without the id from an answer, every update would be skipped.
+    [
+      update !== null && remoteId === null && batch === null,
+      'update needs remote_id: an update is sent only if the id at the target is known',
+    ],
+    [upload !== null && upload.body === null, 'upload has no body; set it to document.file'],
+    [verify !== null && check === null && lookup === null, 'verify needs check or lookup: nothing else asks the target'],
+    ...Object.entries({ remote_id: remoteId, duplicate, refused }).map(
+      ([key, text]) =>
+        [batch !== null && text !== null, `${key} cannot apply to a whole batch; yield it for each change in batch.result`] as const,
     ),
-    ...(documents || upload !== null
-      ? [`${at} batch: a document goes along with a single change; leave out documents and upload, or batch`]
-      : []),
-    ...(['request', 'update'] as const).flatMap((name) =>
-      destination[name] !== null && destination[name].body === null
-        ? [`${at} ${name} has no body, which holds the changes of a batch (items)`]
-        : [],
+    [batch !== null && (documents || upload !== null), 'batch excludes documents and upload: a document is sent with a single change'],
+    ...Object.entries({ request, update }).map(
+      ([name, template]) => [batch !== null && template?.body === null, `${name} has no body for the changes of a batch (items)`] as const,
     ),
+    [request.format === 'file' && !documents, 'request: format file needs documents: true'],
   ]
+  return problems.flatMap(([isProblem, text]) => (isProblem ? [text] : []))
 }
 
-function connectionProblem(header: string): string | null {
+function connectionProblems(at: string, header: string): string[] {
   const name = header.toLowerCase()
-  return CONNECTION_HEADERS.test(name) ? `${name} belongs to the connection, and no request sets it; leave it out` : null
+  return CONNECTION_HEADERS.test(name) ? [`${at}: ${name} belongs to the connection, and no request sets it; leave it out`] : []
 }
 
-/** @param mayAuthorize whether it may set `authorization` itself. */
-function requestProblems(at: string, template: RequestTemplate, mayAuthorize = false): string[] {
-  const problems: string[] = []
-  for (const header of Object.keys(template.headers)) {
-    const problem = connectionProblem(header)
-    if (problem !== null) problems.push(`${at}.headers: ${problem}`)
-    else if (header.toLowerCase() === 'authorization' && !mayAuthorize) problems.push(`${at}.headers: authorization comes from auth alone`)
-  }
-  if (template.body !== null && /^(?:GET|HEAD)$/.test(template.method)) problems.push(`${at}: a ${template.method} has no body`)
-  return problems
+/** @param mayAuthorize whether it may set `authorization`. */
+function requestProblems(at: string, template: RequestTemplate | null, mayAuthorize = false): string[] {
+  if (template === null) return []
+  const headers = Object.keys(template.headers)
+  const isForbidden = !mayAuthorize && headers.some((header) => header.toLowerCase() === 'authorization')
+  return [
+    ...headers.flatMap((header) => connectionProblems(`${at}.headers`, header)),
+    ...(isForbidden ? [`${at}.headers: authorization comes from auth alone`] : []),
+    ...(template.body !== null && /^(?:GET|HEAD)$/.test(template.method) ? [`${at}: a ${template.method} has no body`] : []),
+  ]
 }
 
-/** @returns one sentence for each problem of the `filter` of a destination of any kind: it is no JSONata, or names a column that no table has. */
+/** @returns one sentence for each problem of a destination's `filter`: it is no JSONata, or names an unknown column. */
 export function checkFilter(destination: Pick<DestinationConfig, 'name' | 'filter' | 'entities'>): string[] {
   const { name, filter } = destination
   if (filter === null) return []
   const problem = compileProblem(filter)
   return problem === null
     ? unknownColumns(destination, [{ name: 'filter', text: filter }], true)
-    : [`destination ${name}: filter is no JSONata expression: ${problem}`]
+    : [`destination ${name}: filter is not a JSONata expression: ${problem}`]
 }
 
 function compileProblem(text: string): string | null {
@@ -125,4 +101,43 @@ function compileProblem(text: string): string | null {
   } catch (error) {
     return problemOf(error)
   }
+}
+
+/** A column at the top level of an expression, such as `row.chip`. Elsewhere a name may mean something else. */
+interface NamedColumn {
+  readonly of: string
+  readonly column: string
+}
+
+/**
+ * @param expressions valid JSONata. @param hasRow whether they see the record as `row`. @returns one sentence for each unknown column,
+ * whose value would always be empty.
+ */
+export function unknownColumns({ name }: Pick<DestinationConfig, 'name'>, expressions: readonly Expression[], hasRow: boolean): string[] {
+  const ofTables = new Set(entities.flatMap((entity) => columnsWhere(entity, isInChangeLog)))
+  const ofSubmissions = new Set(columnsWhere(submissions, ({ kind }) => kind !== 'raw'))
+  const problemOf = ({ of, column }: NamedColumn): string | null => {
+    if (of === 'row' && !hasRow) return 'but only filter has row; use after'
+    if (of === 'submission') return ofSubmissions.has(column) ? null : `but submissions has no column ${column}`
+    if (!['row', 'before', 'after'].includes(of) || ofTables.has(column)) return null
+    return `but no table has a column ${column}`
+  }
+  return expressions.flatMap(({ name: where, text }) =>
+    namedIn(jsonata(text).ast()).flatMap((named) => {
+      const problem = problemOf(named)
+      return problem === null ? [] : [`destination ${name}: ${where} uses ${named.of}.${named.column}, ${problem}`]
+    }),
+  )
+}
+
+/** Parts of an expression in which a name no longer starts at the top level. */
+const OTHER_CONTEXT = new Set(['predicate', 'stages', 'group'])
+
+function namedIn(node: unknown): NamedColumn[] {
+  if (Array.isArray(node)) return node.flatMap(namedIn)
+  if (!isObject(node) || node['type'] === 'transform') return []
+  if (node['type'] !== 'path') return Object.entries(node).flatMap(([key, part]) => (OTHER_CONTEXT.has(key) ? [] : namedIn(part)))
+  const [first, second] = Array.isArray(node['steps']) ? node['steps'] : []
+  if (!isObject(first) || first['type'] !== 'name') return namedIn(first)
+  return isObject(second) && second['type'] === 'name' ? [{ of: String(first['value']), column: String(second['value']) }] : []
 }

@@ -4,28 +4,25 @@ import { settingsDigest } from '../../config/same-settings.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { PushTokens } from '../../store/outbox/push-tokens.ts'
 import type { Transport } from '../transport/transport.ts'
-import { type Auth, basic } from './auth.ts'
-import { logIn } from './login.ts'
 import { type Exchange, StoredToken } from './stored-token.ts'
 import type { Templates } from './templates.ts'
-import { exchangeToken } from './token-endpoint.ts'
-import { TokenKeeper } from './token-keeper.ts'
+import { exchangeToken, logIn } from './token-endpoint.ts'
+import { type Auth, basic, TokenKeeper } from './token-keeper.ts'
 
-/** What authentication is made with. */
 interface AuthParts {
   readonly transport: Transport
   readonly clock: Clock
   readonly templates: Templates
-  /** Where refresh tokens are kept; left out: they are not used. */
+  /** Stores refresh tokens; without it they aren't used. */
   readonly db?: Db | undefined
 }
 
 type Authenticated = Pick<HttpDestination, 'name' | 'auth' | 'timeoutMs' | 'settings'>
 
-/** What a lease of the next token lasts beyond the requests for it. */
+/** Lease of the next token, beyond the requests for it. */
 const LEASE_MS = 10_000
 
-/** @returns the authentication that the destination's `auth` describes. It sends nothing before it is used. */
+/** @returns the authentication for the destination's `auth`. It sends nothing before its first use. */
 export function createAuth(destination: Authenticated, parts: AuthParts): Auth {
   const { auth, timeoutMs } = destination
   const { transport, templates } = parts
@@ -47,7 +44,6 @@ export function createAuth(destination: Authenticated, parts: AuthParts): Auth {
   }
 }
 
-/** @param refreshes whether refresh tokens are used. */
 function keeper(
   { name, auth, settings, timeoutMs }: Authenticated,
   { clock, db }: AuthParts,
@@ -56,7 +52,7 @@ function keeper(
   header?: string,
 ): Auth {
   if (!refreshes || db === undefined) return new TokenKeeper(() => exchange(null), clock, header)
-  // Other credentials, or another address, begin with a login of their own.
+  // Other credentials, or another address, begin with their own login.
   const tokens = new PushTokens(db, name, settingsDigest([auth, settings]), 2 * timeoutMs + LEASE_MS)
   const stored = new StoredToken(exchange, tokens, clock, timeoutMs)
   return new TokenKeeper(() => stored.next(), clock, header)

@@ -5,13 +5,11 @@ import type { RecordTaken } from '../../store/outbox/progress.ts'
 import type { BuiltRequest, Outcome, PreviewedRequest, PushItem } from '../contract/delivery.ts'
 import { type AttachedDocument, attachedDocument, type OpenDocument, type OpenedDocument } from '../contract/documents.ts'
 import { type Delivered, type Failure, isSuccess, localFailure, refusal, repeatable } from '../contract/outcomes.ts'
-import { buildRequest } from './build-request.ts'
+import { buildRequest, shownRequest, viewOf } from './build-request.ts'
 import { type DocumentMarks, documentView } from './document-body.ts'
 import type { AnswerJudge } from './judge.ts'
 import type { Answered, Requests } from './requests.ts'
-import { shownRequest } from './shown-request.ts'
 import type { TemplateInput, Templates } from './templates.ts'
-import { viewOf } from './view.ts'
 
 export interface DocumentPushOptions {
   readonly destination: HttpDestination
@@ -20,11 +18,10 @@ export interface DocumentPushOptions {
   readonly judge: AnswerJudge
   readonly marks: DocumentMarks
   readonly clock: Clock
-  /** Left out: no documents are sent. */
+  /** Missing if no documents are sent. */
   readonly openDocument?: OpenDocument | undefined
 }
 
-/** A document to send, and what expressions see. */
 interface Opened {
   readonly document: OpenedDocument
   readonly view: TemplateInput
@@ -34,8 +31,8 @@ interface Opened {
 const ANSWER_LENGTH = 256 * 1024
 
 /**
- * Sends changes with a document: by `request`, or where there is an `upload`, first the record by `request` and then the bytes by `upload`.
- * Each attempt is one request, so that the answer to the first is stored before the second, and neither is repeated for the other.
+ * Sends changes with a document: by `request` or, if there is an `upload`, first the record by `request` and then the bytes by `upload`.
+ * Each attempt is one request, so that the first answer is stored before the upload and neither request repeats the other.
  */
 export class DocumentPush {
   readonly #o: DocumentPushOptions
@@ -65,7 +62,7 @@ export class DocumentPush {
     return outcome.type === 'delivered' ? this.afterRecord(outcome, 'request', reply) : outcome
   }
 
-  /** What follows when the target has the record of a document: its upload, if there is one. */
+  /** What follows once the target has the record of a document: its upload, if there is one. */
   afterRecord(outcome: Delivered, answered: RecordTaken['answered'], { answer, origin }: Answered): Outcome {
     if (this.#o.destination.upload === null) return outcome
     const { status, remoteId, detail } = outcome
@@ -88,7 +85,7 @@ export class DocumentPush {
       return { ...request, upload: this.#shown(second, opened, new URL(built.url).origin) }
     } catch (error) {
       if (!(error instanceof PermanentError)) throw error
-      // Its address usually comes from the answer, which nobody has yet.
+      // Its address usually comes from the answer, which doesn't exist yet.
       return { ...request, upload: { method: upload.method, url: '(from the answer to the request)', headers: {}, body: null } }
     }
   }
@@ -101,7 +98,7 @@ export class DocumentPush {
     const { destination, openDocument, marks } = this.#o
     try {
       const document = (await openDocument?.(attached)) ?? null
-      if (document === null) return { failure: localFailure(`the document ${attached.sha256} is not kept any more`, true) }
+      if (document === null) return { failure: localFailure(`the document ${attached.sha256} is no longer stored`, true) }
       const isNamed = destination.personalFields.includes('documents.name')
       return { document, view: viewOf(item, destination.settings, documentView(attached, document, marks, isNamed)) }
     } catch (error) {
@@ -131,12 +128,12 @@ export class DocumentPush {
     if ('failure' in reply) return ofUpload(reply.failure)
     const { answer, origin } = reply
     if (isSuccess(answer.status)) return { type: 'delivered', status: answer.status, remoteId: null, detail }
-    // A refusal of a host that got no credentials says nothing about them.
+    // A rejection by a host that got no credentials is not about the credentials.
     return ofUpload(origin === trusted ? await judge.failure(answer, { item: view }) : refusal(answer))
   }
 }
 
-/** A second upload of the same bytes does no harm, so that no answer is a failure, too. */
+/** A second upload of the same bytes is harmless, so a missing answer is a failure. */
 function ofUpload(failure: Failure): Outcome {
   const certain = failure.type === 'unknown' ? repeatable(failure) : failure
   return { ...certain, error: `upload: ${certain.error}` }

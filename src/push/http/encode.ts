@@ -1,21 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import { PermanentError } from '../../base/errors.ts'
 import type { RequestTemplate } from '../../config/config.ts'
 import { isObject, type Json } from '../../model/json.ts'
-import { multipart } from './multipart.ts'
 import { xmlText } from './xml.ts'
 
-/** An encoded body, and the content type of its format unless a header overrides it. */
+/** `contentType`: of the format, unless a header overrides it. */
 export interface EncodedBody {
   readonly text: string
   readonly contentType: string
 }
 
-/** Longest body that is sent. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 /**
- * Encodes the value of a body's expression. Templates yield values, never encoded text, so nothing can be escaped wrongly.
- * @throws PermanentError when the value does not fit the format, or is too long.
+ * Templates yield values, never encoded text, so nothing can be escaped wrongly. @throws PermanentError if the value doesn't fit the
+ * format, or is too long.
  */
 export function encodeBody(format: RequestTemplate['format'], value: Json): EncodedBody {
   if (value === null) throw new PermanentError('the body yields nothing')
@@ -40,7 +39,7 @@ function encode(format: RequestTemplate['format'], value: Json): EncodedBody {
   }
 }
 
-/** @param value an object. A list repeats its field; null leaves it out. */
+/** A list repeats its field; null leaves it out. */
 function formText(value: Json): string {
   if (!isObject(value)) throw new PermanentError('a form must be an object of fields')
   const form = new URLSearchParams()
@@ -51,4 +50,32 @@ function formText(value: Json): string {
     }
   }
   return form.toString()
+}
+
+/**
+ * A field is text, a number or a boolean; or an object of `file` (text, such as a document's mark), `name` and `type`. A list repeats its
+ * field; null leaves it out. @throws PermanentError for any other field.
+ */
+function multipart(value: Json): { readonly text: string; readonly contentType: string } {
+  if (!isObject(value)) throw new PermanentError('a multipart body must be an object of fields')
+  const boundary = `part-${randomUUID()}`
+  const parts = Object.entries(value as Record<string, Json>).flatMap(([name, field]) =>
+    (Array.isArray(field) ? (field as readonly Json[]) : [field]).filter((item) => item !== null).map((item) => partOf(name, item)),
+  )
+  const text = `${parts.map((part) => `--${boundary}\r\n${part}\r\n`).join('')}--${boundary}--\r\n`
+  return { text, contentType: `multipart/form-data; boundary=${boundary}` }
+}
+
+function partOf(name: string, field: Json): string {
+  const disposition = `Content-Disposition: form-data; name="${quoted(name)}"`
+  if (!isObject(field)) return `${disposition}\r\n\r\n${String(field)}`
+  const { file, name: fileName = 'document', type = 'application/octet-stream' } = field as Record<string, Json>
+  if (typeof file !== 'string' || typeof fileName !== 'string' || typeof type !== 'string' || !/^[\w.+-]+\/[\w.+-]+$/.test(type))
+    throw new PermanentError(`the field ${name} is neither text nor a file with file, name and type`)
+  return `${disposition}; filename="${quoted(fileName)}"\r\nContent-Type: ${type}\r\n\r\n${file}`
+}
+
+/** As the HTML standard escapes names. */
+function quoted(text: string): string {
+  return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }

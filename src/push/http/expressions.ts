@@ -1,4 +1,4 @@
-import type { AuthConfig, HttpDestination, RequestTemplate } from '../../config/config.ts'
+import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 
 /** A JSONata expression of a destination's settings. Its name is its place there. */
 export interface Expression {
@@ -6,54 +6,44 @@ export interface Expression {
   readonly text: string
 }
 
-/** Which of a destination's requests. */
 export type RequestName = 'request' | 'update' | 'upload' | 'lookup' | 'check' | 'probe' | 'auth.request' | 'auth.refresh'
 
-/** The expressions that judge an answer, in the order in which they count. `suspend_on` stands before `success`. */
+/** The expressions that judge an answer, in order of precedence. `suspend_on` comes before `success`. */
 export const verdicts = ['throttled', 'duplicate', 'refused', 'success'] as const
 
-/** @returns every expression of the destination, including those of its requests. */
 export function allExpressions(destination: HttpDestination): Expression[] {
   const { request, update, upload, lookup, check, probe, remoteId, auth, batch } = destination
+  const login = auth?.type === 'login' ? auth : null
   return [
-    ...expressionsOf('request', request),
-    ...(update === null ? [] : expressionsOf('update', update)),
-    ...(upload === null ? [] : expressionsOf('upload', upload)),
-    ...(lookup === null ? [] : [...expressionsOf('lookup', lookup), { name: 'lookup.found', text: lookup.found }]),
-    ...(check === null ? [] : checkExpressions(check)),
-    ...(probe === null ? [] : expressionsOf('probe', probe)),
-    ...[...verdicts, 'error' as const].flatMap((name) => (destination[name] === null ? [] : [{ name, text: destination[name] }])),
-    ...(auth?.type === 'login' ? loginExpressions(auth) : []),
-    ...(batch === null ? [] : [{ name: 'batch.result', text: batch.result }]),
-    ...(remoteId === null ? [] : [{ name: 'remote_id', text: remoteId }]),
+    ...Object.entries({ request, update, upload, lookup, check, probe }).flatMap(([name, template]) =>
+      expressionsOf(name as RequestName, template),
+    ),
+    ...expressionsOf('auth.request', login?.request),
+    ...expressionsOf('auth.refresh', login?.refresh),
+    ...named({
+      'lookup.found': lookup?.found,
+      'check.found': check?.found,
+      'check.same': check?.same,
+      ...Object.fromEntries([...verdicts, 'error' as const].map((name) => [name, destination[name]])),
+      'auth.token': login?.token,
+      'auth.expires_in': login?.expiresIn,
+      'auth.refresh_token': login?.refreshToken,
+      'batch.result': batch?.result,
+      remote_id: remoteId,
+    }),
   ]
 }
 
-function checkExpressions(check: NonNullable<HttpDestination['check']>): Expression[] {
-  const same = check.same === null ? [] : [{ name: 'check.same', text: check.same }]
-  return [...expressionsOf('check', check), { name: 'check.found', text: check.found }, ...same]
-}
-
-function loginExpressions({ request, token, expiresIn, refresh, refreshToken }: Extract<AuthConfig, { type: 'login' }>): Expression[] {
-  return [
-    ...expressionsOf('auth.request', request),
-    { name: 'auth.token', text: token },
-    ...(expiresIn === null ? [] : [{ name: 'auth.expires_in', text: expiresIn }]),
-    ...(refresh === null ? [] : expressionsOf('auth.refresh', refresh)),
-    ...(refreshToken === null ? [] : [{ name: 'auth.refresh_token', text: refreshToken }]),
-  ]
+function named(texts: Readonly<Record<string, string | null | undefined>>): Expression[] {
+  return Object.entries(texts).flatMap(([name, text]) => (text === null || text === undefined ? [] : [{ name, text }]))
 }
 
 /** @returns the expressions of one request: URL, body if there is one, then headers in their order. */
-export function expressionsOf(name: RequestName, template: RequestTemplate): Expression[] {
-  return [
-    { name: `${name}.url`, text: template.url },
-    ...(template.body === null ? [] : [{ name: `${name}.body`, text: template.body }]),
-    ...Object.entries(template.headers).map(([header, text]) => ({ name: headerName(name, header), text })),
-  ]
+export function expressionsOf(name: RequestName, template: RequestTemplate | null | undefined): Expression[] {
+  const headers = Object.entries(template?.headers ?? {}).map(([header, text]): [string, string] => [headerName(name, header), text])
+  return named({ [`${name}.url`]: template?.url, [`${name}.body`]: template?.body, ...Object.fromEntries(headers) })
 }
 
-/** @returns the name of a header's expression. */
 export function headerName(name: RequestName, header: string): string {
   return `${name}.headers.${header}`
 }

@@ -1,4 +1,4 @@
-/** What must be known about JSON text before it is parsed: parsing cannot be stopped, and rounds numbers. */
+/** Checks JSON text before it is parsed: parsing can't be stopped, and rounds numbers. */
 export interface JsonSurvey {
   /** Nesting depth of lists and objects. */
   readonly levels: number
@@ -16,7 +16,7 @@ interface Place {
 const NUMBER = /[-+\d.eE]+/y
 const WHOLE = /^-?[1-9]\d{15,}$/
 
-/** Scans JSON text in one pass, without recursion and without building values. For other text the result is meaningless. */
+/** Scans JSON text in one pass, without recursion and without building values. The result is meaningless for other text. */
 export function surveyJson(json: string): JsonSurvey {
   const longNumbers: Place[] = []
   let [depth, levels, values] = [0, 0, 1]
@@ -39,7 +39,6 @@ export function surveyJson(json: string): JsonSurvey {
   return { levels, values, longNumbers }
 }
 
-/** @returns the position of the closing quotation mark of the string that opens at `start`. */
 function endOfText(json: string, start: number): number {
   for (let at = start + 1; at < json.length; at++) {
     if (json[at] === '\\') at += 1

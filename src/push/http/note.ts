@@ -4,20 +4,18 @@ import { isObject } from '../../model/json.ts'
 export interface Note {
   /** One line. */
   readonly title: string
-  /** What else it says, then when it happened, its submission and, in the last line, our id. */
+  /** The content, then time, submission and, in the last line, our id. */
   readonly body: string
-  /** When it happened: UTC, to the second. */
+  /** UTC, to the second. */
   readonly at: string
 }
 
-/** Columns that the note says elsewhere, or that no person reads; the service's word for a direction is the opposite of ours. */
+/** Columns that the note shows elsewhere, or that nobody reads. The service's `direction` is the opposite of ours. */
 const LEFT_OUT = new Set(['account', 'submission_id', 'direction', 'raw'])
 
 /**
- * The function `$note(change, most)` of templates. The same on every attempt.
- * @param change what templates see as `$`.
- * @param most characters of the title, and of the body but for its last lines. Longer text is cut and marked.
- * @throws Error when it is given something else.
+ * The function `$note(change, most)` of templates. The same on every attempt. @param change the templates' `$`. @param most characters of
+ * the title, and of the body except its last lines; longer text is cut and marked. @throws Error for any other `change`.
  */
 export function noteOf(change: unknown, most: unknown = 4_000): Note {
   if (!isObject(change) || typeof change['message_id'] !== 'string') throw new Error('$note is not given the change; write $note($$)')
@@ -64,7 +62,7 @@ function columnLines(columns: Columns): string[] {
   return shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
 }
 
-/** @returns a name as words: `quote_received` is "Quote received". */
+/** `quote_received` becomes "Quote received". */
 function words(name: unknown): string {
   const text = String(name).replaceAll('_', ' ')
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`

@@ -6,29 +6,25 @@ import type { OpenedDocument } from '../contract/documents.ts'
 import { type Answer, type Failure, localFailure, unanswered } from '../contract/outcomes.ts'
 import { LEAST_SHARE, type OutgoingRequest, type Transport } from '../transport/transport.ts'
 import { withoutToken } from './answered.ts'
-import type { Auth } from './auth.ts'
 import { buildRequest } from './build-request.ts'
 import { type DocumentMarks, type StreamedBody, withDocument } from './document-body.ts'
 import type { RequestName } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
+import type { Auth } from './token-keeper.ts'
 
-/** An answer to judge, and who gave it. */
 export interface Answered {
   readonly answer: Answer
   readonly origin: string
 }
 
-/** Result of a request: an answer, or an outcome without one. */
 export type Reply = Answered | { readonly failure: Failure }
 
-/** How a request is sent. */
 interface Sending {
   readonly signal: AbortSignal
-  /** When the attempt began, by the steady clock; left out: now. */
+  /** When the attempt began, by the steady clock; default: now. */
   readonly startedAt?: number
-  /** The document that may go along. */
   readonly document?: OpenedDocument | null
-  /** The only origin that gets the credentials; left out: any that may be connected to. */
+  /** The only origin that gets the credentials; missing: any allowed origin. */
   readonly trusted?: string
 }
 
@@ -41,7 +37,6 @@ export interface RequestsOptions {
   readonly marks: DocumentMarks
 }
 
-/** Sends the requests of one destination with its credentials. */
 export class Requests {
   readonly #o: RequestsOptions
 
@@ -49,7 +44,7 @@ export class Requests {
     this.#o = options
   }
 
-  /** Builds and sends a request. Never rejects. @param view what its expressions see. */
+  /** Builds and sends a request. Never rejects. @param view input of its expressions. */
   async ask(name: RequestName, template: RequestTemplate, view: TemplateInput, sending: Sending): Promise<Reply> {
     try {
       return await this.send(await buildRequest(this.#o.templates, name, template, view), template.format, sending)
@@ -58,7 +53,7 @@ export class Requests {
     }
   }
 
-  /** Sends a request, and once more with a new token if the first is rejected. Never rejects. */
+  /** Sends a request, and repeats it with a new token if the first is rejected. Never rejects. */
   async send(built: BuiltRequest, format: RequestTemplate['format'], sending: Sending): Promise<Reply> {
     const { destination, transport, clock, auth: credentials, marks } = this.#o
     const { signal, startedAt = clock.steady(), trusted, document = null } = sending
@@ -69,12 +64,12 @@ export class Requests {
     for (let renewed = false; ; renewed = true) {
       const auth = trusted === undefined || trusted === origin ? await credentials.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
-      // The token is there for the next try.
+      // The next attempt has the token.
       if (leftMs() < destination.timeoutMs * LEAST_SHARE)
         return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
       const result = await transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
-      // A 401 comes before anything is done, so repeating the request does no harm.
+      // A 401 comes before anything is done, so repeating the request is harmless.
       if (result.status === 401 && !renewed && credentials.renew(auth.headers)) continue
       return { answer: withoutToken(result, auth.headers), origin }
     }

@@ -5,30 +5,30 @@ import type { HeldTokens, PushTokens, TokenClaim } from '../../store/outbox/push
 import { StepFailure } from '../contract/outcomes.ts'
 import { noToken } from './token-keeper.ts'
 
-/** What a request for a token gave: the whole value of its header, and the refresh token that came along. */
+/** `token`: the whole value of the header. */
 export interface ExchangedToken extends FetchedToken {
   readonly refreshToken: string | null
 }
 
-/** Requests a token: by a refresh token, or (null) by a login. @throws StepFailure. */
+/** Requests a token: by a refresh token, or by a login (null). @throws StepFailure. */
 export type Exchange = (refreshToken: string | null) => Promise<ExchangedToken>
 
-/** Pause before it is looked again whether another process has the next token. */
+/** Interval of checks whether another process has the next token. */
 const LOOK_MS = 200
 
 /**
- * The tokens of one destination, shared with the other processes: one of them requests the next token, the others take it from the database.
- * A new pair is stored before it is used. What is lost on the way (a crash, a refused or unanswered refresh) costs a new login.
+ * The tokens of one destination, shared by all processes: one requests the next token, the others read it from the database. A new pair is
+ * stored before its use. A token lost on the way (crash, rejected or unanswered refresh) costs a new login.
  */
 export class StoredToken {
   readonly #exchange: Exchange
   readonly #tokens: PushTokens
   readonly #clock: Clock
   readonly #waitMs: number
-  /** The token that was given out last: it ended or was refused, or nobody would ask for another. */
+  /** The last returned token, which has ended or was rejected when the next one is requested. */
   #last: string | null = null
 
-  /** @param waitMs how long another process is waited for. */
+  /** @param waitMs how long to wait for another process. */
   constructor(exchange: Exchange, tokens: PushTokens, clock: Clock, waitMs: number) {
     this.#exchange = exchange
     this.#tokens = tokens
@@ -36,7 +36,7 @@ export class StoredToken {
     this.#waitMs = waitMs
   }
 
-  /** @returns another token than the last. @throws StepFailure. */
+  /** @returns a token other than the last. @throws StepFailure. */
   async next(): Promise<FetchedToken> {
     try {
       const next = await this.#takeOrRequest()
@@ -68,7 +68,7 @@ export class StoredToken {
       await this.#tokens.release(claim)
       return stored
     } catch (error) {
-      // A claim that cannot be ended now ends by itself.
+      // A claim that can't be released expires.
       await this.#tokens.release(claim).catch(() => undefined)
       throw error
     }
@@ -83,7 +83,7 @@ export class StoredToken {
     return got
   }
 
-  /** @returns null when the target refuses the refresh token, which it may do at any time. */
+  /** @returns null if the target rejects the refresh token, which it may do at any time. */
   async #refreshed(claim: TokenClaim, refreshToken: string): Promise<ExchangedToken | null> {
     await this.#tokens.spend(claim)
     try {
@@ -104,7 +104,6 @@ export class StoredToken {
   }
 }
 
-/** Whether the target answered, and not that it has no time. */
 function isRefused({ failure }: StepFailure): boolean {
   if (failure.type === 'suspend') return true
   return failure.type === 'failed' && failure.alive === true && failure.status !== null && failure.status < 500 && failure.status !== 429

@@ -3,23 +3,23 @@ import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import { startGuarded } from '../../base/guarded-process.ts'
 import type { AnswerBody } from './answer-body.ts'
 
-/** What a child process evaluates. Texts of JSON are cheaper to pass on than values. */
+/** A job for a child process, with JSON texts, which are cheaper to pass than values. */
 export interface TemplateJob {
-  /** Names and texts, in the order of evaluation. */
+  /** In the order of evaluation. */
   readonly expressions: readonly (readonly [name: string, text: string])[]
-  /** JSON text of the object that expressions see as `$`. */
+  /** JSON text of the `$` of expressions. */
   readonly input: string
   /** The answer that expressions see as `body`. */
   readonly body: AnswerBody | null
 }
 
-/** JSON texts of the values, up to the first expression that failed, and why it failed. */
+/** JSON texts of the values, up to the first failed expression, and the failure. */
 export interface TemplateResult {
   readonly values: readonly string[]
   readonly problem: string | null
 }
 
-/** The user of the pool: one destination. It has one job evaluated at a time, so that a slow one leaves a child to the others. */
+/** A destination. It has one job evaluated at a time, so that a slow one leaves a child to the others. */
 type Owner = object
 
 interface Pending {
@@ -37,36 +37,33 @@ interface Child {
   readonly process: ChildProcess
   isReady: boolean
   running: Running | null
-  /** Until it is ended: for starting, then for its job. */
+  /** Ticks until the child is ended: while it starts, then for its job. */
   ticksLeft: number
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** Children of this process, all destinations together. */
+/** For all destinations of this process. */
 const MOST_CHILDREN = 2
-/** Largest heap of a child, and most memory including everything else. A new child takes 80 MB, 45 of which it shares with this process. */
+/** A new child takes 80 MB, 45 of them shared with this process. */
 const [HEAP_MB, MEMORY_MB] = [64, 192]
 const V8_OPTIONS = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', '--v8-pool-size=1']
-/** While the machine is suspended or this process is blocked, at most one tick passes. */
+/** While the machine sleeps or this process is blocked, at most one tick passes. */
 const TICK_MS = 50
 const START_TICKS = 60_000 / TICK_MS
 const IDLE_MS = 60_000
 
 /**
- * Evaluates JSONata in child processes, which start when they are needed. A huge string ends the process that makes it, so no thread could
- * contain it. A child that takes too much time or memory is ended, and only its job fails.
+ * Evaluates JSONata in child processes, which start on demand. A huge string ends the process that makes it, so a thread wouldn't contain
+ * it. A child that takes too much time or memory is ended, and only its job fails.
  */
 class TemplatePool {
   readonly #children = new Set<Child>()
-  /** Owners in the order of their turns. */
+  /** In round-robin order. */
   readonly #waiting = new Map<Owner, Pending[]>()
   /** Runs while there are jobs, and keeps this process alive for them. Children never do. */
   #ticker: NodeJS.Timeout | undefined
 
-  /**
-   * @throws PermanentError when it takes too long or too much memory.
-   * @throws TransientError when it cannot be evaluated now.
-   */
+  /** @throws PermanentError if it takes too long or too much memory; TransientError if it can't be evaluated now. */
   evaluate(owner: Owner, job: TemplateJob, deadlineMs: number): Promise<TemplateResult> {
     return new Promise((resolve, reject) => {
       const pending = { job, deadlineMs, resolve, reject }
@@ -77,7 +74,7 @@ class TemplatePool {
     })
   }
 
-  /** Ends all jobs of an owner with a TransientError. */
+  /** Fails all jobs of an owner with a TransientError. */
   cancel(owner: Owner, why: string): void {
     const waiting = this.#waiting.get(owner) ?? []
     this.#waiting.delete(owner)
@@ -86,7 +83,7 @@ class TemplatePool {
     this.#assign()
   }
 
-  /** Gives waiting jobs to idle children. The first child starts with the first job, another when a job has waited for a tick. */
+  /** Gives waiting jobs to idle children. The first job starts a child; a job that waits for a tick starts another. */
   #assign(): void {
     for (const child of this.#children) {
       if (!child.isReady || child.running !== null) continue
@@ -96,7 +93,7 @@ class TemplatePool {
       child.running = next
       child.ticksLeft = Math.ceil(next.deadlineMs / TICK_MS) + 1
       try {
-        // It fails later when the child has ended, which `exit` reports.
+        // It fails later if the child has ended, which `exit` reports.
         child.process.send(next.job, () => {})
       } catch (error) {
         this.#end(child, new PermanentError(`${namesIn(next)} cannot be evaluated: ${messageOf(error)}`))
@@ -106,7 +103,6 @@ class TemplatePool {
     this.#tickWhileBusy()
   }
 
-  /** Takes the job of the next owner that has none running. */
   #next(): Running | null {
     const busy = new Set([...this.#children].map(({ running }) => running?.owner))
     for (const [owner, jobs] of this.#waiting) {
@@ -121,7 +117,7 @@ class TemplatePool {
   }
 
   #start(): void {
-    // Run from its source the program's files end in .ts, built ones in .js.
+    // Source files end in .ts, built ones in .js.
     const script = import.meta.url.endsWith('.ts') ? './template-process.ts' : './template-process.js'
     let started: ChildProcess
     try {
@@ -169,7 +165,7 @@ class TemplatePool {
     }
   }
 
-  /** A child ended by itself. Before its first job, starting failed. */
+  /** The child ended on its own. If that was before its first job, it failed to start. */
   #ended(child: Child, how: string): void {
     if (!this.#children.has(child)) return
     const { running, isReady } = child

@@ -5,25 +5,24 @@ import { isObject } from '../../model/json.ts'
 const AUTHOR_CODES = new Set(['D3137', 'D3141'])
 
 /**
- * The problem of an expression, for the operator. JSONata puts values into its messages; they are data of a submission and are removed
- * (invariant 12).
- * @param error from `jsonata`: an Error when compiling, any object when evaluating.
+ * The problem of an expression, for the operator. JSONata puts values into its messages; they are submission data, so they are removed
+ * (invariant 12). @param error from `jsonata`: an Error when compiling, any object when evaluating.
  */
 export function problemOf(error: unknown): string {
   if (!isObject(error)) return 'it failed'
   const code = String(error['code'] ?? '')
   const message = typeof error['message'] === 'string' && error['message'] !== '' ? error['message'] : `it failed (${code || 'no reason'})`
-  const told = AUTHOR_CODES.has(code) ? message : withoutSecrets(message, [error['value'], error['value2']].flatMap(shown), '…')
+  const sentence = AUTHOR_CODES.has(code) ? message : withoutSecrets(message, [error['value'], error['value2']].flatMap(shown), '…')
   const place = typeof error['position'] === 'number' ? ` (at character ${error['position']})` : ''
-  return `${told}${AUTHOR_CODES.has(code) ? '' : place}`
+  return `${sentence}${AUTHOR_CODES.has(code) ? '' : place}`
 }
 
-/** How a value may stand in a message. */
+/** Forms of a value in a message. */
 function shown(value: unknown): string[] {
   return value === undefined ? [] : [shownBy(JSON.stringify, value), shownBy(String, value)]
 }
 
-/** A value that cannot be shown, because it is circular or nested too deeply, is in no message either. */
+/** A circular or deeply nested value is in no message either. */
 function shownBy(show: (value: unknown) => string | undefined, value: unknown): string {
   try {
     return show(value) ?? ''

@@ -9,21 +9,20 @@ import { problemOf } from './template-problem.ts'
 import { urlOf } from './url.ts'
 
 /*
- * The child process of template-pool.ts. It evaluates one job after another. An expression can read nothing but its input, not even the
- * environment. The parent ends this process when a job takes too long.
+ * The child process of template-pool.ts. It evaluates one job at a time. An expression sees only its input, not even the environment. The
+ * parent ends this process if a job takes too long.
  */
 
 /** Deepest call stack, and longest list. */
 const BOUNDS = { stack: 1_000, sequence: 100_000 }
-/** Compiled expressions that are kept. */
 const MOST_COMPILED = 500
-/** Longest JSON text of a value: the longest body that is sent. */
+/** Same as the longest body that is sent. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
 
 const compiled = new Map<string, jsonata.Expression>()
 
 guard()
-// Ctrl+C, a closed terminal and systemd signal this process too. The parent decides when it ends.
+// Ctrl+C, a closed terminal and systemd also signal this process. The parent decides when it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 process.on('message', (job: TemplateJob) => {
@@ -33,7 +32,7 @@ process.on('message', (job: TemplateJob) => {
 })
 process.send?.('ready')
 
-/** @throws Error when the body of the job cannot be read. */
+/** @throws Error if the body of the job can't be read. */
 async function answer({ expressions, input, body }: TemplateJob): Promise<TemplateResult> {
   const parsed = JSON.parse(input) as Record<string, Json>
   const seen = body === null ? parsed : { ...parsed, body: bodyValue(body) }

@@ -4,10 +4,10 @@ import type { AnswerBody } from './answer-body.ts'
 import type { Expression } from './expressions.ts'
 import { templatePool } from './template-pool.ts'
 
-/** The input that expressions see as `$`. */
+/** The `$` of expressions. */
 export type TemplateInput = { readonly [name: string]: Json }
 
-/** The values in the order of the names, up to the first that failed, and why it failed. */
+/** The values in the order of the names, up to the first failure, and the failure. */
 export interface TemplateAnswer {
   readonly values: Json[]
   readonly problem: string | null
@@ -17,25 +17,21 @@ export interface TemplateAnswer {
 const DEADLINE_MS = 1_000
 const CLOSED = 'the destination is being closed'
 
-/** Evaluates the JSONata of one destination. */
 export class Templates {
   readonly #texts: ReadonlyMap<string, string>
   readonly #deadlineMs: number
   #isClosed = false
 
-  /** @param expressions which `checkTemplates` found valid. */
+  /** @param expressions checked by `checkTemplates`. */
   constructor(expressions: readonly Expression[], deadlineMs = DEADLINE_MS) {
     this.#texts = new Map(expressions.map(({ name, text }) => [name, text]))
     this.#deadlineMs = deadlineMs
   }
 
   /**
-   * Evaluates the expressions of these names.
-   * @param input what they see as `$`.
-   * @param body what they see as `body`.
-   * @returns their values in this order; null for nothing.
-   * @throws PermanentError when an expression fails, or takes too long or too much memory, or when the body or input cannot be read.
-   * @throws TransientError when they cannot be evaluated now.
+   * @param input the `$` of expressions. @param body their `body`. @returns the values of these expressions in order; null for nothing.
+   * @throws PermanentError if an expression fails or takes too long or too much memory, or if the input can't be read; TransientError if
+   * they can't be evaluated now.
    */
   async evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {
     const { values, problem } = await this.evaluateInTurn(names, input, body)
@@ -44,10 +40,8 @@ export class Templates {
   }
 
   /**
-   * The same, one after the other up to the first that fails.
-   * @returns the values of those before it, and why it failed.
-   * @throws PermanentError when an expression takes too long or too much memory: then no value is known.
-   * @throws TransientError when they cannot be evaluated now.
+   * Like `evaluate`, but returns the values before the first failed expression, and the failure. After a timeout or a lack of memory no
+   * value is known, and it throws.
    */
   async evaluateInTurn(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<TemplateAnswer> {
     if (this.#isClosed) throw new TransientError(CLOSED)
@@ -56,14 +50,14 @@ export class Templates {
     return { values: values.map((text) => JSON.parse(text) as Json), problem }
   }
 
-  /** Ends its jobs, which fail. */
+  /** Fails its jobs. */
   close(): void {
     this.#isClosed = true
     templatePool.cancel(this, CLOSED)
   }
 }
 
-/** @throws PermanentError for an input that is nested too deeply, for instance. */
+/** @throws PermanentError if the input is nested too deeply, for instance. */
 function jsonOf(names: readonly string[], input: TemplateInput): string {
   try {
     return JSON.stringify(input)

@@ -1,24 +1,24 @@
+import { messageOf, PermanentError } from '../../base/errors.ts'
 import { readTokenAnswer } from '../../base/token-holder.ts'
-import type { AuthConfig } from '../../config/config.ts'
+import type { AuthConfig, HttpDestination } from '../../config/config.ts'
 import { isObject } from '../../model/json.ts'
 import { parseJson } from '../../upstream/http/answer.ts'
 import { type Answer, answered, type Failure, isAboutEndpoint, isRefusal, isSuccess, StepFailure } from '../contract/outcomes.ts'
 import type { Transport } from '../transport/transport.ts'
-import { basic } from './auth.ts'
+import { bodyOf, seen } from './answered.ts'
+import { buildRequest } from './build-request.ts'
 import type { ExchangedToken } from './stored-token.ts'
-import { noToken } from './token-keeper.ts'
+import type { Templates } from './templates.ts'
+import { basic, noToken } from './token-keeper.ts'
 
 type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
 
 /** Lifetime of a token that comes without one. */
 const DEFAULT_LIFETIME_S = 300
-/** Error codes of a token endpoint that mean that the credentials themselves are refused (RFC 6749). */
+/** Error codes for rejected credentials (RFC 6749). */
 const WITHDRAWN = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client'])
 
-/**
- * Gets a token as the value of `authorization`: by client credentials or password, or by a refresh token.
- * @throws StepFailure.
- */
+/** Gets a token as the value of `authorization`: by client credentials or password, or by a refresh token. @throws StepFailure. */
 export async function exchangeToken(
   config: TokenConfig,
   transport: Transport,
@@ -32,10 +32,10 @@ export async function exchangeToken(
     ...(authorization !== null && { authorization }),
   }
   const request = { method: 'POST', url: config.tokenUrl, headers, body: form.toString(), timeoutMs }
-  return tokenIn(await answerOf(transport, request))
+  return tokenOf(await answerOf(transport, request))
 }
 
-/** Sends a request for a token. Whatever becomes of it: the message itself was not sent. @throws StepFailure unless it is answered by a 2xx. */
+/** Sends a request for a token; the message itself is not sent. @throws StepFailure unless the answer is 2xx. */
 export async function answerOf(transport: Transport, request: Parameters<Transport['send']>[0]): Promise<Answer> {
   const result = await transport.send(request, new AbortController().signal)
   if (result.type !== 'answer') throw new StepFailure(noToken(result.error, false, result.type === 'not_sent' && result.permanent))
@@ -44,7 +44,7 @@ export async function answerOf(transport: Transport, request: Parameters<Transpo
   return result
 }
 
-function tokenIn(got: Answer): ExchangedToken {
+function tokenOf(got: Answer): ExchangedToken {
   const answer = parseJson(got.body)
   const read = readTokenAnswer(answer)
   if (read === null) throw new StepFailure(noToken(`the token endpoint ${answered(got)} without an access_token`, true, true, got.status))
@@ -56,7 +56,6 @@ function tokenIn(got: Answer): ExchangedToken {
   }
 }
 
-/** @returns the form, and the `authorization` header when the client's id and secret go there. */
 function tokenRequest(
   config: TokenConfig,
   refreshToken: string | null,
@@ -80,7 +79,7 @@ function setIfGiven(form: URLSearchParams, fields: Readonly<Record<string, strin
   for (const [name, value] of Object.entries(fields)) if (value !== null) form.set(name, value)
 }
 
-/** A login that is refused, except by a status that passes, is permanent: `LoginRefusals` counts it. */
+/** A rejected login is permanent, except for a temporary status: `LoginRefusals` counts it. */
 function refusal(answer: Answer): Failure {
   const { status, body, retryAfterMs } = answer
   const parsed = parseJson(body)
@@ -89,4 +88,46 @@ function refusal(answer: Answer): Failure {
   if (withdrawn) return { type: 'suspend', retry: 'slowly', status, error: `no token, it refuses the credentials: ${why}` }
   const permanent = isRefusal(status) || isAboutEndpoint(status)
   return { type: 'failed', permanent, alive: status < 500, status, error: `no token: ${why}`, retryAfterMs }
+}
+
+type Login = Extract<AuthConfig, { type: 'login' }>
+
+/**
+ * Gets a token by the destination's login, or by its `refresh`. @param refreshToken null: log in. @returns the value of its header. @throws
+ * StepFailure.
+ */
+export async function logIn(
+  login: Login,
+  { settings, timeoutMs }: Pick<HttpDestination, 'settings' | 'timeoutMs'>,
+  transport: Transport,
+  templates: Templates,
+  refreshToken: string | null = null,
+): Promise<ExchangedToken> {
+  try {
+    const credentials = Object.fromEntries(Object.entries(login.credentials).map(([name, secret]) => [name, secret.reveal()]))
+    const request =
+      refreshToken === null || login.refresh === null
+        ? await buildRequest(templates, 'auth.request', login.request, { credentials, settings })
+        : await buildRequest(templates, 'auth.refresh', login.refresh, { credentials, settings, refresh_token: refreshToken })
+    return await evaluatedToken(login, await answerOf(transport, { ...request, timeoutMs }), templates)
+  } catch (error) {
+    if (error instanceof StepFailure) throw error
+    throw new StepFailure(noToken(messageOf(error), null, error instanceof PermanentError))
+  }
+}
+
+async function evaluatedToken({ expiresIn, refreshToken, scheme }: Login, answer: Answer, templates: Templates): Promise<ExchangedToken> {
+  const optional = [...(expiresIn === null ? [] : ['auth.expires_in']), ...(refreshToken === null ? [] : ['auth.refresh_token'])]
+  const values = await templates.evaluate(['auth.token', ...optional], seen(answer, {}), bodyOf(answer))
+  const yielded = (name: string) => values[1 + optional.indexOf(name)] ?? null
+  const [token] = values
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
+    throw new StepFailure(noToken(`the login ${answered(answer)}, in which auth.token finds none`, true, true, answer.status))
+  const seconds = optional.includes('auth.expires_in') ? Number(yielded('auth.expires_in')) : 0
+  const refresh = optional.includes('auth.refresh_token') ? yielded('auth.refresh_token') : null
+  return {
+    token: scheme === '' ? token : `${scheme} ${token}`,
+    expiresInSeconds: seconds > 0 ? seconds : null,
+    refreshToken: typeof refresh === 'string' && refresh !== '' ? refresh : null,
+  }
 }

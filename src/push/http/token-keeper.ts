@@ -3,22 +3,19 @@ import type { Clock } from '../../base/clock.ts'
 import { type FetchedToken, type TokenContext, TokenHolder } from '../../base/token-holder.ts'
 import { LoginRefusals } from '../contract/login-refusals.ts'
 import { type Failure, localFailure, StepFailure } from '../contract/outcomes.ts'
-import type { Auth, AuthHeaders } from './auth.ts'
 
 /** Share of its lifetime after which a token is renewed. */
 const RENEW_AFTER = 0.9
 
-/** Keeps the token of one destination. All who ask while there is none share one exchange. */
+/** Keeps the token of one destination. Concurrent callers share one request for a token. */
 export class TokenKeeper implements Auth {
   readonly #clock: Clock
   readonly #header: string
-  /** Of whole values of the header. */
   readonly #holder: TokenHolder<FetchedToken, TokenContext>
 
   /**
-   * @param exchange gets a token: the whole value of the header. It has no caller's signal and timeout, for others wait for it too. It throws
-   * StepFailure.
-   * @param header the header's name, in lower case.
+   * @param exchange gets the whole value of the header, with its own timeout, because several callers may wait for it. Throws StepFailure.
+   * @param header in lower case.
    */
   constructor(exchange: () => Promise<FetchedToken>, clock: Clock, header = 'authorization') {
     this.#clock = clock
@@ -39,14 +36,17 @@ export class TokenKeeper implements Auth {
     }
   }
 
-  /** The first request that is refused with a token has it renewed for all. */
+  /** The first request that is rejected with a token renews it for all. */
   renew(headers: Readonly<Record<string, string>>): boolean {
     this.#holder.forget(headers[this.#header] ?? '')
     return true
   }
 }
 
-/** @returns the outcome of a message that was not sent without a token. @param permanent the login is refused, as `LoginRefusals` counts. */
+/**
+ * @returns the outcome of a message that was not sent because there is no token. @param permanent a rejected login, as `LoginRefusals`
+ * counts.
+ */
 export function noToken(
   why: string,
   alive: boolean | null,
@@ -54,4 +54,19 @@ export function noToken(
   status: number | null = null,
 ): Extract<Failure, { type: 'failed' }> {
   return { ...localFailure(`no token: ${why}`, permanent), alive, status }
+}
+
+/** The authentication headers of a request, or why there are none. */
+export type AuthHeaders = { readonly headers: Readonly<Record<string, string>> } | { readonly failure: Failure }
+
+export interface Auth {
+  /** Never rejects. @param timeoutMs longest wait for a token. */
+  headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders>
+  /** Called after a 401 for `headers`. @returns whether another attempt with other headers makes sense. */
+  renew(headers: Readonly<Record<string, string>>): boolean
+}
+
+/** @returns the `authorization` header of HTTP Basic. Nothing is escaped, as nearly every server expects. */
+export function basic(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`
 }

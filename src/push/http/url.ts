@@ -1,12 +1,10 @@
 import { isObject } from '../../model/json.ts'
 
 /**
- * The function `$url(base, step, …, query)` of templates. It builds a URL in which every value stays in its place and none is missing.
- * @param base such as `https://host/path`.
- * @param rest steps of the path (text or numbers), which are escaped; optionally, at the end, an object of query parameters (text, numbers
- * or booleans; null leaves one out).
- * @throws Error, without any value in its message, when the base has a query or a fragment, when a step is missing, empty, `.` or `..`, or
- * when a value is no text.
+ * The function `$url(base, step, …, query)` of templates: every value stays in its place, and none may be missing. @param base such as
+ * `https://host/path`. @param rest path steps (text or numbers), which are escaped, then optionally an object of query parameters (text,
+ * numbers or booleans; null leaves one out). @throws Error, without values in its message, if the base has a query or fragment, a step is
+ * missing, empty, `.` or `..`, or a value is no text.
  */
 export function urlOf(base: unknown, ...rest: readonly unknown[]): string {
   if (typeof base !== 'string' || base === '') throw new Error('$url has no base')

@@ -2,7 +2,7 @@ import { PermanentError } from '../../base/errors.ts'
 import { isObject, type Json } from '../../model/json.ts'
 
 const NAME = /^[A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?$/
-/** Characters that XML 1.0 does not allow, not even escaped. */
+/** Characters that XML 1.0 forbids, even escaped. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -17,9 +17,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const MAX_DEPTH = 64
 
 /**
- * Encodes an object of one key as an XML document. Keys become elements, in their order; `@name` becomes an attribute, `#text` the text of
- * an element with attributes. A list repeats its element, null leaves it out. Values are escaped.
- * @throws PermanentError when a key is no XML name, or there is not exactly one root.
+ * Encodes an object of one key as an XML document. Keys become elements, in order; `@name` becomes an attribute, `#text` the text of an
+ * element with attributes. A list repeats its element; null leaves it out. Values are escaped. @throws PermanentError if a key is no XML
+ * name, or there isn't exactly one root.
  */
 export function xmlText(document: Json): string {
   const roots = isObject(document) ? Object.entries(document as Record<string, Json>) : []

@@ -1,12 +1,12 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import type { DeliveryKind, KindContext } from '../contract/delivery.ts'
-import { createAdapter } from './adapter.ts'
+import { createAms360 } from './ams360.ts'
 import { createFile } from './file.ts'
 import { createHttp } from './http.ts'
 import { createQueue } from './queue.ts'
 import { createWebhook } from './webhook.ts'
 
-/** @returns the kind that delivers to `destination`. It connects when it is first used. */
+/** @returns the kind that delivers to `destination`. It connects on first use. */
 export function createKind(destination: DestinationConfig, context: KindContext): DeliveryKind {
   switch (destination.kind) {
     case 'webhook':
@@ -17,7 +17,7 @@ export function createKind(destination: DestinationConfig, context: KindContext)
       return createHttp(destination, context)
     case 'file':
       return createFile(destination, context)
-    case 'adapter':
-      return createAdapter(destination, context)
+    case 'ams360':
+      return createAms360(destination, context)
   }
 }

@@ -3,23 +3,22 @@ import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { FileDestination } from '../../config/config.ts'
 import { unfinishedDeliveries } from '../../store/outbox/progress.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
-import { type BatchProgress, writeBatch } from '../file/batch.ts'
+import { localFailure } from '../contract/outcomes.ts'
+import { type BatchProgress, finishDelivery, writeBatch } from '../file/batch.ts'
 import { dial } from '../file/dial.ts'
 import { type Drop, type DropTarget, UnwritableError } from '../file/drop.ts'
-import { finishDelivery } from '../file/finish.ts'
 import { folderTarget } from '../file/folder.ts'
 import { deliveryOf, newDelivery, temporaryName } from '../file/names.ts'
 import { type RowWriter, rowWriter } from '../file/rows.ts'
 import { sftpTarget } from '../file/sftp.ts'
 
-/** Age from which a temporary file is removed: its writer has given up or died. */
+/** Age from which a temporary file is removed: its writer has failed or ended. */
 const STALE_MS = 3_600_000
-/** Part of the timeout in which writing of rows may begin. The rest is for finishing. */
+/** Part of the timeout in which rows may be written. The rest is for renaming. */
 const WRITING_SHARE = 0.6
-/** There was no time left for the row. */
 const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
 
-/** Writes changes as files into a local folder or over SFTP. `config/destinations.md` describes the names and content of the files. */
+/** Writes changes as files into a local folder or over SFTP. `config/systems/files.md` describes the files. */
 export function createFile(destination: FileDestination, context: KindContext): DeliveryKind {
   return new FileKind(destination, context)
 }
@@ -69,7 +68,7 @@ class FileKind implements DeliveryKind {
   async #finishEarlier(drop: Drop, items: readonly PushItem[], names: Map<number, string>): Promise<void> {
     const { place } = this.#target
     const rows = items.flatMap(({ outboxId, progress }) =>
-      // At another place nothing is left to finish: the rows are written there.
+      // If the place has changed, nothing is left to finish: the rows are written there.
       progress?.step === 'files_written' && progress.place === place ? [{ outboxId, ...progress }] : [],
     )
     for (const [, [first, ...others]] of Map.groupBy(rows, ({ delivery }) => delivery)) {
@@ -78,7 +77,7 @@ class FileKind implements DeliveryKind {
     }
   }
 
-  /** Does what a delivery does, with a temporary file. */
+  /** Does the same as a delivery, with a temporary file. */
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { place } = this.#target
     try {
@@ -100,7 +99,6 @@ class FileKind implements DeliveryKind {
     return Promise.resolve()
   }
 
-  /** Opens the drop for `work`, within the destination's timeout. */
   async #opened<T>(signal: AbortSignal, work: (drop: Drop) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#destination
     const late = new Error(`${this.#target.place} did not take it within ${timeoutMs} ms`)
@@ -115,7 +113,7 @@ class FileKind implements DeliveryKind {
     return await withTimeout(this.#context.clock, timeoutMs, signal, withDrop, late)
   }
 
-  /** Removes temporary files that failed attempts of this process, or a crash, left. A failure is only logged. */
+  /** Removes temporary files of this process's failed attempts, or of a crash. Failures are only logged. */
   async #clean(drop: Drop): Promise<void> {
     const { clock, log, db } = this.#context
     const { name } = this.#destination
@@ -137,7 +135,7 @@ class FileKind implements DeliveryKind {
   }
 }
 
-/** The outcome of a row after a failure: which files readers see is open from the first rename on, and nothing was written before. */
+/** From the first rename on, readers may see files. Before that, nothing was written. */
 function failure(error: unknown, { renaming }: BatchProgress, outboxId: number): Outcome {
   if (renaming === null) return notWritten(error)
   const progress = renaming.get(outboxId)
@@ -148,12 +146,12 @@ function written(name: string | undefined): Outcome {
   return name === undefined ? NOT_ATTEMPTED : { type: 'delivered', status: null, remoteId: null, detail: name }
 }
 
-/** A folder or server never refuses a single row: a failure is one of the whole target. */
+/** A folder or server never rejects a single row: every failure is about the whole target. */
 function notWritten(error: unknown): Outcome {
   const text = messageOf(error)
   if (error instanceof PermanentError) return { type: 'suspend', retry: 'slowly', status: null, error: text }
   if (error instanceof UnwritableError) return { type: 'suspend', retry: 'soon', status: null, error: text }
-  return { type: 'failed', permanent: false, alive: false, status: null, error: text, retryAfterMs: null }
+  return { ...localFailure(text, false), alive: false }
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {

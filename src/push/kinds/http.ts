@@ -11,27 +11,23 @@ import type {
   ProbeResult,
   PushItem,
 } from '../contract/delivery.ts'
-import { isSuccess, localFailure, ofWholeBatch, taken } from '../contract/outcomes.ts'
-import { remoteIdOf } from '../contract/remote-id.ts'
+import { type Answer, answered, type Failure, isSuccess, localFailure, ofWholeBatch, remoteIdOf, taken } from '../contract/outcomes.ts'
 import { bodyOf, failedLookup, seen, unreadable } from '../http/answered.ts'
-import type { Auth } from '../http/auth.ts'
-import { buildRequest } from '../http/build-request.ts'
+import { batchView, buildRequest, shownRequest, viewOf } from '../http/build-request.ts'
 import { createAuth } from '../http/create-auth.ts'
 import { newMarks } from '../http/document-body.ts'
 import { DocumentPush } from '../http/document-push.ts'
 import { allExpressions } from '../http/expressions.ts'
 import { AnswerJudge } from '../http/judge.ts'
-import { explainProbe } from '../http/probe.ts'
 import { type Answered, Requests } from '../http/requests.ts'
-import { shownRequest } from '../http/shown-request.ts'
 import { Templates } from '../http/templates.ts'
-import { batchView, viewOf } from '../http/view.ts'
+import type { Auth } from '../http/token-keeper.ts'
 import { openTransport, type Transport } from '../transport/transport.ts'
 
 type Lookup = NonNullable<HttpDestination['lookup'] | HttpDestination['check']>
 type Unclear = ReturnType<typeof failedLookup>
 
-/** What was found of a message at the target. */
+/** Result of asking the target for a message. */
 type Look =
   | (Answered & { readonly type: 'there'; readonly found: Json; readonly isSame: boolean })
   | { readonly type: 'absent' }
@@ -41,10 +37,10 @@ type Look =
 const ANSWER_BYTES = 4 * 1024 * 1024
 const ALL_ANSWERS_BYTES = 16 * 1024 * 1024
 
-/** Longest time for the expressions of a request, and what each change of a batch adds. */
+/** Longest time for the expressions of a request, and for each further change of a batch. */
 const [TEMPLATES_MS, TEMPLATES_MS_PER_ITEM] = [1_000, 10]
 
-/** Delivers each change, or several together, by one templated request, to REST and SOAP systems alike. */
+/** Delivers each change, or several together, by one templated request, to REST and SOAP systems. */
 export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
   const bodyLimitBytes = Math.min(ANSWER_BYTES, Math.floor(ALL_ANSWERS_BYTES / destination.concurrency))
   const transport = openTransport(destination, context.proxy, { clock: context.clock, bodyLimitBytes })
@@ -125,7 +121,6 @@ class HttpKind implements DeliveryKind {
     return { type: 'many', maxItems: max, gatherMs: 0, groupOf }
   }
 
-  /** Sends items of one group in one request. */
   async #sendTogether(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
     const [first] = items
     if (first === undefined) return []
@@ -157,22 +152,22 @@ class HttpKind implements DeliveryKind {
     return this.#documents.attachedTo(item) === null ? outcome : this.#documents.afterRecord(outcome, 'lookup', look)
   }
 
-  /** By `check` where the record's id at the target is known, else by `lookup`, which finds a record of its own by our id alone. */
+  /** Uses `check` if the record's id at the target is known, otherwise `lookup`, which finds an inserted record only by our id. */
   async #verify(item: PushItem, signal: AbortSignal): Promise<Presence> {
     const { check, lookup } = this.#destination
     const byId = check !== null && item.remoteId !== null
     if (!byId && lookup === null)
       return {
-        type: 'cannot_tell',
-        outcome: localFailure('the id of its record at the target is not known, and there is no lookup', false),
+        type: 'undetermined',
+        outcome: localFailure('the id of its record at the target is unknown, and there is no lookup', false),
       }
     const ofItsOwn = item.operation === 'insert' ? { ...item, remoteId: null } : item
     const look = byId ? await this.#look('check', check, item, signal) : await this.#look('lookup', lookup as Lookup, ofItsOwn, signal)
     if (look.type === 'there') return { type: look.isSame ? 'has' : 'differs' }
-    return look.type === 'absent' ? { type: 'lacks' } : { type: 'cannot_tell', outcome: look.outcome }
+    return look.type === 'absent' ? { type: 'lacks' } : { type: 'undetermined', outcome: look.outcome }
   }
 
-  /** Asks for one message. An answer that is incomplete, or that its expressions cannot read, tells nothing. */
+  /** An answer that is incomplete, or that its expressions can't read, decides nothing. */
   async #look(name: 'lookup' | 'check', template: Lookup, item: PushItem, signal: AbortSignal): Promise<Look> {
     const unclear = (outcome: Unclear): Look => ({ type: 'unclear', outcome })
     const { settings } = this.#destination
@@ -184,7 +179,7 @@ class HttpKind implements DeliveryKind {
     const { answer, origin } = reply
     if (!isSuccess(answer.status) && ![404, 410].includes(answer.status))
       return unclear(failedLookup(await this.#judge.failure(answer, about)))
-    // The rest could say that the message is there.
+    // The rest could show the message.
     if (answer.cut?.isTooLong) return unclear(failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the ${name}`)))
     if (answer.cut !== null) return unclear(failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` }))
     try {
@@ -200,4 +195,33 @@ class HttpKind implements DeliveryKind {
       return unclear(failedLookup(unreadable(messageOf(error))))
     }
   }
+}
+
+export function explainProbe(
+  reply: { readonly answer: Answer } | { readonly failure: Failure },
+  destination: HttpDestination,
+): ProbeResult {
+  if ('failure' in reply) return { ok: false, text: failureText(reply.failure) }
+  const { answer } = reply
+  const { status } = answer
+  const what = `it ${answered(answer)}`
+  const compare = 'compare the URL and the settings of the destination with what the vendor gave'
+  if (isSuccess(status) && answer.headers['content-type']?.startsWith('text/html'))
+    return { ok: false, text: `${what} with a web page: ${compare}` }
+  if (isSuccess(status)) return { ok: true, text: `${what}: it is reached and takes the credentials` }
+  if (status === 401) return { ok: false, text: `${what}: it refuses the credentials; compare those under auth with what the vendor gave` }
+  if (status === 403)
+    return { ok: false, text: `${what}: the credentials are right but may not do this; ask the agency whether it still allows it` }
+  if (status === 404) return { ok: false, text: `${what}: ${compare}` }
+  if (destination.suspendOn.includes(status)) return { ok: false, text: `${what}: that suspends the destination (suspend_on)` }
+  if (status === 429) return { ok: false, text: `${what}: it asked for a pause; try again later` }
+  return {
+    ok: false,
+    text: status >= 500 ? `${what}: the server fails; try again later` : `${what}: see the probe request of the destination`,
+  }
+}
+
+function failureText(failure: Failure): string {
+  if (failure.type === 'suspend') return `${failure.error}; compare those under auth with what the vendor gave`
+  return failure.type === 'failed' || failure.type === 'throttled' ? failure.error : `it cannot be reached: ${failure.error}`
 }

@@ -12,7 +12,7 @@ import { openTransport, type Transport } from '../transport/transport.ts'
 
 type SentBatch = Awaited<ReturnType<Sqs['send']>>
 
-/** Puts each change into a queue of Amazon SQS, as a message of its own; up to ten of different submissions go in one request. */
+/** Puts each change into a queue of Amazon SQS, as its own message; one request takes up to ten, of different submissions. */
 export function createQueue(destination: QueueDestination, context: KindContext): DeliveryKind {
   return new QueueKind(destination, openTransport(destination, context.proxy, context), context.clock)
 }
@@ -24,7 +24,7 @@ class QueueKind implements DeliveryKind {
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #isFifo: boolean
-  /** The client of the SDK, which is loaded when it is first needed. */
+  /** The SDK's client, loaded on first use. */
   readonly #sqs: () => Promise<Sqs>
 
   constructor(destination: QueueDestination, transport: Transport, clock: Clock) {
@@ -76,7 +76,6 @@ class QueueKind implements DeliveryKind {
     return 'output' in reply ? this.#outcomes(reply.output, messages.length) : ofWholeBatch(this.#failure(reply), messages.length)
   }
 
-  /** One outcome for each of `count` messages of an answered batch. */
   #outcomes({ Successful = [], Failed = [] }: Extract<SentBatch, { output: unknown }>['output'], count: number): Outcome[] {
     const taken = new Map(Successful.map((each) => [each.Id, each.MessageId]))
     const refused = new Map(Failed.map((each) => [each.Id, each]))
@@ -109,7 +108,6 @@ function tooLarge({ bytes }: QueueMessage): Outcome {
   return { ...localFailure(error, true), isFinal: true }
 }
 
-/** The entries of a batch, numbered from 0. */
 function numbered(messages: readonly QueueMessage[]) {
   return messages.map(({ entry }, index) => ({ ...entry, Id: String(index) }))
 }

@@ -1,12 +1,10 @@
 import { KnownSecrets } from '../../base/log.ts'
-import { lookupFailure } from '../adapters/adapter.ts'
 import type { BuiltRequest, DeliveryKind, Outcome } from '../contract/delivery.ts'
-import { StepFailure } from '../contract/outcomes.ts'
+import { lookupFailure, StepFailure } from '../contract/outcomes.ts'
 
 /**
- * Wraps a kind so that its outcomes contain no secret of the settings, even when a target repeats what it was sent (invariant 12). Outcomes
- * are stored, logged and printed.
- * @param secrets in every form in which they could appear.
+ * Wraps a kind so that its outcomes contain no secret, even if a target repeats its input (invariant 12). Outcomes are stored, logged and
+ * printed. @param secrets in every form in which they could appear.
  */
 export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
   const known = new KnownSecrets(secrets)
@@ -44,7 +42,7 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
       verify &&
       (async (item, signal) => {
         const presence = await verify.call(kind, item, signal)
-        return presence.type === 'cannot_tell' ? { ...presence, outcome: withoutSecrets(presence.outcome) } : presence
+        return presence.type === 'undetermined' ? { ...presence, outcome: withoutSecrets(presence.outcome) } : presence
       }),
     findMapping: findMapping && ((item, signal) => findMapping.call(kind, item, signal).catch(throwRedacted)),
     preview:
@@ -58,6 +56,6 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
       return { ok, text: known.maskText(text) }
     },
     close: () => kind.close(),
-    // A member that is added to the interface must not be forgotten here.
+    // Every member of the interface must be listed here.
   } satisfies { [Key in keyof Required<DeliveryKind>]: DeliveryKind[Key] }
 }

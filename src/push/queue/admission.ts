@@ -3,24 +3,23 @@ import { type Known, type Passed, type PassedRecord, passedText } from '../../st
 import type { PresentRow } from '../../store/outbox/present-rows.ts'
 import type { JudgedRow } from './judge.ts'
 
-/** Makes the row with which a record goes out whole. @param isAgain it passed before, and ceased to. */
+/** Makes the row that sends a whole record. @param isAgain the record passed before, and stopped passing. */
 export type WholeOf = (row: NewOutboxRow, present: PresentRow, isAgain: boolean) => NewOutboxRow
 
 /**
- * What a destination with a `filter` is sent of judged rows, so that it has the records that pass: one that begins to pass goes out whole, as
- * an insert; one that ceases to once more, marked; what neither passes nor passed, not at all. It computes and stores nothing.
+ * Decides what to send of judged rows to a destination with a `filter`. A record that begins to pass is sent whole, as an insert; one that
+ * stops passing is sent once more, marked; others are not sent. Stores nothing.
  */
 export class Admission {
   /** What to queue, in order. */
   readonly rows: NewOutboxRow[] = []
-  /** How many were left out. */
   filtered = 0
   readonly #known: Map<string, Passed>
   readonly #changed: Map<string, PassedRecord & Passed>
   readonly #isPartial: boolean
   readonly #wholeOf: WholeOf
 
-  /** @param known what is known of the records of the rows before them. */
+  /** @param known state of the records before these rows. */
   constructor({ passed, unstored, isPartial }: Known, wholeOf: WholeOf) {
     this.#known = new Map(passed)
     this.#changed = new Map(unstored.map((each) => [passedText(each), each]))
@@ -28,37 +27,37 @@ export class Admission {
     this.#wholeOf = wholeOf
   }
 
-  /** What is known now of the records of which something else is known now than is stored. */
+  /** Records whose state differs from the stored one. */
   get changed(): readonly (PassedRecord & Passed)[] {
     return [...this.#changed.values()]
   }
 
-  /** A change of the log, in its order. */
+  /** Takes a change of the log, in order. */
   takeChange({ row, passes, present, isCurrent }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
     if (row.operation === 'purged' && (known !== undefined || this.#isPartial)) this.#purge(row)
     else if (known?.isIn === true && !passes) this.#leave(row)
-    // What the whole row contained is not told again.
+    // The whole row contained the change already.
     else if (known?.isIn === true) this.#queueIf(row.seq > known.through, row)
     else if (!passes || present === null) this.filtered += 1
     else if (isCurrent && known === undefined) this.#enter(row, row.seq, row.seq)
     else this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
-  /** The newest change of a record that may not have passed before, judged by what the record is now. */
+  /** Takes the newest change of a record that may not have passed before, judged by the record's current row. */
   takeAgain({ row, passes, present }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
     if (passes && present !== null && known?.isIn !== true)
       this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
-  /** A row of a snapshot, which contains its record: whatever the destination had of it was for an earlier beginning. */
+  /** Takes a row of a snapshot, which contains its record. Earlier rows belong to an earlier snapshot. */
   takeSnapshotRow({ row, passes }: JudgedRow): void {
     if (passes) this.#enter(row, row.seq, row.seq)
     else this.filtered += 1
   }
 
-  /** A row that is restated, which contains its record. */
+  /** Takes a restated row, which contains its record. */
   takeRestated({ row, passes }: JudgedRow): void {
     const isIn = this.#known.get(passedText(row))?.isIn === true
     if (passes) this.#enter(isIn ? row : { ...row, operation: 'insert' }, row.seq, row.seq)
@@ -75,7 +74,7 @@ export class Admission {
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })
   }
 
-  /** Whoever was, or may have been, sent anything of a record is told that it was purged. */
+  /** A purge is sent to every destination that may have received the record. */
   #purge(row: NewOutboxRow): void {
     this.rows.push(row)
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })

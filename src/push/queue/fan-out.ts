@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.ts'
 import type { Service } from '../../base/service.ts'
 import { readEpochs } from '../../store/changes/log-epoch.ts'
+import { logEnds } from '../../store/changes/log-info.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
 import {
   type DestinationRow,
@@ -10,37 +11,34 @@ import {
   listDestinations,
 } from '../../store/outbox/destinations.ts'
 import { changesToFanOut, lockFanOut, queueRows } from '../../store/outbox/fan-out.ts'
-import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { waitsForClocks } from './clock-wait.ts'
 import { type FanOutDestination, rowsFor } from './queued-rows.ts'
 import { requestRestated, stepRestatement } from './restate.ts'
 import { stepSnapshot } from './snapshot.ts'
 
 /** Most rows that one transaction inserts into the outbox, for all destinations together: on SQLite it stays under 20 ms. */
 const MAX_ROWS = { sqlite: 400, postgres: 2_000 } as const
-/** Most changes in one transaction. */
 const MAX_CHANGES = { sqlite: 200, postgres: 500 } as const
-/** Longest time between two looks at the change log, when no signal comes. */
+/** Longest time between two reads of the change log without a signal. */
 export const SWEEP_MS = 1_000
 
 export interface FanOutOptions {
   readonly db: Db
   readonly log: Log
   readonly destinations: readonly (FanOutDestination & DestinationStart)[]
-  /** Whether changes older than `max_age` may be left out now: that is for good, so not while the clocks disagree. */
+  /** Whether changes older than `max_age` may be dropped, which is final: not while the clocks disagree. */
   readonly isClockTrusted: () => Promise<boolean>
 }
 
-/** What a step came to: whether there may be more, and which destinations would have left out a change for its age. */
+/** `held`: destinations that would drop a change because of its age. */
 interface Step {
   readonly more: boolean
   readonly held: readonly string[]
 }
 
 /**
- * change log -> outbox, for destinations without a `filter`. Each destination has its own cursor on `seq`, moved in the transaction that inserts its outbox rows (invariant 3),
- * whatever the destination's state. Destinations with the same cursor share a step; one that lags behind takes turns with the others.
- * Several processes may do this: transactions run one at a time, and each reads the cursors again.
+ * change log -> outbox, for destinations without a `filter`. Each destination has its own cursor on `seq`, moved in the transaction that
+ * inserts its outbox rows (invariant 3), in every state of the destination. Destinations with the same cursor share a step. Several
+ * processes may run this: transactions run one at a time, and each reads the cursors again.
  */
 export class FanOut implements Service {
   readonly name = 'fan-out'
@@ -59,22 +57,22 @@ export class FanOut implements Service {
     }
   }
 
-  /** Creates the cursor of every destination that has none. */
+  /** Creates the missing cursors of destinations. */
   prepare(): Promise<void> {
     return ensureDestinations(this.#o.db, this.#o.destinations)
   }
 
-  /** Advances every destination by one step. @returns whether there may be more to do at once. */
+  /** Advances every destination by one step. @returns whether there may be more now. */
   async step(): Promise<boolean> {
     const { db } = this.#o
     const configured = new Map(this.#o.destinations.map((destination) => [destination.name, destination]))
     const states = (await listDestinations(db.read)).filter((state) => configured.has(state.destination))
-    const { lastSeq } = await changeLogEnds(db.read)
+    const { last_seq } = await logEnds(db.read)
     // The row of a destination was deleted.
     if (states.length < configured.size) await this.prepare()
     for (const { destination, filtered_from } of states) if (filtered_from !== null) await endFilter(db, destination)
     let more = states.length < configured.size
-    for (const names of groupsOf(states, lastSeq)) {
+    for (const names of groupsOf(states, last_seq)) {
       const group = names.flatMap((name) => configured.get(name) ?? [])
       if (await this.#fanOutGroup(group)) more = true
     }
@@ -89,7 +87,7 @@ export class FanOut implements Service {
     return more
   }
 
-  /** Changes that are too old wait while the clock is in doubt, and all behind them. @returns whether there may be more. */
+  /** While the clock is in doubt, changes that are too old wait, with everything behind them. @returns whether there may be more. */
   async #fanOutGroup(group: readonly FanOutDestination[]): Promise<boolean> {
     const first = await this.#fanOut(group, false)
     const old = group.filter(({ name }) => first.held.includes(name))
@@ -125,20 +123,17 @@ export class FanOut implements Service {
       const epochOf = await readEpochs(tx)
       const { rows, held } = await rowsFor(tx, recipients, changes, epochOf, mayDrop)
       await requestRestated(tx, recipients, changes, epochOf)
-      await queueRows(
-        tx,
-        rows,
-        recipients.map(({ name }) => ({ destination: name, cursor: (held.get(name) ?? last.seq + 1) - 1 })),
-      )
+      const moves = recipients.map(({ name }) => ({ destination: name, cursor: (held.get(name) ?? last.seq + 1) - 1 }))
+      await queueRows(tx, rows, moves)
       const isMore = changes.length === limit || atCursor.size < group.length
       return { more: isMore && held.size < recipients.length, held: [...held.keys()] }
     }
-    // Losing this commit does no harm: the change log is durable and is read again.
+    // Losing this commit is harmless: the change log is durable and is read again.
     return db.write('push-fan-out', step, { relaxedDurability: true })
   }
 }
 
-/** Groups destinations that have changes to come by their cursor, the furthest first. */
+/** Groups destinations that are behind by their cursor, the furthest first. */
 function groupsOf(states: readonly DestinationRow[], lastSeq: number): string[][] {
   const groups = new Map<number, string[]>()
   for (const { destination, cursor, snapshot } of states) {
@@ -146,4 +141,8 @@ function groupsOf(states: readonly DestinationRow[], lastSeq: number): string[][
     groups.set(cursor, [...(groups.get(cursor) ?? []), destination])
   }
   return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names)
+}
+
+export function waitsForClocks(name: string): string {
+  return `changes for destination ${name} wait: by the clock of this machine they are older than its max_age, but the clocks disagree; \`submission-mirror doctor\` compares them`
 }

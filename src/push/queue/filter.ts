@@ -1,24 +1,22 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
-/** The filters of a destination. */
 export type Wants = Pick<DestinationConfig, 'accounts' | 'entities' | 'operations' | 'eventTypes' | 'backfill' | 'maxAgeMs'>
 
-/** What the filters look at. */
 export interface FilteredChange {
   readonly account: string
   readonly entity: string
   readonly operation: string
   readonly cause: string
-  /** A row of a snapshot: always an insert, and old by nature. */
+  /** A row of a snapshot: always an insert, of any age. */
   readonly snapshot: boolean
   /** Type of a market event; else null. */
   readonly eventType: string | null
-  /** When a new event or message, or the one that this belongs to, happened; null for everything else, which has no age. */
+  /** When the new event or message, or the parent of this record, happened; null for everything else, which has no age. */
   readonly occurredAt: TimeText | null
 }
 
-/** @returns whether a destination gets a change. A filter that is null lets everything pass. */
+/** A filter that is null lets everything pass. */
 export function wants(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   if (!destination.accounts.includes(change.account)) return false
   if (!isListed(destination.entities, change.entity)) return false
@@ -28,7 +26,7 @@ export function wants(destination: Wants, change: FilteredChange, nowMs: number)
   return isListed(destination.operations, change.operation) && (destination.backfill || change.cause !== 'backfill')
 }
 
-/** @returns whether a destination leaves out a change for its age alone, judged by our clock. */
+/** @returns whether a destination drops a change only because of its age, by our clock. */
 export function isOnlyTooOld(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   return !wants(destination, change, nowMs) && wants({ ...destination, maxAgeMs: null }, change, nowMs)
 }

@@ -9,24 +9,22 @@ import {
   findDestination,
   noteFilterError,
 } from '../../store/outbox/destinations.ts'
-import { waitsForClocks } from './clock-wait.ts'
-import { ContentFilter } from './content-filter.ts'
-import { type FanOutOptions, SWEEP_MS } from './fan-out.ts'
+import { FanOut, type FanOutOptions, SWEEP_MS, waitsForClocks } from './fan-out.ts'
 import { type Filtered, type FilteredStep, stepChanges, stepFilteredRestatement, stepFilteredSnapshot } from './filtered-steps.ts'
+import { ContentFilter } from './judge.ts'
 import type { FanOutDestination } from './queued-rows.ts'
 
-/** Pause after the filter has failed. Settings that mend it end it at once: a reload starts this service anew. */
+/** Pause after the filter has failed. A reload with a fixed filter restarts this service. */
 const RETRY_MS = 60_000
 
 export interface FilteredFanOutOptions extends Pick<FanOutOptions, 'db' | 'log' | 'isClockTrusted'> {
   readonly destination: FanOutDestination & DestinationStart
-  /** Its `filter`. */
   readonly filter: string
 }
 
 /**
- * change log -> outbox of one destination with a `filter`, beside the others: a filter that is slow, fails, or cannot be evaluated keeps no
- * other destination waiting. Several processes may do this; who commits first wins, and the others look again.
+ * change log -> outbox of one destination with a `filter`, separate from the others: a slow or failing filter delays no other destination.
+ * Several processes may run this; the first commit wins, and the others read again.
  */
 export class FilteredFanOut implements Service {
   readonly name: string
@@ -54,7 +52,7 @@ export class FilteredFanOut implements Service {
     }
   }
 
-  /** @throws TransientError when the filter cannot be evaluated now. */
+  /** @throws TransientError if the filter can't be evaluated now. */
   async step(): Promise<FilteredStep> {
     const state = await findDestination(this.#db.read, this.#destination.name)
     if (state === null) {
@@ -98,7 +96,7 @@ export class FilteredFanOut implements Service {
     return first
   }
 
-  /** The destination after a step that may have moved it. */
+  /** Reads the destination again after a step that may have moved it. */
   async #again(state: DestinationRow): Promise<DestinationRow> {
     return (await findDestination(this.#db.read, this.#destination.name)) ?? state
   }
@@ -107,11 +105,27 @@ export class FilteredFanOut implements Service {
     if (failed === known) return
     const { name } = this.#destination
     await noteFilterError(this.#db, name, failed)
-    if (failed === null) this.#log.info({ destination: name }, `the filter of destination ${name} does not fail any more`)
+    if (failed === null) this.#log.info({ destination: name }, `the filter of destination ${name} no longer fails`)
     else
-      this.#log.error(
-        { destination: name },
-        `the filter of destination ${name} fails, so its changes wait (${failed}); mend it, and reload`,
-      )
+      this.#log.error({ destination: name }, `the filter of destination ${name} fails, so its changes wait (${failed}); fix it, and reload`)
+  }
+}
+
+/** Fills the outboxes of all destinations: one service for those without a `filter`, and one for each that has one. */
+export interface FanOuts {
+  readonly services: readonly Service[]
+  close(): Promise<void>
+}
+
+export function createFanOuts(options: FanOutOptions): FanOuts {
+  const plain = options.destinations.filter(({ filter }) => filter === null)
+  const filtered = options.destinations.flatMap((destination) =>
+    destination.filter === null ? [] : [new FilteredFanOut({ ...options, destination, filter: destination.filter })],
+  )
+  return {
+    services: [...(plain.length === 0 ? [] : [new FanOut({ ...options, destinations: plain })]), ...filtered],
+    async close() {
+      for (const each of filtered) each.close()
+    },
   }
 }

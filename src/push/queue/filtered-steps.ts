@@ -15,48 +15,45 @@ import { knownAmong, passedText, storePassed } from '../../store/outbox/passed.t
 import { changeContents, presentRows } from '../../store/outbox/present-rows.ts'
 import { endRestatement, nextRestatement } from '../../store/outbox/restatements.ts'
 import { rowsOfSubmission, type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
-import { purgedUnderLock } from '../../store/reads/purged.ts'
+import { purgedUnderLock, submissionKeys } from '../../store/reads/purged.ts'
 import { Admission } from './admission.ts'
-import type { ContentFilter } from './content-filter.ts'
-import { failureText, type JudgedRow, judgeRows } from './judge.ts'
+import { type ContentFilter, failureText, type JudgedRow, judgeRows } from './judge.ts'
 import { type FanOutDestination, presentRow, type Recipient, rowsFor, wholeRow } from './queued-rows.ts'
 import { isRestated, MOST_ROWS, requestRestated, tablesOf } from './restate.ts'
 import { MAX_QUEUED, PAGE_ROWS, snapshotRow, wantedOfPage } from './snapshot.ts'
 
-/** Most changes of one step: their content is read, and they are judged one after the other. */
+/** Most changes of one step: their content is read, and they are judged one by one. */
 const MAX_CHANGES = 200
 /** Most changes of one submission that are judged again. */
 const MOST_EARLY = 1_000
 
-/** A destination with a `filter`. */
 export interface Filtered {
   readonly db: Db
   readonly destination: FanOutDestination
   readonly filter: ContentFilter
 }
 
-/** Result of a step. */
 export interface FilteredStep {
-  /** Whether there may be more to do at once. */
+  /** Whether there may be more now. */
   readonly more: boolean
-  /** Why the filter failed, and on what; null when it did not. */
+  /** Why the filter failed, and on which row; null if it didn't. */
   readonly failed: string | null
-  /** Changes wait that would be left out for their age, which nobody may say while the clock is in doubt. */
+  /** Changes wait because they would be dropped for their age, and the clock is in doubt. */
   readonly isHeld?: true
 }
 
 const IDLE: FilteredStep = { more: false, failed: null }
 
-/** What a step was judged by: the destination's place then, and the epochs of the log. */
+/** State of the destination and the log's epochs when a step was judged. */
 interface Basis {
   readonly state: DestinationRow
   readonly epochOf: (seq: number) => EpochOfChange
 }
 
 /**
- * Fans out the next changes. They are read and judged outside of the transaction, which then queues what passes, if the destination still
- * stands where it stood: the rows, the cursor and what is known of the records commit together (invariant 3).
- * @param mayDrop whether changes older than `max_age` may be left out, which is for good.
+ * Fans out the next changes. They are read and judged outside of the transaction, which queues what passes if the destination hasn't moved
+ * since: the rows, the cursor and the records' states commit together (invariant 3). @param mayDrop whether changes older than `max_age`
+ * may be dropped, which is final.
  */
 export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: boolean): Promise<FilteredStep> {
   const { db, destination } = to
@@ -70,15 +67,8 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
   const { judged, failed } = await judgeRows(db.read, to.filter, rows)
   const heldAt = held.get(destination.name)
   const cursor = (failed?.row.seq ?? heldAt ?? last.seq + 1) - 1
-  const early = await reachedBy(
-    db.read,
-    state,
-    await judgedEarly(
-      db.read,
-      to,
-      changes.filter(({ seq }) => seq <= cursor),
-    ),
-  )
+  const judgedChanges = changes.filter(({ seq }) => seq <= cursor)
+  const early = await reachedBy(db.read, state, await judgedEarly(db.read, to, judgedChanges))
   const again = await judgeRows(db.read, to.filter, (await rowsFor(db.read, [recipient], early, epochOf, mayDrop)).rows)
   if (again.failed !== null) return { more: false, failed: failureText(again.failed) }
   const isMoved =
@@ -90,8 +80,7 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
         again: again.judged,
         move: { cursor },
         also: async (tx) => {
-          const taken = changes.filter(({ seq }) => seq <= cursor)
-          await requestRestated(tx, [destination], taken, epochOf)
+          await requestRestated(tx, [destination], judgedChanges, epochOf)
           return true
         },
       }),
@@ -102,16 +91,14 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
 }
 
 /**
- * Records that the filter judged before it knew their submission: the newest change of each, before one that gives a column of the submission
- * its first value. A new submission's events come before its state is read.
+ * Records that the filter judged before it knew their submission: a new submission's events come before its state is read. @returns the
+ * newest change of each before an update that gives a column of the submission its first value.
  */
 async function judgedEarly(q: Query, { destination }: Filtered, changes: readonly FanOutChange[]): Promise<FanOutChange[]> {
   if (destination.filter === null || !/\bsubmission\b/.test(destination.filter)) return []
   const updates = changes.filter(({ entity, operation }) => entity === submissions.table && operation === 'update')
-  const contents = await changeContents(
-    q,
-    updates.map(({ seq }) => seq),
-  )
+  const seqs = updates.map(({ seq }) => seq)
+  const contents = await changeContents(q, seqs)
   const early = new Map<string, FanOutChange>()
   for (const update of updates) {
     const before = contents.get(update.seq)?.before ?? {}
@@ -122,7 +109,7 @@ async function judgedEarly(q: Query, { destination }: Filtered, changes: readonl
   return [...early.values()]
 }
 
-/** Changes of records that a snapshot has still to reach are left out: their rows will show them. */
+/** Drops changes of records that the snapshot has yet to reach: their rows will include them. */
 async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readonly FanOutChange[]): Promise<readonly FanOutChange[]> {
   if (snapshot === null) return changes
   const toCome = await stillToCome(q, snapshot.position, changes)
@@ -130,8 +117,8 @@ async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readon
 }
 
 /**
- * Takes one step of the snapshot. Unlike one without a filter it locks no log: each row is queued as of a number of the log, which is stored
- * with the record, so that what it contains is not sent again.
+ * Takes one step of the snapshot. Unlike a snapshot without a filter it locks no log: the `seq` that a row is current to is stored with the
+ * record, so that changes in the row aren't sent again.
  */
 export async function stepFilteredSnapshot(to: Filtered, state: DestinationRow): Promise<FilteredStep & { readonly isOver?: true }> {
   const { db, destination } = to
@@ -163,7 +150,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   const { account, submission_id } = next
   const epochOf = await readEpochs(db.read)
   const nowMs = db.clock.now()
-  // What was tracked since the break has been sent whole.
+  // Submissions tracked since the break have been sent whole.
   const found = next.isNew ? [] : await rowsOfSubmission(db.read, tablesOf(destination), account, submission_id, MOST_ROWS)
   const wanted = found.filter((row) => isRestated({ ...destination, operations: null }, row, nowMs))
   const { logEpoch } = epochOf(Number.POSITIVE_INFINITY)
@@ -188,7 +175,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   return { more: true, failed: null }
 }
 
-/** The same rows as of a known number of the log; what is not in the mirror any more is left out. */
+/** The same rows as of a known `seq`, without rows that left the mirror. */
 async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ readonly row: SnapshotRow; readonly asOf: number }[]> {
   const presents = await presentRows(q, rows)
   return rows.flatMap((row) => {
@@ -197,7 +184,7 @@ async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ read
   })
 }
 
-/** `operations` counts for what is sent, which content decides. */
+/** The content decides the operation that is sent, so `operations` is applied later. */
 function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: DestinationRow): Recipient {
   return { ...destination, operations: null, logEpoch }
 }
@@ -207,11 +194,11 @@ interface Queueing {
   /** Records that were left out before, and are judged again. */
   readonly again?: readonly JudgedRow[]
   readonly move: Pick<CursorMove, 'cursor' | 'snapshot'>
-  /** What else commits with it. @returns false when it was done already: then nothing is queued. */
+  /** Further writes of the transaction. @returns false if another process has done them: then nothing is queued. */
   readonly also?: (tx: Tx) => Promise<boolean>
 }
 
-/** The transaction that queues what is to be sent of judged rows. It returns false when another process was faster; nothing is queued then. */
+/** The transaction that queues judged rows. It returns false if another process was faster. */
 function queueing(
   destination: FanOutDestination,
   basis: Basis,
@@ -222,23 +209,19 @@ function queueing(
     await lockFanOut(tx)
     if (!(await isAsBefore(tx, destination.name, basis))) return false
     if (also && !(await also(tx))) return false
-    const known = await knownAmong(
-      tx,
-      basis.state,
-      [...judged, ...again].map(({ row }) => row),
-    )
+    const all = [...judged, ...again].map(({ row }) => row)
+    const known = await knownAmong(tx, basis.state, all)
     const isIn = (row: NewOutboxRow) => known.passed.get(passedText(row))?.isIn === true
     const isWhole = ({ row, isCurrent }: JudgedRow) => row.snapshot !== null || !(isIn(row) || isCurrent)
     const whole = [...judged.filter(isWhole), ...again]
-    const isPurged = await purgedOf(
-      tx,
-      whole.filter(({ passes }) => passes),
-    )
+    // No purge of the other submissions begins before the transaction ends.
+    const purged = await purgedUnderLock(tx, submissionKeys(whole.flatMap(({ row, passes }) => (passes ? [row] : []))))
     const nowMs = tx.clock.now()
     const wholeOf = (row: NewOutboxRow, present: Parameters<typeof wholeRow>[1], isAgain: boolean) =>
       wholeRow(row, present, { isAgain, epoch: basis.epochOf(row.seq), nowMs })
     const admission = new Admission(known, wholeOf)
-    const unlessPurged = (each: JudgedRow) => (isPurged(each.row) ? { ...each, passes: false, present: null } : each)
+    const unlessPurged = (each: JudgedRow) =>
+      purged.has(`${each.row.account} ${each.row.submissionId}`) ? { ...each, passes: false, present: null } : each
     for (const each of judged) take(admission, unlessPurged(each))
     for (const each of again) admission.takeAgain(unlessPurged(each))
     await storePassed(tx, destination.name, admission.changed)
@@ -255,15 +238,4 @@ async function isAsBefore(tx: Tx, name: string, { state, epochOf }: Basis): Prom
   const newest = Number.POSITIVE_INFINITY
   const { logEpoch } = (await readEpochs(tx))(newest)
   return now !== null && placeOf(now) === placeOf(state) && logEpoch === epochOf(newest).logEpoch
-}
-
-/** Which rows that would go out whole were purged after they were read. Until the transaction ends no purge of the others begins. */
-async function purgedOf(tx: Tx, judged: readonly JudgedRow[]): Promise<(row: NewOutboxRow) => boolean> {
-  const keys = new Map(
-    judged.flatMap(({ row: { account, submissionId } }) =>
-      submissionId === null ? [] : [[`${account} ${submissionId}`, { account, submission_id: submissionId }] as const],
-    ),
-  )
-  const purged = await purgedUnderLock(tx, [...keys.values()])
-  return ({ account, submissionId }) => purged.has(`${account} ${submissionId}`)
 }

@@ -1,31 +1,86 @@
 import { isDeepStrictEqual } from 'node:util'
 import { PermanentError } from '../../base/errors.ts'
+import type { Row } from '../../model/entity.ts'
 import type { Query } from '../../store/engine/db.ts'
 import type { NewOutboxRow } from '../../store/outbox/fan-out.ts'
 import { passedText } from '../../store/outbox/passed.ts'
 import { type ChangeContent, changeContents, type PresentRow, presentRows, presentSubmissions } from '../../store/outbox/present-rows.ts'
-import type { ContentFilter, FilterSubject } from './content-filter.ts'
+import type { QueuedChange } from '../../store/outbox/rows.ts'
+import { directionOf } from '../contract/change-message.ts'
+import { type TemplateInput, Templates } from '../http/templates.ts'
 
-/** A row that could be queued, and whether it passes the `filter` of its destination. */
+/** Input of a `filter`. */
+export interface FilterSubject {
+  readonly change: QueuedChange
+  readonly isSnapshot: boolean
+  readonly content: ChangeContent
+  /** The current rows of the record and its submission. */
+  readonly row: Row
+  readonly submission: Row | null
+}
+
+export class ContentFilter {
+  readonly #templates: Templates
+
+  /** @param expression checked by `checkFilter`. */
+  constructor(expression: string) {
+    this.#templates = new Templates([{ name: NAME, text: expression }])
+  }
+
+  /** @throws PermanentError if the filter fails, takes too long, or yields no boolean; TransientError if it can't be evaluated now. */
+  async passes(subject: FilterSubject): Promise<boolean> {
+    const [value = null] = await this.#templates.evaluate([NAME], inputOf(subject))
+    if (value !== null && typeof value !== 'boolean') throw new PermanentError(`${NAME} must say true or false, and says neither`)
+    return value === true
+  }
+
+  close(): void {
+    this.#templates.close()
+  }
+}
+
+const NAME = 'filter'
+
+/** Names are those of templates. Personal columns are included, because none of this is sent. */
+function inputOf({ change, isSnapshot, content, row, submission }: FilterSubject): TemplateInput {
+  const service = change.entity === 'thread_messages' ? row['direction'] : null
+  return {
+    account: change.account,
+    submission_id: change.submissionId,
+    entity: change.entity,
+    entity_id: change.entityId,
+    operation: change.operation,
+    cause: change.cause,
+    seq: change.seq,
+    snapshot: isSnapshot,
+    changed_at: content.changedAt,
+    before: content.before,
+    after: content.after,
+    ...directionOf(typeof service === 'string' ? service : null),
+    row,
+    submission,
+  }
+}
+
+/** A row that could be queued, and whether it passes the destination's `filter`. */
 export interface JudgedRow {
   readonly row: NewOutboxRow
   readonly passes: boolean
-  /** Its record as it was judged; null when it is not in the mirror. Then it does not pass. */
+  /** Its record when it was judged; null if it isn't in the mirror, and then it doesn't pass. */
   readonly present: PresentRow | null
-  /** Whether it is an insert that says what the record still is. */
+  /** Whether it is an insert with the record's current content. */
   readonly isCurrent: boolean
 }
 
-/** Rows in their order, up to the first one on which the filter failed. */
+/** Rows in order, up to the first one on which the filter failed. */
 export interface Judgement {
   readonly judged: readonly JudgedRow[]
   readonly failed: { readonly row: NewOutboxRow; readonly problem: string } | null
 }
 
 /**
- * Judges rows by content, outside of any transaction. A verdict on an older row of the mirror does no harm: whatever changed it since has a
- * change of its own, which is judged after it.
- * @throws TransientError when nothing can be evaluated now.
+ * Judges rows by content, outside of any transaction. A verdict on an outdated row is harmless: the newer change is judged after it.
+ * @throws TransientError if the filter can't be evaluated now.
  */
 export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly NewOutboxRow[]): Promise<Judgement> {
   const subjectOf = await readSubjects(q, rows)
@@ -34,7 +89,7 @@ export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly 
     const { present, subject } = subjectOf(row)
     const isCurrent = row.operation === 'insert' && isDeepStrictEqual(subject?.content.after, present?.after)
     try {
-      // One after the other, so that a filter that never ends costs the time of one.
+      // One by one, so that an endless filter costs the time of one.
       judged.push({ row, present, isCurrent, passes: subject !== null && (await filter.passes(subject)) })
     } catch (error) {
       if (error instanceof PermanentError) return { judged, failed: { row, problem: error.message } }
@@ -44,41 +99,30 @@ export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly 
   return { judged, failed: null }
 }
 
-type Read = { readonly present: PresentRow | null; readonly subject: FilterSubject | null }
-
-/** Reads what the filter sees of rows. */
-async function readSubjects(q: Query, rows: readonly NewOutboxRow[]): Promise<(row: NewOutboxRow) => Read> {
+async function readSubjects(
+  q: Query,
+  rows: readonly NewOutboxRow[],
+): Promise<(row: NewOutboxRow) => { readonly present: PresentRow | null; readonly subject: FilterSubject | null }> {
   const ofLog = rows.filter(({ snapshot }) => snapshot === null)
-  const contents = await changeContents(
-    q,
-    ofLog.map(({ seq }) => seq),
-  )
+  const seqs = ofLog.map(({ seq }) => seq)
+  const contents = await changeContents(q, seqs)
   const presents = await presentRows(q, ofLog)
-  const submissions = await presentSubmissions(
-    q,
-    rows.map(({ account, submissionId }) => ({ account, submission_id: submissionId })),
-  )
+  const keys = rows.map(({ account, submissionId }) => ({ account, submission_id: submissionId }))
+  const submissions = await presentSubmissions(q, keys)
   return (row) => {
-    const present = presentOf(row) ?? presents.get(passedText(row)) ?? null
-    const content = contentOf(row) ?? contents.get(row.seq) ?? NO_CONTENT
+    // A row of a snapshot contains its record.
+    const { snapshot } = row
+    const present = snapshot ? { after: snapshot.after, asOf: row.seq } : (presents.get(passedText(row)) ?? null)
+    const ofSnapshot = snapshot && { changedAt: snapshot.changed_at, before: null, after: snapshot.after }
+    const content = ofSnapshot ?? contents.get(row.seq) ?? NO_CONTENT
     const submission = submissions.get(`${row.account} ${row.submissionId}`) ?? null
-    return { present, subject: present && { change: row, isSnapshot: row.snapshot !== null, content, row: present.after, submission } }
+    return { present, subject: present && { change: row, isSnapshot: snapshot !== null, content, row: present.after, submission } }
   }
 }
 
-/** Somebody has deleted the change. */
+/** The change was deleted from the log. */
 const NO_CONTENT: ChangeContent = { changedAt: '', before: null, after: null }
 
-/** A row of a snapshot contains its record. */
-function presentOf({ snapshot, seq }: NewOutboxRow): PresentRow | null {
-  return snapshot === null ? null : { after: snapshot.after, asOf: seq }
-}
-
-function contentOf({ snapshot }: NewOutboxRow): ChangeContent | null {
-  return snapshot && { changedAt: snapshot.changed_at, before: null, after: snapshot.after }
-}
-
-/** Which row the filter fails on, and why, as an operator reads it. */
 export function failureText({ row, problem }: NonNullable<Judgement['failed']>): string {
   const what = row.snapshot === null ? `change ${row.seq}, ${row.entity} ${row.operation}` : `the row of ${row.entity} ${row.entityId}`
   return `${what}: ${problem}`

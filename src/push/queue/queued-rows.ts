@@ -10,7 +10,6 @@ import type { SnapshotRow } from '../../store/outbox/snapshot-rows.ts'
 import { IMMUTABLE, messageId } from '../contract/message-id.ts'
 import { isOnlyTooOld, type Wants, wants } from './filter.ts'
 
-/** What fan-out needs of a destination. */
 export type FanOutDestination = Wants & Pick<DestinationConfig, 'name' | 'filter'>
 
 /** A destination whose changes are fanned out now. */
@@ -19,16 +18,15 @@ export type Recipient = FanOutDestination & {
   readonly logEpoch: string
 }
 
-/** The outbox rows of changes, in the order of the changes. */
 export interface QueuedRows {
   readonly rows: NewOutboxRow[]
-  /** By destination, the number of the first change that it may not be told to leave out: nothing from there on is in `rows`. */
+  /** By destination, the `seq` from which on nothing is in `rows`, because that change may not be dropped for its age yet. */
   readonly held: ReadonlyMap<string, number>
 }
 
 /**
- * @param mayDrop whether changes older than `max_age` may be left out, which is for good; not while the clock is in doubt.
- * @param epochOf the epoch of the change log that a change's number belongs to.
+ * The outbox rows of changes, in the order of the changes. @param mayDrop whether changes older than `max_age` may be dropped, which is
+ * final. @param epochOf the change log's epoch of a `seq`.
  */
 export async function rowsFor(
   q: Query,
@@ -82,7 +80,7 @@ function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], ep
   }))
 }
 
-/** The outbox row of a row of the mirror as it is now. @param seq number of the newest change that it contains. */
+/** The outbox row for the current row of a record. @param seq number of the newest change that it contains. */
 export function presentRow(
   { after, ...row }: SnapshotRow,
   destination: string,
@@ -94,10 +92,9 @@ export function presentRow(
 }
 
 /**
- * The row with which a record goes out whole that passes a `filter` from a change on. Its id comes from the place of that change, so that it
- * is the same when the change is fanned out again.
- * @param row the row of that change.
- * @param given `isAgain`: it passed before and ceased to, so that its first id has been used.
+ * The row that sends a whole record when it begins to pass a `filter`. Its id comes from the place of the change, so that a repeated
+ * fan-out gives the same id. @param row the row of that change. @param given `isAgain`: it passed before and stopped, so its first id is
+ * used up.
  */
 export function wholeRow(
   row: NewOutboxRow,
@@ -117,7 +114,7 @@ export function occurredAt(after: Row): string | null {
   return typeof at === 'string' ? at : null
 }
 
-/** An event or message from before a restore, learned again after it, may have been sent by the lost database. */
+/** The lost database may have sent an event or message from before a restore that was read again after it. */
 export function mayHaveBeenSent(
   { entity, operation, occurred_at }: Pick<FanOutChange, 'entity' | 'operation' | 'occurred_at'>,
   { restoredAt }: EpochOfChange,
@@ -125,7 +122,7 @@ export function mayHaveBeenSent(
   return IMMUTABLE.has(entity) && operation === 'insert' && restoredAt !== null && occurred_at !== null && occurred_at < restoredAt
 }
 
-/** Types and times of records that their changes do not name, where a filter needs them. */
+/** Types and times of records that their changes don't name, if a filter needs them. */
 async function timesOf(
   q: Query,
   destinations: readonly FanOutDestination[],

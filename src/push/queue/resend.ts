@@ -1,20 +1,28 @@
-import { readEpochs } from '../../store/changes/log-epoch.ts'
+import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Query, Tx } from '../../store/engine/db.ts'
-import { type ActionDetail, actionInProgress, noteProgress } from '../../store/operators/actions.ts'
+import { type ActionDetail, actionInProgress, recordProgress } from '../../store/operators/actions.ts'
 import type { DestinationRow } from '../../store/outbox/destinations.ts'
 import { type FanOutChange, lockFanOut, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
-import { changesToResend, type ResendChange, type ResendSelection, selectedChanges, unsettledAmong } from '../../store/outbox/resend.ts'
-import { purgedAmong } from '../../store/reads/purged.ts'
+import { knownAmong, type Passed, passedText } from '../../store/outbox/passed.ts'
+import { presentRows } from '../../store/outbox/present-rows.ts'
+import {
+  changesToResend,
+  newestSelected,
+  type ResendChange,
+  type ResendSelection,
+  selectedChanges,
+  unsettledAmong,
+} from '../../store/outbox/resend.ts'
+import { purgedAmong, submissionKeys } from '../../store/reads/purged.ts'
 import { renewedMessageId } from '../contract/message-id.ts'
-import { type FanOutDestination, rowsFor } from './queued-rows.ts'
-import { sentAgain } from './sent-again.ts'
+import { type FanOutDestination, rowsFor, wholeRow } from './queued-rows.ts'
 
-/** Changes of the log that one look goes through. */
+/** Changes of the log that one read covers. */
 const WINDOW = 5_000
 /** Rows that one transaction queues. */
 const STEP = 200
 
-/** Where in the log a resend begins and ends: behind `after`, up to `to`. */
+/** The part of the log behind `after`, up to `to`. */
 export interface ResendRange {
   readonly after: number
   readonly to: number
@@ -24,53 +32,53 @@ export interface ResendRange {
 export interface ResendPlan {
   readonly changes: number
   readonly submissions: number
-  /** Numbers of the first and the last; null when there is none. */
+  /** null if there is none. */
   readonly firstSeq: number | null
   readonly lastSeq: number | null
-  /** Of them, those whose earlier row has not gone yet, and those that were given up. */
+  /** Of the changes, those whose earlier row still waits, and those that were dead-lettered. */
   readonly waiting: number
   readonly givenUp: number
-  /** Selected, but left out: by the filters of the destination, and because their submission was purged. */
+  /** Selected, but left out: by the destination's filters, and because their submission was purged. */
   readonly filtered: number
   readonly purged: number
-  /** Submissions that later changes concern, which are not among those sent again. */
+  /** Submissions with later changes that are not resent. */
   readonly changedSince: number
 }
 
-/** Which submissions and tables a plan has met, and the counts of it. */
 class Tally {
-  readonly submissions = new Set<string>()
+  readonly #submissions = new Set<string>()
   readonly #tables = new Set<string>()
-  changes = 0
-  filtered = 0
-  purged = 0
-  waiting = 0
-  givenUp = 0
-  firstSeq: number | null = null
+  readonly #overtaken = new Set<string>()
+  readonly counts = { changes: 0, waiting: 0, givenUp: 0, filtered: 0, purged: 0 }
+  #firstSeq: number | null = null
   lastSeq: number | null = null
+
+  get plan(): ResendPlan {
+    const [submissions, changedSince] = [this.#submissions.size, this.#overtaken.size]
+    return { ...this.counts, submissions, firstSeq: this.#firstSeq, lastSeq: this.lastSeq, changedSince }
+  }
 
   add(rows: readonly NewOutboxRow[]): void {
     for (const row of rows) {
-      this.changes += 1
-      this.firstSeq ??= row.seq
+      this.counts.changes += 1
+      this.#firstSeq ??= row.seq
       this.lastSeq = row.seq
-      this.submissions.add(laneOf(row.account, row.submissionId))
-      this.#tables.add(`${laneOf(row.account, row.submissionId)} ${row.entity}`)
+      this.#submissions.add(submissionOf(row))
+      this.#tables.add(`${submissionOf(row)} ${row.entity}`)
     }
   }
 
-  /** The submission of a later change, when rows of the same table of it are sent again. */
-  overtakenBy({ account, submissionId, entity }: NewOutboxRow): string | null {
-    const lane = laneOf(account, submissionId)
-    return this.#tables.has(`${lane} ${entity}`) ? lane : null
+  /** Counts the submission of a later change, if rows of its table and submission are resent. */
+  addLater(row: NewOutboxRow): void {
+    if (this.#tables.has(`${submissionOf(row)} ${row.entity}`)) this.#overtaken.add(submissionOf(row))
   }
 }
 
-function laneOf(account: string, submissionId: string | null): string {
-  return `${account} ${submissionId ?? ''}`
+function submissionOf({ account, submissionId }: Pick<NewOutboxRow, 'account' | 'submissionId'>): string {
+  return `${account} ${submissionId}`
 }
 
-/** Counts what `stepResend` would queue. @param signal stops it. */
+/** Counts what `stepResend` would queue. */
 export async function planResend(
   q: Query,
   destination: FanOutDestination,
@@ -86,48 +94,34 @@ export async function planResend(
     const there = await withoutPurged(q, found)
     const rows = await wantedRows(q, destination, state, there, { selection, to: range.to })
     tally.add(rows)
-    tally.purged += found.length - there.length
-    tally.filtered += there.length - rows.length
     const { waiting, givenUp } = await unsettledAmong(q, destination.name, rows)
-    tally.waiting += waiting
-    tally.givenUp += givenUp
+    tally.counts.purged += found.length - there.length
+    tally.counts.filtered += there.length - rows.length
+    tally.counts.waiting += waiting
+    tally.counts.givenUp += givenUp
   }
-  const overtaken = new Set<string>()
-  // What the selection leaves out at its end; with an open end there is nothing.
+  // The changes after the end of the selection; none for an open end.
   const isOpenEnded = selection.until === undefined && selection.seq === undefined
   const rest = { after: tally.lastSeq ?? state.cursor, to: state.cursor }
   for (const { after, to } of isOpenEnded ? [] : windows(rest)) {
     signal.throwIfAborted()
     const { submissionId } = selection
     const later = await selectedChanges(q, destination.accounts, { submissionId }, after, to)
-    for (const row of await wantedRows(q, destination, state, later, { selection: { submissionId }, to: rest.to }))
-      overtaken.add(tally.overtakenBy(row) ?? '')
+    const rows = await wantedRows(q, destination, state, later, { selection: { submissionId }, to: rest.to })
+    for (const row of rows) tally.addLater(row)
   }
-  overtaken.delete('')
-  const { changes, submissions, filtered, purged, waiting, givenUp, firstSeq, lastSeq } = tally
-  return {
-    changes,
-    submissions: submissions.size,
-    firstSeq,
-    lastSeq,
-    waiting,
-    givenUp,
-    filtered,
-    purged,
-    changedSince: overtaken.size,
-  }
+  return tally.plan
 }
 
-/** A resend that has begun. Its progress stands in its audit entry, so that another process can go on with it. */
+/** A resend in progress. Its audit entry holds the progress, so that another process can continue. */
 export interface Resend {
   readonly actionId: number
   readonly selection: ResendSelection
   readonly range: ResendRange
-  /** Makes new message ids; null keeps the ids. */
+  /** Generation of new message ids; null keeps the ids. */
   readonly newIds: string | null
 }
 
-/** What the audit entry says of the progress. */
 export interface ResendProgress {
   readonly queued: number
   /** Everything up to here is queued. */
@@ -140,9 +134,8 @@ export function progressOf(detail: ActionDetail): ResendProgress {
 }
 
 /**
- * Queues the next changes again, behind what waits, each lane in the order of the log. The rows and how far it has come commit together:
- * a kill leaves a change queued or not, and whoever goes on queues none of them twice.
- * @returns the progress; null when somebody else has brought it to its end.
+ * Queues the next changes again, behind waiting rows, each stream in the order of the log. Rows and progress commit together, so that no
+ * change is queued twice after a kill. @returns the progress; null if another process completed the resend.
  */
 export async function stepResend(
   db: Db,
@@ -161,11 +154,11 @@ export async function stepResend(
     const detail = await actionInProgress(tx, resend.actionId)
     if (detail === null) return null
     const stored = progressOf(detail)
-    // Another process has gone on with it meanwhile.
+    // Another process has continued.
     if (Math.max(range.after, stored.queuedTo) !== after) return stored
     const rows = await rowsToQueue(tx, destination, state, found, resend)
     const moved = { queued: stored.queued + rows.length, queuedTo: end }
-    await noteProgress(tx, resend.actionId, { ...detail, queued: moved.queued, queued_to: end })
+    await recordProgress(tx, resend.actionId, { ...detail, queued: moved.queued, queued_to: end })
     await queueRows(tx, rows, [])
     return moved
   })
@@ -179,21 +172,19 @@ async function rowsToQueue(
   { selection, range, newIds }: Resend,
 ): Promise<NewOutboxRow[]> {
   if (found.length === 0) return []
-  const changes = await changesToResend(
-    tx,
-    found.map(({ seq }) => seq),
-  )
+  const seqs = found.map(({ seq }) => seq)
+  const changes = await changesToResend(tx, seqs)
   const rows = await wantedRows(tx, destination, state, await withoutPurged(tx, changes), { selection, to: range.to })
   return rows.map((row) => ({
     ...row,
     messageId: newIds === null ? row.messageId : renewedMessageId(row.messageId, newIds),
     resent: newIds === null ? 'same' : 'new',
-    // It is meant to arrive once more, whatever arrived before.
+    // It should arrive again, whether or not it arrived before.
     uncertain: false,
   }))
 }
 
-/** The rows of changes that the destination wants, by its filters as they are now; by content, as its `filter` judged them last. */
+/** The rows of changes that pass the destination's current filters. Its `filter` isn't asked again: its last verdict counts. */
 async function wantedRows(
   q: Query,
   destination: FanOutDestination,
@@ -209,20 +200,60 @@ async function wantedRows(
   return await sentAgain(q, destination, state, rows, selected, epochOf)
 }
 
-/** Leaves out what must not be sent any more, and what a purge has emptied. That a submission was purged may be told again. */
+/** Leaves out changes of purged submissions and emptied changes. A purge itself may be sent again. */
 async function withoutPurged(q: Query, changes: readonly ResendChange[]): Promise<ResendChange[]> {
-  const named = new Map(
-    changes.flatMap(({ account, submission_id }) =>
-      submission_id === null ? [] : [[laneOf(account, submission_id), { account, submission_id }] as const],
-    ),
-  )
-  const purged = await purgedAmong(q, [...named.values()])
-  return changes.filter(
-    ({ account, submission_id, operation, isEmptied }) =>
-      operation === 'purged' || (!isEmptied && !purged.has(laneOf(account, submission_id))),
-  )
+  const keys = submissionKeys(changes.map(({ account, submission_id: submissionId }) => ({ account, submissionId })))
+  const purged = await purgedAmong(q, keys)
+  const isKept = (change: ResendChange) => !change.isEmptied && !purged.has(`${change.account} ${change.submission_id}`)
+  return changes.filter((change) => change.operation === 'purged' || isKept(change))
 }
 
 function* windows({ after, to }: ResendRange): Generator<ResendRange> {
   for (let from = after; from < to; from += WINDOW) yield { after: from, to: Math.min(to, from + WINDOW) }
+}
+
+/**
+ * The rows of a resend to a destination with a `filter`: what it was sent, by the stored states of the records. The filter isn't asked: it
+ * judged the changes when they were fanned out. For the changes that a whole row contained, the newest sends the current record, under the
+ * same id. @param rows of selected changes of the log, in order, with any operation. @param selected the selection, up to `to`.
+ */
+export async function sentAgain(
+  q: Query,
+  { operations }: FanOutDestination,
+  state: DestinationRow,
+  rows: readonly NewOutboxRow[],
+  selected: { readonly selection: ResendSelection; readonly to: number },
+  epochOf: (seq: number) => EpochOfChange,
+): Promise<NewOutboxRow[]> {
+  const known = await knownAmong(q, state, rows)
+  const knownOf = (row: NewOutboxRow) => known.passed.get(passedText(row))
+  const contained = rows.filter((row) => isContained(row, knownOf(row)))
+  const records = new Map(
+    contained.map((row) => [passedText(row), { ...row, upTo: Math.min(knownOf(row)?.through ?? 0, selected.to) }] as const),
+  )
+  const newest = await newestSelected(q, selected.selection, [...records.values()])
+  const presents = await presentRows(q, contained)
+  const nowMs = q.clock.now()
+  const sent = rows.flatMap((row): NewOutboxRow[] => {
+    const of = knownOf(row)
+    if (of === undefined || !isContained(row, of)) return changeAgain(row, of)
+    const present = presents.get(passedText(row))
+    if (present === undefined || newest.get(passedText(row)) !== row.seq) return []
+    return [wholeRow({ ...row, seq: of.seq }, present, { isAgain: false, epoch: epochOf(of.seq), nowMs })]
+  })
+  return sent.filter(({ operation }) => operations?.includes(operation) ?? true)
+}
+
+/** Whether a change was part of a whole record. An insert that was sent unchanged contained only itself. */
+function isContained({ operation, seq }: NewOutboxRow, known: Passed | undefined): boolean {
+  const isAlone = operation === 'insert' && seq === known?.seq && seq === known.through
+  return known?.isIn === true && seq <= known.through && !isAlone
+}
+
+/** A change that was sent unchanged, or with which the record stopped passing, or that was not sent. */
+function changeAgain(row: NewOutboxRow, known: Passed | undefined): NewOutboxRow[] {
+  if (known === undefined) return []
+  if (known.isIn) return [row]
+  if (row.seq !== known.seq) return []
+  return [row.operation === 'purged' ? row : { ...row, leftFilter: true }]
 }

@@ -9,12 +9,12 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, presentRow } from './queued-rows.ts'
 
-/** Most rows of one table of a submission; none has so many. */
+/** More than any table has for one submission. */
 export const MOST_ROWS = 10_000
 
 /**
- * Requests that submissions are restated to destinations, of which a replay after a lost branch brings an event or message that happened
- * before: the branch that was lost may have told of more.
+ * Requests restatements of submissions: a full re-read after a log divergence brings an event or message from before it, so the lost log
+ * may have contained more.
  */
 export async function requestRestated(
   tx: Tx,
@@ -36,10 +36,9 @@ export async function requestRestated(
 }
 
 /**
- * Queues the present rows of one submission, except events and messages, which never change. Like a step of a snapshot it reads them while the
- * change log is locked, after every change up to its end was queued, so that later changes follow them. A snapshot in progress is
- * waited for.
- * @returns whether there may be more at once.
+ * Queues the current rows of one submission, except events and messages, which never change. Like a step of a snapshot it reads them under
+ * the lock of the change log, with every change queued, so that later changes follow. It waits for a snapshot in progress. @returns whether
+ * there may be more now.
  */
 export async function stepRestatement(db: Db, destination: FanOutDestination): Promise<boolean> {
   if ((await nextRestatement(db.read, destination.name)) === null) return false
@@ -49,7 +48,7 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
     const state = await findDestination(tx, destination.name)
     const next = await nextRestatement(tx, destination.name)
     if (state === null || state.snapshot !== null || state.cursor !== lastSeq || next === null) return false
-    // What was tracked since the break has been sent whole.
+    // Submissions tracked since the break have been sent whole.
     const rows = next.isNew ? [] : await rowsOfSubmission(tx, tablesOf(destination), next.account, next.submission_id, MOST_ROWS)
     const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
     await queueRows(tx, outboxRows(tx, destination, rows, lastSeq, epoch.logEpoch), [{ destination: destination.name, cursor: lastSeq }])
@@ -58,7 +57,6 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
   })
 }
 
-/** The tables of which rows are restated. */
 export function tablesOf(destination: FanOutDestination): string[] {
   const wanted = entities.map(({ table }) => table).filter((table) => !IMMUTABLE.has(table))
   return wanted.filter((table) => destination.entities?.includes(table) ?? true)
@@ -71,7 +69,7 @@ function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly Snaps
   return rows.filter((row) => isRestated(destination, row, nowMs)).map((row) => presentRow(row, destination.name, given))
 }
 
-/** Whether the destination gets a row that is restated, by the filters that do not look at content. */
+/** Whether a restated row passes the filters that ignore content. */
 export function isRestated(destination: FanOutDestination, { account, entity }: SnapshotRow, nowMs: number): boolean {
   const about = { account, entity, operation: 'update', cause: 'snapshot', snapshot: false, eventType: null, occurredAt: null }
   return wants(destination, about, nowMs)

@@ -7,19 +7,18 @@ import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, occurredAt, presentRow, type Recipient, rowsFor } from './queued-rows.ts'
 
-/** Rows of the mirror in one transaction, beside the changes. */
+/** Rows of the mirror in one transaction, in addition to the changes. */
 export const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
 /** Waiting rows at which a snapshot pauses: a dead destination must not double the database. */
 export const MAX_QUEUED = 10_000
 
-/** Result of a step: `moved`, and there may be more at once; `ended`; or `idle`, nothing to do now. */
+/** `moved`: there may be more now. `idle`: nothing to do now. */
 export type SnapshotStep = 'moved' | 'ended' | 'idle'
 
 /**
- * Takes one step of a destination's snapshot, which walks through the mirror in the order of its keys. A page is read while the change log
- * is locked and every change up to its end is fanned out. Later changes of a record in the page are queued behind its row. Changes of
- * records that the walk has not reached are left out: their rows will show them. So the destination gets each row once, as of a known
- * `seq`, and each later change once, in order.
+ * Takes one step of a destination's snapshot, which reads the mirror in the order of its keys. A page is read under the lock of the change
+ * log, with every change fanned out. Later changes of a record in the page are queued behind its row. Changes of records after the page are
+ * left out: their rows will include them. So the destination gets each row once, as of a known `seq`, and each later change once, in order.
  */
 export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
   return db.write('push-snapshot', async (tx) => {
@@ -43,8 +42,8 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
 }
 
 /**
- * The next changes of records that the snapshot has passed.
- * @param lastSeq the end of the locked change log, before which there may be a hole.
+ * The next changes of records that the snapshot has passed. @param lastSeq the end of the locked change log, before which there may be a
+ * hole.
  */
 async function knownChanges(
   tx: Tx,
@@ -62,13 +61,13 @@ async function knownChanges(
   return { rows, cursor }
 }
 
-/** @param seq number of the newest change that the rows contain. */
+/** @param seq number of the newest change in the rows. */
 async function pageRows(tx: Tx, destination: Recipient, rows: readonly SnapshotRow[], seq: number): Promise<NewOutboxRow[]> {
   const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
   return (await wantedOfPage(tx, destination, rows)).map((row) => snapshotRow(row, destination, { seq, epoch, nowMs: tx.clock.now() }))
 }
 
-/** The rows of a page that the destination gets, by the filters that do not look at content. */
+/** The rows of a page that pass the filters that ignore content. */
 export async function wantedOfPage(q: Query, destination: FanOutDestination, rows: readonly SnapshotRow[]): Promise<SnapshotRow[]> {
   const named = rows.map((row) => ({ account: row.account, entity: row.entity, entity_id: row.entityId }))
   const times = destination.maxAgeMs === null ? new Map() : await recordTimes(q, named)
@@ -81,7 +80,6 @@ export async function wantedOfPage(q: Query, destination: FanOutDestination, row
   })
 }
 
-/** The outbox row of a row of a snapshot. */
 export function snapshotRow(
   row: SnapshotRow,
   destination: Recipient,

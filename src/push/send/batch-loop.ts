@@ -1,27 +1,27 @@
 import { firstOf, type TimeLimit } from '../../base/time-limit.ts'
-import type { ClaimedLane } from '../../store/outbox/work.ts'
+import type { ClaimedStream } from '../../store/outbox/work.ts'
 import type { Batching } from '../contract/delivery.ts'
 import { type Claim, type LaneClaims, SWEEP_MS } from './lane-claims.ts'
 
-/** Lanes, and rows of a lane, that one claim takes: as many as keep a transaction on SQLite under 20 ms. */
+/** Streams, and rows of a stream, in one claim: a transaction on SQLite stays under 20 ms. */
 const LANES = 32
 const ROWS_PER_LANE = 16
-/** Most items of a batch, whatever the kind would take: all of it is in memory. */
+/** Most items of a batch of any kind: all of them are in memory. */
 const MOST_ITEMS = 10_000
-/** Claims of a batch that reached the limit of bytes. */
+/** Most claims of a batch that reach the limit of bytes. */
 const MOST_FULL_CLAIMS = 8
 
 const NO_TIME: TimeLimit = { leftMs: () => 0 }
 
 type Batch = Extract<Batching, { type: 'many' }>
 
-/** Sends rows of any lanes together, one batch at a time. */
+/** Sends rows of any streams together, one batch at a time. */
 export class BatchLoop {
   readonly #claims: LaneClaims
   readonly #maxItems: number
   readonly #gatherMs: number
   readonly #hasGroups: boolean
-  /** Most lanes of a group that go together now, where a batch of it was refused as a whole. */
+  /** Current limit of streams that go together, for groups after a batch was rejected as a whole. */
   readonly #sizes = new Map<string, number>()
 
   constructor(claims: LaneClaims, batch: Batch) {
@@ -34,25 +34,24 @@ export class BatchLoop {
   /** The results of a batch are settled together already. */
   readonly isBusy = false
 
-  /** There may be something new in the outbox. */
   notify(): void {
     this.#claims.context.wakeUp.notify()
   }
 
-  /** Sends until `stopping` aborts, and finishes the batch in flight. @throws what the database throws when lanes are claimed. */
+  /** Sends until `stopping` aborts, then finishes the batch in flight. @throws database errors of claims. */
   async run(): Promise<void> {
     const { wakeUp, clock, gate, stopping } = this.#claims.context
     while (!stopping.aborted) {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.refresh(false)
       while (!stopping.aborted && gate.circuitWaitMs === 0 && (await this.#sendBatch())) {
-        // Only for what had gathered before. Newer rows gather again: otherwise a slow target would get many small batches.
+        // Newer rows wait for `gatherMs` again: otherwise a slow target would get many small batches.
       }
       await wakeUp.wait(gate.circuitWaitMs > 0 ? Math.min(gate.circuitWaitMs, SWEEP_MS) : SWEEP_MS, stopping)
     }
   }
 
-  /** @returns whether there may be more that had gathered before. */
+  /** @returns whether more rows may be waiting from before. */
   async #sendBatch(): Promise<boolean> {
     const { lanes, lease, isCut } = await this.#gather()
     if (lanes.length === 0) return false
@@ -67,10 +66,10 @@ export class BatchLoop {
   }
 
   /**
-   * Sends the lanes of a group, in as many batches as it needs now. The results of a batch are stored before the next one.
-   * @returns lanes that are still claimed, whether the destination may be sent more, and whether anything came of it.
+   * Sends the streams of a group, in as many batches as it needs. Each batch's results are stored before the next one. @returns the streams
+   * that are still claimed, whether more may be sent, and whether any row moved.
    */
-  async #sendGroup(group: string, lanes: readonly ClaimedLane[], lease: TimeLimit) {
+  async #sendGroup(group: string, lanes: readonly ClaimedStream[], lease: TimeLimit) {
     let left = lanes
     let hasMoved = false
     while (left.length > 0) {
@@ -82,7 +81,7 @@ export class BatchLoop {
       await this.#claims.settle(sent.results, lease)
       const isSettled = sent.results.some(({ rows }) => rows.some(({ state }) => state !== 'ready'))
       hasMoved ||= isSettled || sent.isSplit
-      // Half as many until it is known whose fault it is, and twice as many with each batch that is answered change by change.
+      // Halves the size until the rejected item is found, and doubles it after each batch with individual answers.
       if (sent.isSplit) this.#sizes.set(group, Math.max(1, Math.floor(together.length / 2)))
       else if (isSettled) this.#sizes.set(group, Math.min(this.#maxItems, size * 2))
       if (sent.isSplit || !isSettled) break
@@ -90,20 +89,17 @@ export class BatchLoop {
     return { left, isOpen: true, hasMoved }
   }
 
-  /**
-   * @returns the lanes of one batch, and the earliest end of their leases.
-   * @throws what the database throws; nothing stays claimed then.
-   */
+  /** @returns the streams of one batch, and the earliest end of their leases. @throws database errors; then nothing stays claimed. */
   async #gather(): Promise<Claim & { readonly isCut: boolean }> {
     const { gate, destination } = this.#claims.context
-    const rowsPerLane = destination.idempotent && !this.#hasGroups ? ROWS_PER_LANE : 1
-    const gathered: ClaimedLane[] = []
+    const rowsPerStream = destination.idempotent && !this.#hasGroups ? ROWS_PER_LANE : 1
+    const gathered: ClaimedStream[] = []
     let firstEnd: TimeLimit | null = null
     let fullClaims = 0
     let room = gate.isProbing ? 1 : this.#maxItems
     while (room > 0) {
       const limit = Math.min(LANES, room)
-      const claim: Claim = await this.#claims.orRelease(gathered, this.#claims.claim(limit, Math.min(rowsPerLane, room)))
+      const claim: Claim = await this.#claims.orRelease(gathered, this.#claims.claim(limit, Math.min(rowsPerStream, room)))
       const { lanes } = claim
       const { taken, left } = within(lanes, room)
       if (left.length > 0) await this.#claims.release(left)
@@ -114,14 +110,14 @@ export class BatchLoop {
       if (isFull) fullClaims += 1
       if (fullClaims === MOST_FULL_CLAIMS || (lanes.length < limit && !isFull)) break
     }
-    const isCut = room === 0 || fullClaims > 0 || gathered.some((lane) => lane.rows.length === rowsPerLane)
+    const isCut = room === 0 || fullClaims > 0 || gathered.some((lane) => lane.rows.length === rowsPerStream)
     return { lanes: gathered, lease: firstEnd ?? NO_TIME, isCut }
   }
 }
 
-/** The first lanes that have at most `room` rows together; the last one may be cut. */
-function within(lanes: readonly ClaimedLane[], room: number): { taken: ClaimedLane[]; left: ClaimedLane[] } {
-  const taken: ClaimedLane[] = []
+/** The first streams that have at most `room` rows together; the last one may be cut. */
+function within(lanes: readonly ClaimedStream[], room: number): { taken: ClaimedStream[]; left: ClaimedStream[] } {
+  const taken: ClaimedStream[] = []
   let free = room
   for (const lane of lanes) {
     if (free === 0) break

@@ -13,9 +13,9 @@ import { isBroken, isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
-/** Pauses that end this close to each other are the same one. */
+/** Pauses that end this close to each other are the same pause. */
 const SAME_PAUSE_MS = 250
-/** Time between two reads of the destination's stored state. */
+/** Interval of reads of the destination's stored state. */
 const REFRESH_MS = 1_000
 
 export interface DestinationGateOptions extends ServiceParts {
@@ -24,7 +24,7 @@ export interface DestinationGateOptions extends ServiceParts {
 
 /**
  * Decides whether a destination may be sent anything now: by its rate, its circuit, a pause that it asked for (`Retry-After`), and its
- * stored state. Pauses and stops are stored too, so that other processes, and this one after a restart, respect them.
+ * stored state. Pauses and stops are stored, so that other processes, and this one after a restart, respect them.
  */
 export class DestinationGate {
   readonly #o: DestinationGateOptions
@@ -35,15 +35,14 @@ export class DestinationGate {
   /** End of the pause that the destination asked for, by the steady clock. The circuit keeps its own. */
   #pausedUntil = Number.NEGATIVE_INFINITY
   #isStopped = false
-  /** One attempt has stored the suspension already: others in flight report the same. */
+  /** An attempt has stored the suspension: others in flight report the same. */
   #isSuspensionStored = false
-  /** The destination is suspended, and this process has claimed the row that tries it. */
+  /** The destination is suspended, and this process has claimed the row that probes it. */
   #isProbe = false
-  /** Fingerprint of the destination's settings, once it was needed. */
   #fingerprint: Promise<string> | null = null
-  /** Counts the pauses and stops that became known here, by attempts or from the database. */
+  /** Counts the pauses and stops that this process knows of. */
   #halts = 0
-  /** End of the circuit's latest pause as it was stored; null when it was not. */
+  /** Stored end of the circuit's latest pause; null if not stored. */
   #circuitUntil: TimeText | null = null
   #refreshAt = Number.NEGATIVE_INFINITY
   /** One write after another, so that the last one wins. */
@@ -61,7 +60,6 @@ export class DestinationGate {
     this.#limiter = rps === null ? null : new RateLimiter(options.clock, rps)
   }
 
-  /** For how long the open circuit lets nothing pass, in milliseconds. */
   get circuitWaitMs(): number {
     return this.#circuit.waitMs()
   }
@@ -71,7 +69,7 @@ export class DestinationGate {
     return this.#circuit.isOpen
   }
 
-  /** Attempts a second that are allowed now; null when there is no limit. */
+  /** Attempts per second that are allowed now; null if unlimited. */
   get rate(): number | null {
     return this.#limiter?.rate ?? null
   }
@@ -82,10 +80,9 @@ export class DestinationGate {
   }
 
   /**
-   * The database handed out rows, so no pause and no stop that it knew of holds any more. When another one became known meanwhile, all stay
-   * in force until the database, which knows of it by then, hands out rows again.
-   * @param halts what `flush` returned before the database was asked.
-   * @param isProbe the destination is suspended, and the row that was handed out tries it.
+   * The database handed out rows, so every pause and stop that it knew of is over. If another one began since `flush`, all stay in force
+   * until the database hands out rows again. @param halts result of `flush` before the database was asked. @param isProbe the row that was
+   * handed out probes a suspended destination.
    */
   reopen(halts: number, isProbe = false): void {
     this.#isProbe = isProbe
@@ -96,9 +93,8 @@ export class DestinationGate {
   }
 
   /**
-   * Reads what operators and other processes did to the destination. When they stopped it, or were asked for a pause, nothing that is
-   * claimed is sent. When they resumed it, or reached it, it is probed without waiting for the circuit's backoff.
-   * @param hasClaims whether anything is claimed.
+   * Reads what operators and other processes did to the destination. If they stopped it or it asked for a pause, claimed rows are not sent.
+   * If they resumed or reached it, it is probed without waiting for the circuit. @param hasClaims whether anything is claimed.
    */
   async refresh(hasClaims: boolean): Promise<void> {
     const { db, clock, log, destination } = this.#o
@@ -123,7 +119,7 @@ export class DestinationGate {
     this.#halts += 1
   }
 
-  /** Waits for a turn at the allowed rate. @returns false when `signal` aborted first. */
+  /** Waits for a turn at the allowed rate. @returns false if `signal` aborted first. */
   async turn(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted || this.#limiter === null) return !signal.aborted
     return await this.#limiter.take('live', signal).then(
@@ -132,12 +128,11 @@ export class DestinationGate {
     )
   }
 
-  /** Gives back a turn that was not used. */
   release(): void {
     this.#limiter?.release()
   }
 
-  /** @returns a permit for one attempt, to be settled; null when nothing may be sent now: then the turn goes to the next caller. */
+  /** @returns a permit for one attempt, to be settled; null if nothing may be sent now, and then the turn goes to the next caller. */
   admit(): Permit | null {
     const isHalted = this.#isStopped || this.#pausedUntil > this.#o.clock.steady()
     const permit = isHalted ? null : this.#circuit.admit()
@@ -145,10 +140,10 @@ export class DestinationGate {
     return permit
   }
 
-  /** Learns from an attempt. @param outcome null when we aborted the attempt ourselves. */
+  /** Learns from an attempt. @param outcome null if this process aborted the attempt. */
   settle(permit: Permit, outcome: Outcome | null): void {
     const wasOpen = this.#circuit.isOpen
-    // A suspended destination has delays of its own.
+    // A suspended destination has its own delays.
     const aliveness = this.#isProbe && !isAccepted(outcome) ? 'unknown' : alivenessOf(outcome)
     this.#circuit.settle(permit, aliveness)
     if (this.#circuit.isOpen !== wasOpen) this.#circuitTurned()
@@ -159,7 +154,7 @@ export class DestinationGate {
     else if (this.#isProbe) this.#settleProbe(outcome)
   }
 
-  /** The row that was to try the suspended destination was not sent: another one may. */
+  /** The row that should probe the suspended destination was not sent: another one may. */
   releaseProbe(): void {
     if (this.#isProbe) this.#settleProbe(null)
   }
@@ -179,7 +174,7 @@ export class DestinationGate {
     this.#halt()
   }
 
-  /** Resolves when everything that was to be stored is, or could not be. @returns the number of pauses and stops, for `reopen`. */
+  /** Resolves when all state is stored, or could not be. @returns the number of pauses and stops, for `reopen`. */
   async flush(): Promise<number> {
     const halts = this.#halts
     await this.#writing
@@ -229,7 +224,7 @@ export class DestinationGate {
     this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
-    // Logs, lists, and alarms are for people who may not see personal values, which only the answer to a login can't repeat.
+    // Logs, lists and alarms must not show personal values, which only the answer to a login can't repeat.
     const reason = retry === 'slowly' ? maskedText(error) : shownOutcome(error, status)
     const next =
       retry === 'manually' ? `until \`submission-mirror destination resume ${name}\`` : 'but one change at a time that tries it again'
@@ -240,7 +235,7 @@ export class DestinationGate {
     this.#write(async (db) => suspendDestination(db, name, { ...delay, reason, refusedWith: await fingerprint }))
   }
 
-  /** A write that fails is only logged: in this process the pause or stop holds all the same. */
+  /** A failed write is only logged: in this process the pause or stop still applies. */
   #write(work: (db: Db) => Promise<unknown>): void {
     const { db, log, destination } = this.#o
     const { name } = destination
@@ -250,7 +245,7 @@ export class DestinationGate {
   }
 }
 
-/** Whether an outcome shows that the endpoint accepts messages: it took this one, or rejected this one alone. */
+/** Whether an outcome shows that the endpoint accepts messages: it took this one, or rejected only this one. */
 function isAccepted(outcome: Outcome | null): boolean {
   if (outcome?.type === 'delivered' || outcome?.type === 'record_taken') return true
   return (outcome?.type === 'failed' || outcome?.type === 'split') && outcome.status !== null && isRefusal(outcome.status)

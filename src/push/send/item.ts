@@ -1,13 +1,15 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { personalDataFilter } from '../../model/personal.ts'
+import { ID_NOT_KNOWN } from '../../store/outbox/rows.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
+import { directionOf } from '../contract/change-message.ts'
 import type { PushItem } from '../contract/delivery.ts'
-import { directionOf } from '../contract/direction.ts'
+import { attachedDocument } from '../contract/documents.ts'
+import { IMMUTABLE } from '../contract/message-id.ts'
 
-/** Makes the item that may go out to one destination from a row of the outbox. */
 export type ItemMaker = (row: OutboxRow) => PushItem
 
-/** @returns the maker for `destination`. It leaves out the personal columns that the destination did not opt in to. */
+/** Makes items from rows of the outbox, without the personal columns that the destination didn't opt in to. */
 export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
   const { name, personalFields, taxIdFields } = destination
   const strip = personalDataFilter(personalFields, taxIdFields)
@@ -28,16 +30,56 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       changedAt: row.changedAt,
       before: strip(row.entity, row.before),
       after,
-      // The text says the same as the parsed object: the program wrote it from columns, none of them twice.
+      // The text equals the parsed object: the program wrote it from columns, each once.
       afterText: after === row.after ? row.afterText : null,
       ...directionOf(row.direction),
       submission: strip('submissions', row.submission),
       mapping: row.mapping,
       leftFilter: row.leftFilter,
-      // Under a new id it is another record to the target, which may have lost the first.
+      // With a new id, the target sees another record; it may have lost the first.
       remoteId: row.resent === 'new' && row.operation === 'insert' ? null : row.remoteId,
       attempts: row.attempts,
       progress: row.progress,
     }
   }
+}
+
+/**
+ * Five kinds of change are skipped:
+ * - an event or message that the target has already. It is inserted again after its row was deleted, or after a restore; a target that
+ * takes everything as new would have it twice. A resend still sends it.
+ * - an update of a record with unknown id at the target, if updates have their own request. It would create a second record.
+ * - an update with only personal columns, all left out, for a person to read. It would be empty.
+ * - a change of a document that stores no file, or restates one after a restore, if its file is what is sent.
+ * - a record that left the filter, if its id at the target is needed but unknown, or if only files can be sent.
+ * @returns why a change is not sent to `destination`; null if it is sent.
+ */
+export function notSentReason(destination: DestinationConfig, item: PushItem, isResent: boolean): string | null {
+  const { entity, operation, remoteId, after } = item
+  if (item.leftFilter) return leavingReason(destination, item)
+  if (entity === 'documents' && destination.kind === 'http' && destination.documents) {
+    if (attachedDocument(item) === null) return 'not sent: this change stores no document'
+    return isRestated(item) && !isResent ? 'not sent: its document was sent before' : null
+  }
+  if (!isResent && !destination.idempotent && operation === 'insert' && IMMUTABLE.has(entity) && remoteId !== null)
+    return `not sent: it has this record already, as ${remoteId}`
+  const hasUpdateRequest = destination.kind === 'http' && destination.update !== null
+  if (operation === 'insert' || !(hasUpdateRequest || destination.kind === 'ams360')) return null
+  if (hasUpdateRequest && remoteId === null) return ID_NOT_KNOWN
+  if (after !== null && Object.keys(after).length === 0) {
+    return 'not sent: nothing is left of it without the columns that personal_fields does not name'
+  }
+  return null
+}
+
+/** Only restatements after a log divergence are updates in snapshots: their insert was sent. */
+function isRestated({ snapshot, operation }: PushItem): boolean {
+  return snapshot && operation === 'update'
+}
+
+/** For a change with which the record left the `filter`: that is news even without a column or a file. */
+function leavingReason(destination: DestinationConfig, { remoteId }: PushItem): string | null {
+  if (destination.kind !== 'http') return null
+  if (destination.update !== null) return remoteId === null ? ID_NOT_KNOWN : null
+  return destination.request.format === 'file' ? 'not sent: it left the filter, and a request that is a file cannot say so' : null
 }

@@ -4,25 +4,25 @@ import { earlier, type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
-import { releaseMappedLanes } from '../../store/outbox/push-map.ts'
-import { type ClaimedLane, claimLanes, type LaneClaim, type LaneResult, releaseLanes } from '../../store/outbox/work.ts'
+import { releaseMappedStreams } from '../../store/outbox/push-map.ts'
+import { type ClaimedStream, claimStreams, type LaneClaim, type LaneResult, releaseStreams } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import type { Limits, RowSender } from './row-sender.ts'
 import type { Settler } from './settler.ts'
 
-/** Longest time between two looks at the outbox, when nothing wakes the sender. */
+/** Longest time between two reads of the outbox without a signal. */
 export const SWEEP_MS = 1_000
-/** Longest time between two searches for missing clients, where the kind can search. */
+/** Longest time between two lookups of missing clients, if the kind can look them up. */
 const SEARCH_MS = 5_000
-/** Time between two looks for lanes whose client is known by now: nothing wakes the sender for a row that a person writes to `push_map`. */
+/** Interval of checks for streams whose client is known by now: no signal comes when a person writes a row to `push_map`. */
 const MAPPED_MS = 10_000
-/** Lanes that one such statement looks at, so that it does not hold up the event loop. */
+/** Streams in one such statement, so that it doesn't block the event loop. */
 const MAPPED_LANES = 500
-/** Lease of a lane beyond the time of its attempts, and the part at its end in which no attempt begins. */
+/** Lease of a stream beyond the time of its attempts, and the part at its end in which no attempt begins. */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
-/** Requests that one row may take: finding its client, looking for an earlier attempt, sending it. */
+/** Requests that one row may take: finding its client, looking up an earlier attempt, sending it. */
 const MOST_REQUESTS = 3
 
 /** What the parts of one destination's sender share. */
@@ -39,33 +39,31 @@ export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> 
   readonly cancelled: AbortSignal
 }
 
-/** Claimed lanes, and when their lease ends by our own clocks. */
+/** Claimed streams, and the end of their lease by our clocks. */
 export interface Claim {
-  readonly lanes: readonly ClaimedLane[]
+  readonly lanes: readonly ClaimedStream[]
   readonly lease: TimeLimit
 }
 
-/** The longest time that one row can take with so many requests. */
 function longestRowMs({ timeoutMs }: Pick<DestinationConfig, 'timeoutMs'>, requests: number): number {
   return timeoutMs * requests + LEASE_MARGIN_MS
 }
 
-/** The longest lease of a lane of a destination, whatever its kind can do. */
-export function longestLaneLeaseMs(destination: Pick<DestinationConfig, 'timeoutMs'>): number {
+/** The longest lease of a destination's stream, for any kind. */
+export function longestStreamLeaseMs(destination: Pick<DestinationConfig, 'timeoutMs'>): number {
   return LEASE_MS + destination.timeoutMs + longestRowMs(destination, MOST_REQUESTS)
 }
 
-/** Claims, releases and settles lanes, for both loops. */
+/** Claims, releases and settles streams, for both loops. */
 export class LaneClaims {
   readonly context: SendContext
   readonly #leaseMs: number
-  /** Longest time that one row can take. */
   readonly #rowMs: number
   readonly #searchMs: number
   #searchAt = Number.NEGATIVE_INFINITY
   #mappedAt = Number.NEGATIVE_INFINITY
-  /** Lanes without an attempt, collected until the end of this turn of the event loop and released in one transaction. */
-  readonly #untouched: ClaimedLane[] = []
+  /** Streams without an attempt, collected until the end of this turn of the event loop and released in one transaction. */
+  readonly #untouched: ClaimedStream[] = []
   #releasing: Promise<void> | null = null
 
   constructor(context: SendContext) {
@@ -78,10 +76,10 @@ export class LaneClaims {
   }
 
   /**
-   * Claims lanes that are due. A pause or stop that became known is stored first, so that the claim respects it.
-   * @throws what the database throws; nothing stays claimed then.
+   * Claims streams that are due. New pauses and stops are stored first, so that the claim respects them. @throws database errors; then
+   * nothing stays claimed.
    */
-  async claim(lanes: number, rowsPerLane: number): Promise<Claim> {
+  async claim(lanes: number, rowsPerStream: number): Promise<Claim> {
     const { db, clock, gate, destination, kind } = this.context
     const halts = await gate.flush()
     await this.#releaseMapped()
@@ -89,21 +87,18 @@ export class LaneClaims {
     const uncertain = !destination.idempotent
     const withoutSubmissions = kind.withoutSubmission === true
     const common: Omit<LaneClaim, 'lanes'> = {
-      rowsPerLane,
+      rowsPerStream,
       leaseMs: this.#leaseMs,
       uncertain,
       withoutSubmissions,
       lookupAfterMs: kind.lookupAfterMs,
     }
-    const unmapped = this.#isTimeToSearch() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
+    const unmapped = this.#isTimeToSearch() ? await claimStreams(db, destination.name, { ...common, lanes, unmapped: true }) : []
     const room = lanes - unmapped.length
-    const others = room > 0 ? await this.orRelease(unmapped, claimLanes(db, destination.name, { ...common, lanes: room })) : []
+    const others = room > 0 ? await this.orRelease(unmapped, claimStreams(db, destination.name, { ...common, lanes: room })) : []
     const claimed = [...unmapped, ...others]
-    if (claimed.length > 0)
-      gate.reopen(
-        halts,
-        claimed.some(({ isProbe }) => isProbe),
-      )
+    const isProbe = claimed.some((lane) => lane.isProbe)
+    if (claimed.length > 0) gate.reopen(halts, isProbe)
     return { lanes: claimed, lease }
   }
 
@@ -114,14 +109,14 @@ export class LaneClaims {
     return true
   }
 
-  /** Releases lanes that waited for a client which is known now, or which the settings no longer need. */
+  /** Releases streams whose client is known now, or no longer needed by the settings. */
   async #releaseMapped(): Promise<void> {
     const { db, clock, destination, stopping } = this.context
     if (clock.steady() < this.#mappedAt) return
     this.#mappedAt = clock.steady() + MAPPED_MS
     const isNeeded = destination.mapping !== 'none'
-    let after = await releaseMappedLanes(db, destination.name, null, MAPPED_LANES, isNeeded)
-    while (after !== null && !stopping.aborted) after = await releaseMappedLanes(db, destination.name, after, MAPPED_LANES, isNeeded)
+    let after = await releaseMappedStreams(db, destination.name, null, MAPPED_LANES, isNeeded)
+    while (after !== null && !stopping.aborted) after = await releaseMappedStreams(db, destination.name, after, MAPPED_LANES, isNeeded)
   }
 
   limits(lease: TimeLimit): Limits {
@@ -129,7 +124,7 @@ export class LaneClaims {
     return { stopping, cancelled, until: earlier(lease, this.#rowMs) }
   }
 
-  /** Stores the results of lanes, those of one answer together. A lane of which nothing was attempted is released. */
+  /** Stores the results of streams, those of one answer together. Streams without an attempt are released. */
   async settle(results: readonly LaneResult[], lease: TimeLimit): Promise<void> {
     const attempted = results.filter(({ rows }) => rows.length > 0)
     const untouched = results.filter(({ rows }) => rows.length === 0)
@@ -137,7 +132,7 @@ export class LaneClaims {
     if (untouched.length > 0) await this.#releaseTogether(untouched.map(({ lane }) => lane))
   }
 
-  async #releaseTogether(lanes: readonly ClaimedLane[]): Promise<void> {
+  async #releaseTogether(lanes: readonly ClaimedStream[]): Promise<void> {
     this.#untouched.push(...lanes)
     this.#releasing ??= setImmediate().then(() => {
       this.#releasing = null
@@ -146,8 +141,8 @@ export class LaneClaims {
     await this.#releasing
   }
 
-  /** @returns what `claiming` returns. @throws what it throws, after releasing `lanes`, which were claimed before. */
-  async orRelease<T>(lanes: readonly ClaimedLane[], claiming: Promise<T>): Promise<T> {
+  /** @throws what `claiming` throws, after releasing `lanes`, which were claimed before. */
+  async orRelease<T>(lanes: readonly ClaimedStream[], claiming: Promise<T>): Promise<T> {
     try {
       return await claiming
     } catch (error) {
@@ -156,20 +151,20 @@ export class LaneClaims {
     }
   }
 
-  /** Releases lanes of which nothing was attempted. When that fails, their leases end by themselves. */
-  async release(lanes: readonly ClaimedLane[]): Promise<void> {
+  /** Releases streams without an attempt. If that fails, their leases expire. */
+  async release(lanes: readonly ClaimedStream[]): Promise<void> {
     const { db, log, destination, gate } = this.context
     if (lanes.some(({ isProbe }) => isProbe)) gate.releaseProbe()
-    // Rows that were uncertain before the claim stay so: nobody has found out yet.
+    // Rows that were uncertain before the claim stay uncertain.
     const uncertain = lanes.filter((lane) => lane.rows.some((row) => row.uncertain))
     const certain = lanes.filter((lane) => !uncertain.includes(lane))
     try {
-      if (certain.length > 0) await releaseLanes(db, certain, { clearUncertain: !destination.idempotent })
-      if (uncertain.length > 0) await releaseLanes(db, uncertain, { clearUncertain: false })
+      if (certain.length > 0) await releaseStreams(db, certain, { clearUncertain: !destination.idempotent })
+      if (uncertain.length > 0) await releaseStreams(db, uncertain, { clearUncertain: false })
     } catch (error) {
       log.warn(
         { destination: destination.name, lanes: lanes.length, err: error },
-        `${lanes.length} lanes of destination ${destination.name} stay claimed until their lease ends (${this.#leaseMs / 1000} s): they could not be released (${messageOf(error)})`,
+        `${lanes.length} streams of destination ${destination.name} stay claimed until their lease ends (${this.#leaseMs / 1000} s): they could not be released (${messageOf(error)})`,
       )
     }
   }

@@ -1,36 +1,34 @@
 import type { TimeLimit } from '../../base/time-limit.ts'
-import type { ClaimedLane } from '../../store/outbox/work.ts'
+import type { ClaimedStream } from '../../store/outbox/work.ts'
 import { type LaneClaims, SWEEP_MS } from './lane-claims.ts'
 
-/** Rows of a lane that one claim takes. */
 const ROWS_PER_LANE = 16
-/** Lanes claimed for each that may be in flight, and the number below which more are claimed. */
+/** Streams claimed for each that may be in flight, and the number below which more are claimed. */
 const CLAIMED_AHEAD = 4
 const ENOUGH = 2
-/** With a rate, lanes are claimed for this many seconds of it, so that none waits through its lease for its turn. */
+/** With a rate, streams are claimed for this many seconds of it, so that none waits through its lease for its turn. */
 const CLAIM_SECONDS = 5
 
-interface QueuedLane {
-  readonly lane: ClaimedLane
+interface QueuedStream {
+  readonly lane: ClaimedStream
   readonly lease: TimeLimit
   /** The number of wake-ups before it was claimed. */
   readonly notifications: number
-  /** Whether its first row has its turn already. */
   readonly hasTurn: boolean
 }
 
 /**
- * Sends lanes side by side, `concurrency` at a time. Lanes are claimed ahead, so that no request waits for the database. Where a second
- * delivery would do harm nothing is claimed ahead: there a claim is one row, sent at once.
+ * Sends streams concurrently. Streams are claimed ahead, so that no request waits for the database. If repeating a delivery could do harm,
+ * nothing is claimed ahead: a claim is one row, sent immediately.
  */
 export class LaneLoop {
   readonly #claims: LaneClaims
   readonly #claimsAhead: boolean
-  readonly #rowsPerLane: number
+  readonly #rowsPerStream: number
   /** Claimed and not begun. */
-  readonly #queue: QueuedLane[] = []
+  readonly #queue: QueuedStream[] = []
   #running = 0
-  /** Lanes being sent or settled. */
+  /** Streams being sent or settled. */
   readonly #inFlight = new Set<Promise<void>>()
   /** The last claim took all that was due, and nothing has happened since. */
   #isDrained = false
@@ -40,7 +38,7 @@ export class LaneLoop {
   constructor(claims: LaneClaims) {
     this.#claims = claims
     this.#claimsAhead = claims.context.destination.idempotent
-    this.#rowsPerLane = this.#claimsAhead ? ROWS_PER_LANE : 1
+    this.#rowsPerStream = this.#claimsAhead ? ROWS_PER_LANE : 1
   }
 
   /** Whether a result that waits a moment will be stored together with others. */
@@ -48,13 +46,12 @@ export class LaneLoop {
     return this.#claimsAhead && this.#running * 2 > this.#claims.context.destination.concurrency
   }
 
-  /** There may be something new in the outbox. */
   notify(): void {
     this.#notifications += 1
     this.#look()
   }
 
-  /** Sends until `stopping` aborts, and finishes what is in flight. @throws what the database throws when lanes are claimed. */
+  /** Sends until `stopping` aborts, then finishes what is in flight. @throws database errors of claims. */
   async run(): Promise<void> {
     const { stopping } = this.#claims.context
     try {
@@ -75,7 +72,6 @@ export class LaneLoop {
     else if (!(await wakeUp.wait(circuitWaitMs > 0 ? Math.min(circuitWaitMs, SWEEP_MS) : SWEEP_MS, stopping))) this.#isDrained = false
   }
 
-  /** How many lanes to claim now. */
   #room(): number {
     const { gate, destination } = this.#claims.context
     const { concurrency } = destination
@@ -94,7 +90,7 @@ export class LaneLoop {
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications
-    const { lanes, lease } = await this.#claims.claim(room, this.#rowsPerLane).catch((error: unknown) => {
+    const { lanes, lease } = await this.#claims.claim(room, this.#rowsPerStream).catch((error: unknown) => {
       if (hasTurn) gate.release()
       throw error
     })
@@ -118,9 +114,9 @@ export class LaneLoop {
     }
   }
 
-  async #send({ lane, lease, notifications, hasTurn }: QueuedLane): Promise<void> {
+  async #send({ lane, lease, notifications, hasTurn }: QueuedStream): Promise<void> {
     const { rowSender, wakeUp } = this.#claims.context
-    const result = await rowSender.sendLane(lane, this.#claims.limits(lease), hasTurn).finally(() => {
+    const result = await rowSender.sendStream(lane, this.#claims.limits(lease), hasTurn).finally(() => {
       this.#running -= 1
       this.#startNext()
       if (!this.#isDrained && this.#room() > 0) wakeUp.notify()
@@ -128,10 +124,10 @@ export class LaneLoop {
     await this.#claims.settle([result], lease)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
-    // The stream may have more: rows that were not reached, that did not fit the claim, that came while it was claimed, or that continue.
+    // The stream may have more: rows that were not reached, that didn't fit the claim, that came while it was claimed, or that continue.
     const isLeft =
       rows.length < lane.rows.length ||
-      lane.rows.length === this.#rowsPerLane ||
+      lane.rows.length === this.#rowsPerStream ||
       lane.isFull ||
       notifications !== this.#notifications ||
       rows.at(-1)?.state === 'ready'

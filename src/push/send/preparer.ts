@@ -3,12 +3,10 @@ import { timeFromMs } from '../../model/time.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { storeMappings } from '../../store/outbox/push-map.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
-import { lookupFailure } from '../adapters/adapter.ts'
 import type { DeliveryKind, Mapping, Outcome, PushItem } from '../contract/delivery.ts'
-import { lookupWaitMs } from '../contract/outcomes.ts'
+import { lookupFailure, lookupWaitMs } from '../contract/outcomes.ts'
 import { type AttemptPlan, planAttempt, planLost, planNotAttempted, planSkipped } from './attempt-plan.ts'
-import { type ItemMaker, itemMaker } from './item.ts'
-import { notSentReason } from './not-sent-reason.ts'
+import { type ItemMaker, itemMaker, notSentReason } from './item.ts'
 import type { Reports } from './reports.ts'
 
 export interface PreparerOptions extends ServiceParts {
@@ -16,19 +14,17 @@ export interface PreparerOptions extends ServiceParts {
   readonly kind: DeliveryKind
 }
 
-/** What to do with a row: send it, or nothing, because its result is known already. `outcome`: what the target said of it. */
+/** `outcome`: what the target answered. */
 export type Prepared =
   | { readonly type: 'send'; readonly item: PushItem }
   | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
 
-/** No outcome of a row is known. */
 export const NO_OUTCOME: Outcome = { type: 'unknown', error: 'the sender gave no outcome' }
 
 /** Prepares rows for an attempt, and plans what follows from its outcome. */
 export class Preparer {
   readonly #o: PreparerOptions
   readonly #reports: Reports
-  /** Makes the item of a row. */
   readonly itemOf: ItemMaker
 
   constructor(options: PreparerOptions, reports: Reports) {
@@ -37,7 +33,7 @@ export class Preparer {
     this.itemOf = itemMaker(options.destination)
   }
 
-  /** Whatever keeps a row from being prepared counts as a failed attempt, so that no row is prepared for ever. */
+  /** A failed preparation counts as a failed attempt, so that no row is prepared forever. */
   async prepare(row: OutboxRow, cancelled: AbortSignal): Promise<Prepared> {
     try {
       if (row.changedAt === '') return this.#withoutAttempt(row, planLost(row, this.#o.destination))
@@ -55,7 +51,7 @@ export class Preparer {
     return this.#o.kind.lookUp !== undefined && !this.#isSafe(row)
   }
 
-  /** Whether the row may be sent without asking the target first. An attempt that continues repeats nothing that would do harm. */
+  /** Whether the row may be sent without asking the target first. An attempt that continues repeats nothing harmful. */
   #isSafe(row: OutboxRow): boolean {
     return !row.uncertain || row.progress !== null || this.#o.destination.idempotent
   }
@@ -65,7 +61,7 @@ export class Preparer {
     return { type: 'done', outcome: null, plan }
   }
 
-  /** Looks up at the target what is missing: the client, and whether an earlier attempt arrived. */
+  /** Looks up the client, and whether an earlier attempt arrived. */
   async #complete(row: OutboxRow, item: PushItem, cancelled: AbortSignal): Promise<Prepared> {
     const { destination } = this.#o
     const isMapped = item.mapping !== null || destination.mapping === 'none'
@@ -94,14 +90,14 @@ export class Preparer {
     }
   }
 
-  /** @returns null when the target does not have the message: it may be sent. */
+  /** @returns null if the target doesn't have the message: it may be sent. */
   async #lookUp(item: PushItem, cancelled: AbortSignal): Promise<Outcome | null> {
     const { kind } = this.#o
     if (!kind.lookUp) return { type: 'unknown', error: 'it may have been sent, by a process that died or before a backup was restored' }
     return await kind.lookUp(item, cancelled).catch(lookupFailure)
   }
 
-  /** @returns that the row waits, because the target may not show its earlier attempt yet; null when it is old enough. */
+  /** @returns a wait if the target may not show the earlier attempt yet; null if that attempt is old enough. */
   #notYet({ triedAt }: OutboxRow): Outcome | null {
     const { kind, clock } = this.#o
     const waitMs = lookupWaitMs(kind.lookupAfterMs, triedAt ?? timeFromMs(clock.now()), clock)
@@ -110,11 +106,11 @@ export class Preparer {
     return { type: 'throttled', status: null, error, retryAfterMs: waitMs, isOwn: true }
   }
 
-  /** @returns what follows from an outcome. @param isLookup whether it is that of a lookup of an earlier attempt. */
+  /** @param isLookup whether the outcome is from a lookup of an earlier attempt. */
   plan(row: OutboxRow, outcome: Outcome, isLookup: boolean, cancelled: AbortSignal): AttemptPlan {
     const { destination, clock, kind } = this.#o
     const isAborted = cancelled.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
-    // Sending it again does no harm, or it was never sent: this attempt does not count.
+    // Repeating it is harmless, or it was never sent: this attempt doesn't count.
     if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row, outcome)
     const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, isLookup)
     if (outcome.type !== 'not_attempted' && outcome.type !== 'split') this.#reports.attempted(row, outcome, plan)

@@ -7,31 +7,27 @@ import { knownAmong, passedText } from '../../store/outbox/passed.ts'
 import { changesToPreview } from '../../store/outbox/resend.ts'
 import { rowsAsSent } from '../../store/outbox/rows.ts'
 import type { PushItem } from '../contract/delivery.ts'
-import { ContentFilter } from '../queue/content-filter.ts'
-import { type JudgedRow, judgeRows } from '../queue/judge.ts'
+import { ContentFilter, type JudgedRow, judgeRows } from '../queue/judge.ts'
 import { rowsFor, wholeRow } from '../queue/queued-rows.ts'
-import { itemMaker } from './item.ts'
-import { notSentReason } from './not-sent-reason.ts'
+import { itemMaker, notSentReason } from './item.ts'
 
-/** Newest changes of a submission among which those for the destination are looked for. */
+/** Newest changes of a submission that are searched for changes to the destination. */
 const LOOKED = 500
 
 const FILTERED = 'not sent: the filters of the destination leave it out'
 
-/** A change as it would go to a destination now. */
+/** A change as it would be sent to a destination now. */
 export interface PreviewedChange {
   readonly item: PushItem
-  /** Why it would not be sent; null when it would. */
+  /** Why it would not be sent; null if it would. */
   readonly notSent: string | null
-  /** Why the `filter` fails on it; null when it does not. */
+  /** Why the `filter` fails on it; null if it doesn't. */
   readonly error: string | null
 }
 
 /**
- * What a destination would be sent of one change, or of the newest changes of a submission, whether or not it was. Nothing is queued.
- * @param which the number of the change, or the submission.
- * @param limit changes at most.
- * @throws TransientError when the `filter` cannot be evaluated now.
+ * What a destination would be sent of one change, or of a submission's newest changes, sent before or not. Queues nothing. @param which the
+ * number of the change, or the submission. @param limit most changes. @throws TransientError if the `filter` can't be evaluated now.
  */
 export async function previewChanges(
   q: Query,
@@ -43,18 +39,13 @@ export async function previewChanges(
   const epochs = await readEpochs(q)
   const everything = { ...destination, entities: null, operations: null, eventTypes: null, maxAgeMs: null, backfill: true, logEpoch: '' }
   const wanted = await rowsFor(q, [{ ...destination, logEpoch: '' }], looked, epochs, true)
-  // A single change is shown even if the filters leave it out: why it never arrived may be just what is asked.
+  // A single change is shown even if the filters leave it out: that may explain why it never arrived.
   const { rows } = which.seq === undefined ? wanted : await rowsFor(q, [everything], looked, epochs, true)
   const passing = new Set(wanted.rows.map(({ seq }) => seq))
   const emptied = new Set(looked.filter(({ isEmptied }) => isEmptied).map(({ seq }) => seq))
   const shown = await byContent(q, destination, rows.slice(-limit), epochs)
-  const items = (
-    await rowsAsSent(
-      q,
-      shown.map(({ row }) => row),
-      destination.name,
-    )
-  ).map(itemMaker(destination))
+  const shownRows = shown.map(({ row }) => row)
+  const items = (await rowsAsSent(q, shownRows, destination.name)).map(itemMaker(destination))
   return items.map((item, place) => {
     const { of = item.seq, notSent = null, error = null } = shown[place] ?? {}
     if (emptied.has(of)) return { item, error: null, notSent: 'not sent: a purge has emptied it' }
@@ -63,7 +54,7 @@ export async function previewChanges(
   })
 }
 
-/** A row as it would be sent of the change `of`. */
+/** A row as it would be sent for the change `of`. */
 interface ShownRow {
   readonly row: NewOutboxRow
   readonly of: number
@@ -71,7 +62,7 @@ interface ShownRow {
   readonly error: string | null
 }
 
-/** What the `filter` of a destination, if it has one, makes of rows. */
+/** Applies the `filter` of a destination, if it has one. */
 async function byContent(
   q: Query,
   { name, filter: expression }: DestinationConfig,

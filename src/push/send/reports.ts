@@ -1,48 +1,47 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
-import type { Observer } from '../../base/observer.ts'
+import { messageOf } from '../../base/errors.ts'
 import { shownOutcome } from '../../model/masking.ts'
 import { msFromTime } from '../../model/time.ts'
+import type { ServiceParts } from '../../store/engine/db.ts'
+import { deliveriesBehind } from '../../store/inbox/causes.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
-import type { Outcome } from '../contract/delivery.ts'
+import type { Outcome, PushItem } from '../contract/delivery.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 
-/** Metrics and log lines about the attempts to one destination. */
+interface ReportsOptions extends ServiceParts {
+  readonly destination: { readonly name: string }
+}
+
+/** Metrics, log lines and traces of the attempts to one destination. */
 export class Reports {
-  readonly #clock: Clock
-  readonly #log: Log
-  readonly #observer: Observer
+  readonly #o: ReportsOptions
   readonly #destination: string
 
-  constructor(clock: Clock, log: Log, observer: Observer, destination: string) {
-    this.#clock = clock
-    this.#log = log
-    this.#observer = observer
-    this.#destination = destination
+  constructor(options: ReportsOptions) {
+    this.#o = options
+    this.#destination = options.destination.name
   }
 
-  /** A call of the kind ended. @param startedAt by `performance.now()`. */
+  /** @param startedAt by `performance.now()`. */
   took(startedAt: number): void {
-    this.#observer.time('push_seconds', (performance.now() - startedAt) / 1000, { destination: this.#destination })
+    this.#o.observer.time('push_seconds', (performance.now() - startedAt) / 1000, { destination: this.#destination })
   }
 
-  /** A batch of so many changes was refused as a whole. */
   split(changes: number, { error, status }: Extract<Outcome, { type: 'split' }>): void {
     const destination = this.#destination
     const text = `${changes} changes in one request to destination ${destination} go in smaller batches: ${shownOutcome(error, status)}`
-    this.#log.debug({ destination, changes, status }, text)
+    this.#o.log.debug({ destination, changes, status }, text)
   }
 
   attempted(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {
     const { state } = plan.row
     const destination = this.#destination
-    // Of what is attempted again nothing is given up, whether or not it was answered.
+    // Nothing is dead-lettered while it is retried.
     const ended = outcome.type === 'unknown' ? 'failed' : outcome.type
-    this.#observer.count('push_attempts_total', { destination, outcome: state === 'ready' ? ended : state })
+    this.#o.observer.count('push_attempts_total', { destination, outcome: state === 'ready' ? ended : state })
     if (state !== 'delivered') this.#logFailure(row, outcome, plan)
-    // A row of a snapshot is as old as its record, and one that is sent again arrived long ago: neither says anything about the lag.
+    // A snapshot row is as old as its record, and a resent change arrived long ago: neither shows the lag.
     else if (!row.snapshot && row.resent === null)
-      this.#observer.time('push_lag_seconds', (this.#clock.now() - msFromTime(row.changedAt)) / 1000, { destination })
+      this.#o.observer.time('push_lag_seconds', (this.#o.clock.now() - msFromTime(row.changedAt)) / 1000, { destination })
   }
 
   #logFailure(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {
@@ -50,25 +49,54 @@ export class Reports {
     const error = plan.row.error === null ? null : shownOutcome(plan.row.error, status)
     const { outboxId, messageId, account, entity, submissionId } = row
     const fields = { destination: this.#destination, account, submission: submissionId, entity, message: messageId, attempts, status }
-    // A message may be on its way to several destinations. The outbox id means this one alone.
+    // A message may go to several destinations. The outbox id is for this one only.
     const id = `message ${messageId} to destination ${this.#destination}`
     if (state === 'dead') {
-      this.#log.error(
+      this.#o.log.error(
         fields,
-        `${id} was given up after ${attempts} attempts: ${error}; see \`submission-mirror outbox show ${outboxId}\`, then \`outbox retry ${outboxId}\``,
+        `${id} was dead-lettered after ${attempts} attempts: ${error}; see \`submission-mirror outbox show ${outboxId}\`, then \`outbox retry ${outboxId}\``,
       )
     } else if (state === 'unknown') {
-      this.#log.error(
+      this.#o.log.error(
         fields,
-        `nobody knows whether ${id} arrived: ${error}; look for it there. If it is missing, run \`submission-mirror outbox retry ${outboxId}\`; if it arrived, \`submission-mirror outbox skip ${outboxId}\``,
+        `${id} may have arrived: ${error}. Look for it at the target. If it is missing, run \`submission-mirror outbox retry ${outboxId}\`; if it arrived, \`submission-mirror outbox skip ${outboxId}\``,
       )
     } else if (outcome.type === 'record_taken') {
-      this.#log.debug(fields, `the target has the record of ${id}; its document follows`)
+      this.#o.log.debug(fields, `the target has the record of ${id}; its document follows`)
     } else if (state === 'skipped') {
-      this.#log.debug(fields, `${id} was ${error}`)
+      this.#o.log.debug(fields, `${id} was ${error}`)
     } else {
       const isRetried = outcome.type === 'failed' || outcome.type === 'unknown' || outcome.type === 'throttled'
-      this.#log.debug(fields, `${id}: ${isRetried ? 'will be attempted again' : outcome.type}: ${error}`)
+      this.#o.log.debug(fields, `${id}: ${isRetried ? 'will be attempted again' : outcome.type}: ${error}`)
     }
+  }
+
+  /**
+   * Traces an attempt as the last step of the deliveries that caused its changes, if there is a trace listener. @returns a function to call
+   * at the end of the attempt, with its items and an outcome for each.
+   */
+  beginTrace(): (items: readonly PushItem[], outcomes: readonly Outcome[]) => void {
+    const { clock, log, observer } = this.#o
+    if (observer.trace === undefined) return () => undefined
+    const startMs = clock.now()
+    return (items, outcomes) => {
+      const endMs = clock.now()
+      for (const [position, item] of items.entries()) {
+        // Nothing waits for the trace: an unreachable database costs a span.
+        this.#trace(item, outcomes[position]?.type ?? 'unknown', startMs, endMs).catch((error: unknown) =>
+          log.debug({ err: error }, `a push was not traced: ${messageOf(error)}`),
+        )
+      }
+    }
+  }
+
+  async #trace(item: PushItem, outcome: Outcome['type'], startMs: number, endMs: number): Promise<void> {
+    const { account, submissionId, entity, operation, seq, attempts, cause, snapshot, changedAt } = item
+    if (cause !== 'webhook' || snapshot || submissionId === null) return
+    const [of, ...orOf] = await deliveriesBehind(this.#o.db.read, { account, submissionId, changedAt })
+    if (of === undefined) return
+    const attributes = { destination: this.#destination, entity, operation, seq, attempt: attempts + 1, outcome }
+    const failed = outcome !== 'delivered' && outcome !== 'record_taken'
+    this.#o.observer.trace?.({ name: 'push', of, orOf, startMs, endMs, failed, attributes })
   }
 }

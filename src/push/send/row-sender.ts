@@ -1,14 +1,13 @@
 import { withTimeout } from '../../base/abortable.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
-import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../../store/outbox/work.ts'
+import type { ClaimedStream, LaneResult, OutboxRow, RowResult } from '../../store/outbox/work.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../contract/delivery.ts'
 import { requestedPauseMs } from '../contract/outcomes.ts'
 import type { AttemptPlan, LaneStep } from './attempt-plan.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import { NO_OUTCOME, type Prepared, Preparer, type PreparerOptions } from './preparer.ts'
 import { Reports } from './reports.ts'
-import { Traces } from './traces.ts'
 
 export interface RowSenderOptions extends PreparerOptions {
   readonly gate: DestinationGate
@@ -18,38 +17,35 @@ export interface RowSenderOptions extends PreparerOptions {
 export interface Limits {
   readonly stopping: AbortSignal
   readonly cancelled: AbortSignal
-  /** No attempt begins later: the lease of its lane must not end while it is in flight. */
+  /** No attempt begins later: the stream's lease must not end while it is in flight. */
   readonly until: TimeLimit
 }
 
-/** What came of rows that were sent together. */
 export interface SentTogether {
   readonly results: readonly LaneResult[]
   /** None of them was taken, and smaller batches may be. */
   readonly isSplit: boolean
 }
 
-interface PreparedLane {
-  readonly lane: ClaimedLane
+interface PreparedStream {
+  readonly lane: ClaimedStream
   readonly steps: readonly { readonly row: OutboxRow; readonly prepared: Prepared }[]
 }
 
-/** Sends the rows of claimed lanes and returns their results. It stores none of them. */
+/** Sends the rows of claimed streams and returns their results without storing them. */
 export class RowSender {
   readonly #o: RowSenderOptions
   readonly #reports: Reports
-  readonly #traces: Traces
   readonly #preparer: Preparer
 
   constructor(options: RowSenderOptions) {
     this.#o = options
-    this.#reports = new Reports(options.clock, options.log, options.observer, options.destination.name)
-    this.#traces = new Traces(options)
+    this.#reports = new Reports(options)
     this.#preparer = new Preparer(options, this.#reports)
   }
 
-  /** Sends the rows of one lane, one after another, as far as possible. @param hasTurn whether the first row has its turn already. */
-  async sendLane(lane: ClaimedLane, limits: Limits, hasTurn: boolean): Promise<LaneResult> {
+  /** Sends the rows of one stream in order, as far as possible. @param hasTurn whether the first row has its turn already. */
+  async sendStream(lane: ClaimedStream, limits: Limits, hasTurn: boolean): Promise<LaneResult> {
     const rows: RowResult[] = []
     const newIds = new Map<string, string>()
     let step: LaneStep = { type: 'go_on' }
@@ -59,7 +55,7 @@ export class RowSender {
       if (plan === null) break
       rows.push(plan.row)
       if (plan.row.state === 'skipped') this.#o.gate.release()
-      // The record's id at the target is not stored yet, and the lane may hold more changes of the record.
+      // The record's id at the target is not stored yet, and the stream may have more changes of the record.
       if (plan.row.remoteId !== null) newIds.set(recordText(row), plan.row.remoteId)
       step = plan.lane
       if (step.type !== 'go_on') break
@@ -67,10 +63,10 @@ export class RowSender {
     return { lane, rows, next: nextOf(step) }
   }
 
-  /** @returns the lanes that may go together, by their group, that of the first lane first. Where the kind has groups, a lane has one row. */
-  grouped(lanes: readonly ClaimedLane[]): ReadonlyMap<string, readonly ClaimedLane[]> {
+  /** @returns the streams that may go together, by group, in order. If the kind has groups, a stream has one row. */
+  grouped(lanes: readonly ClaimedStream[]): ReadonlyMap<string, readonly ClaimedStream[]> {
     const { batch } = this.#o.kind
-    const groups = new Map<string, ClaimedLane[]>()
+    const groups = new Map<string, ClaimedStream[]>()
     if (batch.type === 'one' || batch.groupOf === undefined) return groups.set('', [...lanes])
     for (const lane of lanes) {
       const [row] = lane.rows
@@ -82,8 +78,8 @@ export class RowSender {
     return groups
   }
 
-  /** Sends the rows of many lanes together. @returns null when nothing may be sent now. */
-  async sendTogether(lanes: readonly ClaimedLane[], limits: Limits): Promise<SentTogether | null> {
+  /** Sends the rows of many streams together. @returns null if nothing may be sent now. */
+  async sendTogether(lanes: readonly ClaimedStream[], limits: Limits): Promise<SentTogether | null> {
     const { gate, kind } = this.#o
     const { cancelled } = limits
     if (!(await this.#turn(limits))) return null
@@ -95,7 +91,7 @@ export class RowSender {
     const all = batch.flatMap(({ steps }) => steps.map(({ prepared }) => prepared))
     const items = all.flatMap((prepared) => (prepared.type === 'send' ? [prepared.item] : []))
     const startedAt = performance.now()
-    const trace = this.#traces.begin()
+    const trace = this.#reports.beginTrace()
     const isSent = items.length > 0 && !isHalted
     const outcomes = isSent ? await outcomesOf(kind, items, cancelled) : items.map(() => NOT_ATTEMPTED)
     const lookups = all.flatMap((prepared) => (prepared.type === 'done' ? (prepared.outcome ?? []) : []))
@@ -117,8 +113,8 @@ export class RowSender {
   }
 
   /**
-   * Whether the next attempt may begin now. Where there is a rate, waits for the turn, but only while the lease leaves time for an attempt:
-   * at a slow rate a later claim gets the turn.
+   * Whether the next attempt may begin now. With a rate, waits for the turn while the lease leaves time for an attempt: at a slow rate, a
+   * later claim gets the turn.
    */
   async #turn({ stopping, until }: Limits): Promise<boolean> {
     const { gate, clock } = this.#o
@@ -131,7 +127,7 @@ export class RowSender {
     return false
   }
 
-  /** @returns null when the row may not be sent now. */
+  /** @returns null if the row may not be sent now. */
   async #attempt(row: OutboxRow, cancelled: AbortSignal): Promise<AttemptPlan | null> {
     const { gate, kind } = this.#o
     const permit = gate.admit()
@@ -144,24 +140,24 @@ export class RowSender {
         return prepared.plan
       }
       const startedAt = performance.now()
-      const trace = this.#traces.begin()
+      const trace = this.#reports.beginTrace()
       const [first = NO_OUTCOME] = await outcomesOf(kind, [prepared.item], cancelled)
       outcome = first
       this.#reports.took(startedAt)
       trace([prepared.item], [first])
       return this.#preparer.plan(row, outcome, false, cancelled)
     } finally {
-      // An attempt that we aborted ourselves says nothing about the target.
+      // An attempt that this process aborted shows nothing about the target.
       gate.settle(permit, cancelled.aborted ? null : outcome)
     }
   }
 
   /**
-   * Prepares the rows of each lane, up to the first that stops its lane. Each lookup takes a turn of its own. When there is no time left for
-   * one, or the target takes no more of them, the lanes behind stay unprepared.
+   * Prepares the rows of each stream, up to the first that stops it. Each lookup takes its own turn. If time runs out, or the target takes
+   * no more, later streams stay unprepared.
    */
-  async #prepareAll(lanes: readonly ClaimedLane[], limits: Limits): Promise<{ prepared: PreparedLane[]; isHalted: boolean }> {
-    const batch: PreparedLane[] = []
+  async #prepareAll(lanes: readonly ClaimedStream[], limits: Limits): Promise<{ prepared: PreparedStream[]; isHalted: boolean }> {
+    const batch: PreparedStream[] = []
     let [isLate, isHalted] = [false, false]
     for (const lane of lanes) {
       const steps: { row: OutboxRow; prepared: Prepared }[] = []
@@ -185,7 +181,7 @@ function recordText({ entity, entityId }: OutboxRow): string {
   return `${entity} ${entityId}`
 }
 
-/** The row with the id at the target that its record has just got. @param newIds by record, those that are not stored yet. */
+/** Adds the record's new id at the target. @param newIds by record, those that are not stored yet. */
 function withNewId(row: OutboxRow, newIds: ReadonlyMap<string, string>): OutboxRow {
   const remoteId = newIds.get(recordText(row))
   return remoteId === undefined ? row : { ...row, remoteId }
@@ -195,7 +191,7 @@ function nextOf(step: LaneStep): LaneResult['next'] {
   return step.type === 'go_on' ? { type: 'due', inMs: 0 } : step
 }
 
-/** One outcome for each item, whatever the kind does. A missing one is unknown. */
+/** One outcome for each item; a missing one is unknown. */
 async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
   try {
     const outcomes = await kind.send(items, signal)
@@ -205,13 +201,13 @@ async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], signal
   }
 }
 
-/** Whether a lookup says that the target takes nothing now, so that asking on, or sending, would be in vain. */
+/** Whether a lookup shows that the target takes nothing now. */
 function isOfTarget(outcome: Outcome): boolean {
   const isAway = outcome.type === 'failed' && outcome.alive === false
   return isAway || outcome.type === 'suspend' || requestedPauseMs(outcome) !== null
 }
 
-/** What a batch says about its target: first that it is suspended, then that it asked for a pause, else the last outcome of an attempt. */
+/** The outcome that describes the target: a suspension first, then a pause, otherwise the last attempt's outcome. */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
   const suspension = outcomes.find((outcome) => outcome.type === 'suspend')
   const pause = outcomes.find((outcome) => requestedPauseMs(outcome) !== null)

@@ -2,7 +2,7 @@ import type { Service } from '../../base/service.ts'
 import { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { Db, ServiceParts } from '../../store/engine/db.ts'
-import { releaseAllLanes } from '../../store/outbox/work.ts'
+import { releaseAllStreams } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import { BatchLoop } from './batch-loop.ts'
 import { DestinationGate } from './destination-gate.ts'
@@ -11,9 +11,9 @@ import { LaneLoop } from './lane-loop.ts'
 import { RowSender } from './row-sender.ts'
 import { Settler } from './settler.ts'
 
-/** Longest time that results wait to be stored together, while many lanes are in flight. */
+/** Longest wait of results to be stored together, while many streams are in flight. */
 const GATHER_MS = 32
-/** Part of SHUTDOWN_GRACE that is kept for storing the last results; of a short one a quarter. */
+/** Part of SHUTDOWN_GRACE for storing the last results; a quarter of a short one. */
 const SETTLE_MS = 1_500
 
 /** How long a stopping sender waits for attempts in flight, so that storing their results still fits into `graceMs`. */
@@ -24,13 +24,13 @@ export function attemptsGraceMs(graceMs: number): number {
 export interface SenderOptions extends ServiceParts {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  /** How long attempts in flight, and storing their results, may take when the sender stops. Then they are aborted. */
+  /** When the sender stops: time for attempts in flight and for storing their results. Then they are aborted. */
   readonly graceMs: number
 }
 
 /**
- * outbox -> one destination. Claims lanes by lease; sends the rows of a lane one after another, or those of many lanes together, as the
- * kind wants it; stores the results in groups. It does not close the kind, which may be used again.
+ * outbox -> one destination. Claims streams by lease; sends the rows of a stream in order, or those of many streams together, depending on
+ * the kind; stores the results in groups. It doesn't close the kind, which may be used again.
  */
 export class Sender implements Service {
   readonly name: string
@@ -49,7 +49,7 @@ export class Sender implements Service {
     this.#loop?.notify()
   }
 
-  /** Shares the destination's rate among `processes` that send to it, this one included. */
+  /** Shares the destination's rate among `processes`, this one included. */
   shareAmong(processes: number): void {
     this.#gate.shareAmong(processes)
   }
@@ -62,8 +62,8 @@ export class Sender implements Service {
     if (signal.aborted) grace()
     try {
       const { db, destination } = this.#o
-      // On SQLite one process sends (invariant 13), and this one has claimed nothing yet: every claim is of a process that was killed.
-      if (db.kind === 'sqlite') await releaseAllLanes(db, destination.name)
+      // On SQLite only one process sends (invariant 13), and it has claimed nothing yet: every claim is from a killed process.
+      if (db.kind === 'sqlite') await releaseAllStreams(db, destination.name)
       this.#loop = this.#createLoop(signal, cancelled.signal)
       await this.#loop.run()
     } finally {
@@ -87,7 +87,7 @@ export class Sender implements Service {
   }
 }
 
-/** Wakes every sender when there may be something new in the outbox. A signal that is kept wakes only one of several that wait for it. */
+/** Wakes every sender when there may be something new in the outbox. A kept signal wakes only one of several waiters. */
 export class OutboxSignal implements Service {
   readonly name = 'outbox signal'
   readonly #db: Db

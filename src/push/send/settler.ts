@@ -2,9 +2,9 @@ import { backoffMs } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
-import { type LaneResult, settleLanes } from '../../store/outbox/work.ts'
+import { type LaneResult, settleStreams } from '../../store/outbox/work.ts'
 
-/** Rows settled together: as many as keep a transaction on SQLite under 20 ms. */
+/** A transaction on SQLite stays under 20 ms. */
 export const SETTLED_ROWS = 400
 const RETRY_BASE_MS = 100
 const RETRY_CAP_MS = 2_000
@@ -13,7 +13,7 @@ export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log
   readonly destination: string
   /** It may get the same message twice. */
   readonly idempotent: boolean
-  /** How long results wait for others, in milliseconds: one commit costs the same for one and for many. */
+  /** How long results wait for others, in ms: one commit costs the same for one and for many. */
   readonly gatherMs: () => number
   /** After it aborts, a failed write is not repeated. */
   readonly cancelled: AbortSignal
@@ -22,12 +22,12 @@ export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log
 interface Waiting {
   /** Stored in the same transaction. */
   readonly results: readonly LaneResult[]
-  /** End of its lease. A result that is not stored by then belongs to another worker. */
+  /** End of its lease. A result that isn't stored by then belongs to another worker. */
   readonly until: TimeLimit
   readonly done: () => void
 }
 
-/** Stores the results of lanes: all that wait, in one transaction, one transaction at a time. */
+/** Stores the results of streams: all that wait, in one transaction, one transaction at a time. */
 export class Settler {
   readonly #o: SettlerOptions
   readonly #waiting: Waiting[] = []
@@ -38,8 +38,8 @@ export class Settler {
   }
 
   /**
-   * Resolves when the results are stored, or cannot be stored any more; in that case whoever claims their rows next sends them again. Results
-   * of up to `SETTLED_ROWS` rows are stored in one transaction, all or none.
+   * Resolves when the results are stored, or can't be; then the next claim of their rows sends them again. Results of up to `SETTLED_ROWS`
+   * rows are stored in one transaction, all or none.
    */
   async add(results: readonly LaneResult[], until: TimeLimit): Promise<void> {
     const stored = parts(results).map((part) => new Promise<void>((done) => void this.#waiting.push({ results: part, until, done })))
@@ -78,16 +78,16 @@ export class Settler {
     for (let attempt = 0; left.length > 0; attempt++) {
       try {
         const results = left.flatMap((waiting) => waiting.results)
-        const lost = await settleLanes(db, results, { relaxedDurability: idempotent && results.every(isDelivered) })
+        const lost = await settleStreams(db, results, { relaxedDurability: idempotent && results.every(isDelivered) })
         for (const { lane } of lost) {
           log.warn(
             { destination, account: lane.account, lane: lane.lane },
-            `the lease of lane ${lane.lane} of destination ${destination} ended before its result was stored; its rows are sent again`,
+            `the lease of stream ${lane.lane} of destination ${destination} ended before its result was stored; its rows are sent again`,
           )
         }
         return
       } catch (error) {
-        // The attempts took place, whether the database answers or not. Forgetting them would mean repeating them.
+        // The attempts took place, whether the database answers or not. Forgetting them would repeat them.
         const again = error instanceof TransientError && !cancelled.aborted
         left = again ? left.filter(({ until }) => until.leftMs() > 0) : []
         if (attempt === 0 || left.length === 0) {
@@ -101,7 +101,7 @@ export class Settler {
   }
 }
 
-/** The results in parts of up to `SETTLED_ROWS` rows; one lane is never cut. */
+/** In parts of up to `SETTLED_ROWS` rows; one stream is never cut. */
 function parts(results: readonly LaneResult[]): LaneResult[][] {
   const made: LaneResult[][] = []
   let room = 0
@@ -121,7 +121,7 @@ function rowsIn(results: readonly LaneResult[]): number {
   return results.reduce((rows, result) => rows + result.rows.length, 0)
 }
 
-/** Whether the result only says that rows arrived. When it is lost, they are sent again, in order and under the same ids. */
+/** Whether the result only says that rows arrived. If it is lost, they are sent again, in order and with the same ids. */
 function isDelivered({ rows, next }: LaneResult): boolean {
   return next.type === 'due' && rows.every(({ state, remoteId }) => state === 'delivered' && remoteId === null)
 }

@@ -15,33 +15,32 @@ import { type Answer, type Failure, localFailure, unanswered, unclear } from '..
 import type { Transport, TransportResult } from '../transport/transport.ts'
 import { reasonOf } from './judge.ts'
 
-/** What a request came to. `code`: the error that the queue answered with. `failure`: there is no such answer. */
+/** Result of a request. `code`: the queue's error. `failure`: the queue gave no answer with an error. */
 export type Reply<T> = { readonly output: T } | { readonly code: string; readonly answer: Answer } | { readonly failure: Failure }
 
-/** When a call is given up; `timeoutMs` is for all of it, from finding the credentials to the last byte of the answer. */
+/** `timeoutMs` covers the whole call, from finding the credentials to the last byte of the answer. */
 export interface CallLimits {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** The two requests that are made of a queue. Neither rejects. */
+/** The two requests to a queue. Neither rejects. */
 export interface Sqs {
   send(entries: SendMessageBatchRequestEntry[], limits: CallLimits): Promise<Reply<SendMessageBatchCommandOutput>>
-  /** @param names attributes of the queue. */
   attributes(names: QueueAttributeName[], limits: CallLimits): Promise<Reply<Readonly<Record<string, string>>>>
 }
 
-/** One call, as the SDK hands it through to the handler of its requests. */
+/** One call, as the SDK passes it to the request handler. */
 interface Call {
   readonly abortSignal: AbortSignal
   readonly timeoutMs: number
   readonly got: {
-    /** What came of the request; null: nothing was sent. */
+    /** null: nothing was sent. */
     result: TransportResult | null
   }
 }
 
-/** A request of the SDK, signed. */
+/** A signed request of the SDK. */
 interface SignedRequest {
   readonly protocol: string
   readonly hostname: string
@@ -53,8 +52,8 @@ interface SignedRequest {
 }
 
 /**
- * The SDK's client of one queue, which sends by `transport`: to allowed addresses alone, and never twice.
- * @param destination `queue.access_key_id` left out: the SDK's own chain finds the credentials, by requests of its own where it needs some.
+ * The SDK's client of one queue, which sends by `transport`: only to allowed addresses, and never twice. @param destination without
+ * `queue.access_key_id`, the SDK's own chain finds the credentials, with its own requests if needed.
  */
 export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: Transport, clock: Clock): Sqs {
   const client = new SQSClient({ ...clientOptions(queue), requestHandler: { handle: handleBy(transport) } })
@@ -73,20 +72,19 @@ export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: T
 function clientOptions({ url, region, accessKeyId, secretAccessKey }: QueueDestination['queue']) {
   return {
     region,
-    // Said here, so that no variable of the environment leads elsewhere.
+    // Set here, so that no environment variable leads elsewhere.
     endpoint: new URL(url).origin,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
-    // The outbox plans what is attempted again.
+    // The outbox plans further attempts.
     maxAttempts: 1,
     retryMode: 'standard',
-    // Without one it writes to the console.
+    // By default the SDK writes to the console.
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
   }
 }
 
-/** Makes one call, within its limits. */
 async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send: (options: Call) => Promise<T>): Promise<Reply<T>> {
   const { signal, timeoutMs } = limits
   const startedAt = clock.steady()
@@ -106,24 +104,24 @@ async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send
 }
 
 function failed(error: unknown, result: TransportResult | null): Exclude<Reply<never>, { output: never }> {
-  // What follows in further lines is advice to programmers.
+  // Further lines are advice for programmers.
   const [text = ''] = messageOf(error).split('\n')
   if (result === null) return { failure: localFailure(reasonOf(text), false) }
   if (result.type !== 'answer') return { failure: unanswered(result) }
-  // The queue took it, or a part of it, and does not say what.
+  // The queue took some or all messages, but the answer doesn't show which.
   if (result.status < 300) return { failure: unclear(result, `its answer cannot be used: ${reasonOf(text)}`) }
   // Older codes come in a header.
   const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }
   return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
 }
 
-/** @returns what sends a request of the SDK, and keeps what came of it with the call. */
+/** @returns the SDK's request handler, which keeps the result with the call. */
 function handleBy(transport: Transport) {
   return async (request: SignedRequest, options: object) => {
     const call = options as Call
     const { protocol, hostname, port, path, method, headers, body = null } = request
     const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`
-    // Its bytes as they are: `Buffer.from(body)` would ask the SDK's own kind of bytes for a text.
+    // The bytes as they are: `Buffer.from(body)` would ask the SDK's own byte type for a text.
     const content = body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body
     const result = await transport.send({ method, url, headers, body: content, timeoutMs: call.timeoutMs }, call.abortSignal)
     call.got.result = result

@@ -3,13 +3,11 @@ import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, refusal, refused, throttled } from '../contract/outcomes.ts'
 
-/** Pause after an answer that asks for one without saying how long. Limits of a queue are by the second. */
+/** Pause after an answer that asks for one without a length. Limits of a queue are per second. */
 const PAUSE_MS = 1_000
 
-/** Longest reason that is repeated. */
 const REASON_LENGTH = 300
 
-/** It has had too much of it for now. */
 const THROTTLED = new Set([
   'KMS.ThrottlingException',
   'KmsThrottled',
@@ -27,7 +25,7 @@ const RIGHTS = 'the credentials may not send; allow sqs:SendMessage and sqs:GetQ
 const QUEUE = 'the queue cannot be used by this address; compare queue.url with what the console of AWS shows'
 const ENCRYPTION = "the queue's own key for encryption cannot be used; allow kms:GenerateDataKey and kms:Decrypt on it, and enable it"
 
-/** What no message can be sent with, and what to do. */
+/** Errors that stop every message, and their fix. */
 const STOPS: Readonly<Record<string, string>> = {
   AccessDenied: RIGHTS,
   AccessDeniedException: RIGHTS,
@@ -48,7 +46,7 @@ const STOPS: Readonly<Record<string, string>> = {
   QueueDoesNotExist: QUEUE,
   InvalidSecurity: QUEUE,
   UnsupportedOperation: QUEUE,
-  // As the queue's older interface names them, which the SDK repeats, and as the newer one does.
+  // Names of the queue's older interface, which the SDK repeats, and of the newer one.
   'KMS.AccessDeniedException': ENCRYPTION,
   'KMS.DisabledException': ENCRYPTION,
   'KMS.InvalidKeyUsageException': ENCRYPTION,
@@ -63,14 +61,14 @@ const STOPS: Readonly<Record<string, string>> = {
   KmsOptInRequired: ENCRYPTION,
 }
 
-/** Passes by itself, though its status is that of a refusal: the next attempt is signed anew, by a clock that was corrected. */
+/** Temporary, in spite of a rejecting status: the next attempt is signed again, with a corrected clock. */
 const PASSES = /^(?:Expired|RequestExpired|RequestTimeTooSkewed|RequestInTheFuture)/
-/** As a refused signature says so. */
+/** Message of a signature that was rejected because of the clock. */
 const CLOCK = /signature (?:expired|not yet current)/i
 
 /**
- * @param code the error that a queue answered a request with; an older one bears the old name of the service.
- * @param idempotent whether the same message may arrive twice without harm.
+ * @param code the error of a queue; an older queue sends the service's old name. @param idempotent whether the same message may arrive
+ * twice without harm.
  */
 export function judged(code: string, answer: Answer, idempotent: boolean): Failure {
   const name = code.replace(/^AWS\.SimpleQueueService\./, '')
@@ -83,16 +81,16 @@ export function judged(code: string, answer: Answer, idempotent: boolean): Failu
   return refused(answer, idempotent)
 }
 
-/** Judges the error of one message of a batch that was answered. */
+/** Judges the error of one message of an answered batch. */
 export function judgedEntry({ Code = 'unknown', Message = '', SenderFault = false }: BatchResultErrorEntry, idempotent: boolean): Outcome {
-  // An entry has no status: that of the same error of a whole request.
+  // An entry has no status: the same error of a whole request has this one.
   const status = SenderFault ? 400 : 500
   const reason = reasonOf(Message === '' ? Code : `${Code}: ${Message}`)
   const answer: Answer = { type: 'answer', status, headers: {}, body: '', cut: null, retryAfterMs: null, reason }
   return judged(Code, answer, idempotent)
 }
 
-/** @returns what a queue said, as far as it may be repeated. */
+/** @returns the queue's text, as far as it may be repeated. */
 export function reasonOf(text: string): string {
   return withoutSecretWords(text).slice(0, REASON_LENGTH)
 }

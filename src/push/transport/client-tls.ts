@@ -9,7 +9,6 @@ export type TlsFiles = NonNullable<WebhookDestination['tls']>
 
 type FileName = keyof TlsFiles & string
 
-/** What the files hold, and until when the certificate is valid. */
 interface LoadedTls {
   readonly content: TlsContent
   /** Milliseconds since the epoch; null without a client certificate. */
@@ -17,13 +16,13 @@ interface LoadedTls {
   readonly validTo: number | null
 }
 
-/** Files are looked at no more often. */
+/** Shortest interval of reads of the files. */
 const LOOK_MS = 1_000
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * The client certificate of a destination, from files that may be replaced at any time. Files that do not fit together, as in the middle of
- * a replacement, leave the former ones in use.
+ * The client certificate of a destination, from files that may be replaced at any time. Files that don't match, as during a replacement,
+ * leave the former ones in use.
  */
 export class ClientTls {
   readonly #files: TlsFiles
@@ -38,7 +37,7 @@ export class ClientTls {
     this.#clock = clock
   }
 
-  /** @returns what to connect with, the same object until the files change, or one sentence that says why nothing can be sent. */
+  /** @returns the TLS content, the same object until the files change, or one sentence on why nothing can be sent. */
   current(): { readonly content: TlsContent } | { readonly problem: string } {
     if (this.#clock.steady() >= this.#lookAt) this.#look()
     if (this.#loaded === null) return { problem: this.#problem }
@@ -60,16 +59,13 @@ export class ClientTls {
   }
 }
 
-/**
- * Checks the files of a destination at the start.
- * @returns one sentence for what is wrong with them; nothing for a certificate that ended, which must not keep everything else from starting.
- */
+/** @returns one sentence for each problem; none for an expired certificate, which must not keep everything else from starting. */
 export function checkTlsFiles(destination: { readonly name: string; readonly tls: TlsFiles | null }): string[] {
   const found = destination.tls === null ? null : loadTls(destination.tls)
   return found !== null && 'problem' in found ? [`destination ${destination.name}: ${found.problem}`] : []
 }
 
-/** @returns a sentence about a client certificate that has ended, or has not begun; null otherwise. */
+/** @returns a sentence about an expired or future client certificate, or other problem; null if there is none. */
 export function tlsWarning(files: TlsFiles, nowMs: number): string | null {
   const found = loadTls(files)
   return 'problem' in found ? found.problem : lifetimeProblem(found, nowMs)
@@ -78,7 +74,7 @@ export function tlsWarning(files: TlsFiles, nowMs: number): string | null {
 function lifetimeProblem({ validFrom, validTo }: LoadedTls, nowMs: number): string | null {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
   if (validTo !== null && validTo < nowMs)
-    return `the client certificate (tls.cert) ended on ${day(validTo)}; replace its file, which is read again by itself`
+    return `the client certificate (tls.cert) ended on ${day(validTo)}; replace its file; it is read again automatically`
   if (validFrom !== null && validFrom > nowMs)
     return `the client certificate (tls.cert) is valid from ${day(validFrom)} on; use one that is valid now, or set the clock right`
   return null
@@ -109,7 +105,7 @@ function loadTls(files: TlsFiles): LoadedTls | { readonly problem: string } {
   return { content: { ...trust, cert, key }, validFrom: Date.parse(certificate.validFrom), validTo: Date.parse(certificate.validTo) }
 }
 
-/** @returns the first certificate of a file, which is the client's own; null when any of them cannot be read. */
+/** @returns the first certificate of a file, which is the client's own; null if any can't be read. */
 function certificateIn(pem: string): X509Certificate | null {
   try {
     const [first = null] = (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
@@ -127,14 +123,13 @@ function keyIn(pem: string): KeyObject | null {
   }
 }
 
-/** Changes whenever a file is written or replaced, or cannot be reached. */
+/** Changes whenever a file is written, replaced or unreachable. */
 function stampOf(files: TlsFiles): string {
   return Object.values(files)
     .map((path) => (path === null ? '' : stampOfFile(path)))
     .join('/')
 }
 
-/** @returns nothing for a file that cannot be reached. */
 function stampOfFile(path: string): string {
   try {
     const { ino, size, mtimeMs } = statSync(path)

@@ -7,18 +7,18 @@ import { decodedBody, encodingsOf } from '../../upstream/http/encoding.ts'
 import { codeOf, proxyFault } from '../../upstream/http/http.ts'
 import { hintFor, refusesClient } from './network-hints.ts'
 
-/** Error text of a request that we aborted ourselves. People read it about a change that may have arrived. */
+/** Error of a request that this process aborted. The change may have arrived. */
 export const ABORTED = 'no answer before the program, or sending to this destination, was stopped'
 
-/** Why the body of an answer is incomplete, or cannot be read. */
+/** Why the body of an answer is incomplete, or can't be read. */
 export interface Cut {
-  /** It is longer than the limit. Otherwise the connection ended, or the timeout passed, before its end, or it cannot be decoded. */
+  /** It exceeds the limit. Otherwise the connection or the timeout ended it, or it can't be decoded. */
   readonly isTooLong: boolean
   /** Continues a sentence that begins with "its answer". */
   readonly text: string
 }
 
-/** `not_sent`: certainly nothing reached the target. `no_answer`: at least a part of the request was sent, and no status came back. */
+/** `not_sent`: nothing reached the target. `no_answer`: at least a part of the request was sent, and no status came back. */
 export type TransportResult =
   | {
       readonly type: 'answer'
@@ -33,7 +33,6 @@ export type TransportResult =
   | { readonly type: 'not_sent'; readonly error: string; readonly permanent: boolean }
   | { readonly type: 'no_answer'; readonly error: string }
 
-/** When an exchange is given up. */
 export interface Patience {
   /** For everything, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
@@ -69,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
     if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
-    // Not AbortSignal.timeout: nothing clears its timer, and a queue that is worked off would hold thousands of them.
+    // Not AbortSignal.timeout: nothing clears its timer, so a busy queue would hold thousands of them.
     this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no whole answer within ${timeoutMs} ms`))
     signal.addEventListener('abort', this.#abort, { once: true })
     try {
@@ -82,8 +81,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Given up while it waited for a connection: nothing has been written.
-    if (this.#isSettled) controller.abort(new Error('given up'))
+    // Aborted while it waited for a connection: nothing has been written.
+    if (this.#isSettled) controller.abort(new Error('aborted'))
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: HeaderValues): void {
@@ -126,7 +125,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.#settle(this.#decode(chunks, encodings, cut).then((read) => ({ ...answer, ...read })))
   }
 
-  /** Decodes what arrived, up to the limit, and keeps nothing but the text. Never rejects. */
+  /** Decodes what arrived, up to the limit. Never rejects. */
   async #decode(
     chunks: readonly Buffer[],
     encodings: readonly string[],
@@ -156,11 +155,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #giveUp(why: string): void {
     this.#fail(null, why)
-    this.#controller?.abort(new Error('given up'))
+    this.#controller?.abort(new Error('aborted'))
   }
 
   #fail(error: unknown, why = describe(error)): void {
-    // A status is the target's verdict, even when the rest of its answer is missing. A 1xx only announces the status to come.
+    // A status is the target's verdict, even if the rest of its answer is missing. A 1xx only announces the status to come.
     if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
     else if (this.#controller === null || proxyFault(error) !== null || refusesClient(codeOf(error))) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' })
@@ -176,7 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The code says enough (ECONNREFUSED, CERT_HAS_EXPIRED). Messages of foreign errors may hold secrets. */
+/** The code is enough (ECONNREFUSED, CERT_HAS_EXPIRED). Messages of foreign errors may contain secrets. */
 function describe(error: unknown): string {
   if (error instanceof Error && error.name === 'RefusedAddressError') return error.message
   const code = codeOf(error)

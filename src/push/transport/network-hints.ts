@@ -51,21 +51,17 @@ const HINTS: Readonly<Record<string, string>> = {
 const OF_CLIENT = new Set<string | undefined>([ASKS, NO_HANDSHAKE, REFUSES])
 
 /**
- * @param code of a network or TLS error.
- * @returns whether the server ended the handshake because of the client's certificate. In TLS 1.3 the client hears of it when its request is
- * on its way already, but no server reads a request before it has the certificate that it asks for.
+ * @param code of a network or TLS error. @returns whether the server ended the handshake because of the client's certificate. With TLS 1.3
+ * the client learns this after it has written its request, but no server reads a request before it has the certificate.
  */
 export function refusesClient(code: string): boolean {
   return OF_CLIENT.has(HINTS[code])
 }
 
-/** Text that `codeOf` gives when the proxy is unreachable. */
+/** Text of `codeOf` if the proxy is unreachable. */
 const PROXY_CAUSE = /^the proxy cannot be reached: (.*)$/
 
-/**
- * @param code of a network or TLS error.
- * @returns what it means and what to do; null when there is nothing to add to the code.
- */
+/** @param code of a network or TLS error. @returns its meaning and fix; null if there is nothing to add to the code. */
 export function hintFor(code: string): string | null {
   const [, cause] = PROXY_CAUSE.exec(code) ?? []
   if (cause === undefined) return HINTS[code] ?? null
@@ -73,7 +69,7 @@ export function hintFor(code: string): string | null {
   return hint === ISSUER || hint === EXPIRED ? hint : PROXY_AWAY
 }
 
-/** The same for a connection that never goes through a proxy. */
+/** Like `hintFor`, for a connection that never uses a proxy. */
 export function directHintFor(code: string): string | null {
   const hint = hintFor(code)
   return hint === AWAY ? DIRECTLY_AWAY : hint

@@ -12,12 +12,11 @@ import { Exchange, type TransportResult } from './exchange.ts'
 export type { TransportResult } from './exchange.ts'
 
 /**
- * Part of a destination's timeout that must be left when a message is sent after other requests, such as for a token. With less it would be
- * cut off, and nobody would know whether it arrived.
+ * Part of a destination's timeout that must be left when a message is sent after other requests, such as for a token. With less, a cut-off
+ * request would have an unknown outcome.
  */
 export const LEAST_SHARE = 0.25
 
-/** One request to a destination. */
 export interface OutgoingRequest {
   readonly method: string
   readonly url: string
@@ -49,14 +48,13 @@ const NO_URL = 'the URL is not an http or https URL'
 /** Default: enough for a status and a reason. */
 const BODY_LIMIT_BYTES = 256 * 1024
 /**
- * Methods that HTTP lets a client repeat. Others get a new connection: on a kept one that the target just closes, the outcome is unknown.
+ * Methods that HTTP lets a client repeat. Others get a new connection: on a kept connection that the target closes, the outcome is unknown.
  */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /**
- * Creates the HTTP client of one destination. Addresses are judged when connecting, so that a later answer of the DNS cannot lead
- * elsewhere. A proxy resolves names itself: through one, only the host in the URL is judged.
- * @param destination `allowHosts` are compared with the URL's host, without its port.
+ * Addresses are judged when connecting, so that a later DNS answer can't lead elsewhere. A proxy resolves names on its own: then only the
+ * URL's host is judged. @param destination `allowHosts` are compared with the URL's host, without its port.
  */
 export function openTransport(
   destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'> & { readonly tls?: TlsFiles | null },
@@ -87,7 +85,7 @@ export function openTransport(
   }
 }
 
-/** The connections of a destination. Those under a former client certificate end with their requests. */
+/** The connections of a destination. Those with a former client certificate end with their requests. */
 class Dispatchers {
   readonly #tls: ClientTls | null
   readonly #create: (tls: TlsContent) => Dispatcher
@@ -119,7 +117,7 @@ class Dispatchers {
   }
 }
 
-/** Where a request goes, or why it is refused. */
+/** A request's target, or why it is refused. */
 interface Target {
   readonly url: string
   readonly refusal: string | null
@@ -152,7 +150,7 @@ function judge(url: string, allowPrivate: boolean, allowHosts: readonly string[]
 function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
   const host = bareHost(hostname)
   if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
-  // Anybody on the way could read it. A URL that a template yields is checked here for the first time.
+  // Anyone on the way could read it. A URL from a template is checked here for the first time.
   if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
 }

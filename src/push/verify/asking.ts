@@ -8,19 +8,17 @@ import { localFailure, lookupWaitMs, requestedPauseMs } from '../contract/outcom
 import type { DestinationGate } from '../send/destination-gate.ts'
 import { itemMaker } from '../send/item.ts'
 
-/** How long a target that does not answer is waited for; one that asked for a pause, from the end of that on. */
+/** Longest wait for a target that doesn't answer, counted from the end of a pause that it asked for. */
 const PATIENCE_MS = 60_000
-/** Longest pause that is waited for. */
 const LONGEST_PAUSE_MS = 3_600_000
-/** How often one row is asked for while each answer asks for a pause. */
+/** Most requests for one row while each answer asks for a pause. */
 const MOST_LOOKS = 5
-/** Time between two looks whether it may be asked again. */
+/** Interval of checks whether it may be asked again. */
 const LOOK_MS = 500
 
 const ANSWERED: Outcome = { type: 'delivered', status: null, remoteId: null, detail: null }
 
-/** The one function of a kind that asks. */
-export type CanVerify = NonNullable<DeliveryKind['verify']>
+type CanVerify = NonNullable<DeliveryKind['verify']>
 
 export interface AskingOptions extends ServiceParts {
   readonly destination: DestinationConfig
@@ -32,7 +30,7 @@ export interface AskingOptions extends ServiceParts {
   readonly signal: AbortSignal
 }
 
-/** Asks a target for rows that it took, at the destination's rate, and through its circuit, pauses and stops. */
+/** Asks a target for rows that it took, within the destination's rate, circuit, pauses and stops. */
 export class Asking {
   readonly #o: AskingOptions
   readonly #itemOf: ReturnType<typeof itemMaker>
@@ -45,8 +43,7 @@ export class Asking {
   }
 
   /**
-   * Asks for several rows, `concurrency` at a time.
-   * @returns their answers in order; null from the first on for which the target may not be asked.
+   * Asks for several rows concurrently. @returns answers in order; null from the first row on for which the target may not be asked.
    * @throws the reason of the signal.
    */
   async all(rows: readonly OutboxRow[]): Promise<(Presence | null)[]> {
@@ -56,7 +53,7 @@ export class Asking {
       for (const [index, row] of waiting) {
         const answer = await this.#ask(row)
         answers[index] = answer
-        // The others end with what they have in hand.
+        // The other workers end after their current row.
         if (answer === null) return void Array.from(waiting)
       }
     }
@@ -67,7 +64,7 @@ export class Asking {
 
   async #ask(row: OutboxRow): Promise<Presence | null> {
     const reason = this.#reasonNotToAsk(row)
-    if (reason !== null) return { type: 'cannot_tell', outcome: localFailure(reason, false) }
+    if (reason !== null) return { type: 'undetermined', outcome: localFailure(reason, false) }
     const item: PushItem = this.#itemOf(row)
     for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
       const permit = await this.#permit()
@@ -75,8 +72,8 @@ export class Asking {
       const answer = await this.#look(item, permit)
       // A suspension and a pause concern the destination, not this row.
       if (answer.type === 'lacks' && lookupWaitMs(this.#o.lookupAfterMs, row.triedAt ?? row.changedAt, this.#o.clock) > 0)
-        return { type: 'cannot_tell', outcome: localFailure('it does not show it, but may still do so (`lookup_after`)', false) }
-      if (answer.type !== 'cannot_tell' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
+        return { type: 'undetermined', outcome: localFailure('it does not show it, but may still do so (`lookup_after`)', false) }
+      if (answer.type !== 'undetermined' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
       if (answer.outcome.type === 'suspend') return null
     }
     return null
@@ -85,7 +82,7 @@ export class Asking {
   async #look(item: PushItem, permit: Permit): Promise<Presence> {
     const { verify, gate, clock, signal } = this.#o
     const answer = await verify(item, signal)
-    const outcome = answer.type === 'cannot_tell' ? answer.outcome : ANSWERED
+    const outcome = answer.type === 'undetermined' ? answer.outcome : ANSWERED
     gate.settle(permit, signal.aborted ? null : outcome)
     const pauseMs = Math.min(requestedPauseMs(outcome) ?? 0, LONGEST_PAUSE_MS)
     if (pauseMs > 0) this.#pausedUntil = Math.max(this.#pausedUntil, clock.steady() + pauseMs)
@@ -93,11 +90,11 @@ export class Asking {
   }
 
   #reasonNotToAsk({ changedAt, mapping }: OutboxRow): string | null {
-    if (changedAt === '') return 'its change is not in the change log any more'
-    return mapping === null && this.#o.destination.mapping !== 'none' ? 'no client is known for its submission any more' : null
+    if (changedAt === '') return 'its change is no longer in the change log'
+    return mapping === null && this.#o.destination.mapping !== 'none' ? 'its submission no longer has a known client' : null
   }
 
-  /** @returns null when the target could not be asked for so long that it is given up. */
+  /** @returns null if the target could not be asked for too long. */
   async #permit(): Promise<Permit | null> {
     const { gate, clock, signal } = this.#o
     const since = clock.steady()
@@ -113,7 +110,7 @@ export class Asking {
     return null
   }
 
-  /** A destination that is stopped waits for a person. A pause that has ended, by the database, is over here too. */
+  /** A stopped destination waits for a person. A pause that the database ended is over here too. */
   async #isWorthWaiting(): Promise<boolean> {
     const { db, gate, destination } = this.#o
     const halts = await gate.flush()

@@ -1,60 +1,68 @@
 import type { Clock } from '../../base/clock.ts'
+import type { DestinationConfig } from '../../config/config.ts'
 import type { Query, Tx } from '../../store/engine/db.ts'
-import { recordText } from '../../store/mirror/record-times.ts'
+import { recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import type { VerificationSummary } from '../../store/outbox/destinations.ts'
-import { lockFanOut } from '../../store/outbox/fan-out.ts'
+import { lockFanOut, queueRows } from '../../store/outbox/fan-out.ts'
 import { deliveredRows } from '../../store/outbox/rows.ts'
-import { type DeliveredSelection, deliveredAfter, noteVerified, storeVerifications, unexpected } from '../../store/outbox/verifications.ts'
+import {
+  type DeliveredSelection,
+  deliveredAfter,
+  markRepaired,
+  stillDelivered,
+  storeVerificationSummary,
+  storeVerifications,
+  unexpected,
+} from '../../store/outbox/verifications.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
+import { purgedAmong, submissionKeys } from '../../store/reads/purged.ts'
 import { type VerificationResult, verificationResults } from '../../store/schema/push.ts'
 import type { Presence } from '../contract/delivery.ts'
 import { localFailure } from '../contract/outcomes.ts'
+import { wants } from '../queue/filter.ts'
 import { Asking, type AskingOptions } from './asking.ts'
-import { queueRepairs } from './repair.ts'
-import { stillWanted } from './wanted.ts'
 
-/** Changes of each place in flight whose answers are stored in one transaction: few, so that a slow target loses no more when it is killed. */
+/** Changes for each concurrent request whose answers are stored in one transaction: few, so that a kill loses little of a slow target. */
 const STEP = 2
 /** Changes without a `has` that a report lists; it counts them all. */
 const LISTED = 1_000
 
-/** What to verify. */
 export interface VerificationRequest {
   readonly selection: DeliveredSelection
-  /** So many of them, chosen by chance; null: all. */
+  /** This many, chosen at random; null: all. */
   readonly sample: number | null
-  /** Sends what lacks once more. */
+  /** Sends missing changes again. */
   readonly repair: boolean
-  /** An earlier run that this one continues: the number of the row that it came to, and what it found so far. */
+  /** An earlier run that this one continues: its last row, and its results so far. */
   readonly continues?: { readonly after: number; readonly found: Readonly<Record<VerificationResult, number>> }
-  /** Further writes of the transaction that stores the answers up to a row, with its number; 0 at the end. */
+  /** Further writes of the transaction that stores the answers up to a row; 0 at the end. */
   readonly onStored?: (tx: Tx, outboxId: number) => Promise<void>
 }
 
-/** A change that the target does not have as it was sent, or of which it does not tell. */
+/** A change that the target lacks or has with other content, or for which the answer is unclear. */
 export interface VerifiedChange {
   readonly row: OutboxRow
   readonly result: Exclude<VerificationResult, 'has'>
-  /** Why it cannot be told, and the status of the answer; null where it can. */
+  /** Why the answer is unclear, and its status; otherwise null. */
   readonly error: string | null
   readonly status: number | null
-  /** It lacked, and is queued once more. */
+  /** It was missing, and is queued again. */
   readonly isRepaired: boolean
 }
 
 export interface VerificationReport extends VerificationSummary {
-  /** The first of the changes that the target does not certainly have. */
+  /** The first of the changes that the target doesn't certainly have. */
   readonly changes: readonly VerifiedChange[]
-  /** Whether the target could be asked to the end. */
+  /** Whether all changes were asked for. */
   readonly isWhole: boolean
 }
 
 export interface VerificationOptions extends AskingOptions {
-  /** Whether the sender looks for a change of unknown outcome before it sends it. */
+  /** Whether the sender looks up a change of unknown outcome before it sends it. */
   readonly looksFirst: boolean
 }
 
-/** Asks a target for what it took, in the order in which it was sent. What was asked stays stored, wherever it is interrupted. */
+/** Asks a target for what it took, in the order of sending. Answers stay stored if it is interrupted. */
 export class Verification {
   readonly #o: VerificationOptions
   readonly #request: VerificationRequest
@@ -62,8 +70,8 @@ export class Verification {
   readonly #counts: Record<VerificationResult, number>
   readonly #changes: VerifiedChange[] = []
   /**
-   * What the target called records whose inserts are queued once more, by `recordText`. It may have made them anew meanwhile, as they were at
-   * first: that it has them under their new ids does not tell that it has their later changes.
+   * Former ids at the target of records whose inserts are queued again, by `recordText`. If the target creates such a record again in the
+   * meantime, it may lack the record's later changes.
    */
   readonly #formerIds = new Map<string, string | null>()
   #repaired = 0
@@ -72,7 +80,7 @@ export class Verification {
     this.#o = options
     this.#request = request
     this.#asking = new Asking(options)
-    this.#counts = request.continues ? { ...request.continues.found } : { has: 0, lacks: 0, differs: 0, cannot_tell: 0 }
+    this.#counts = request.continues ? { ...request.continues.found } : { has: 0, lacks: 0, differs: 0, undetermined: 0 }
   }
 
   /** @throws the reason of the signal. */
@@ -91,24 +99,24 @@ export class Verification {
     return { ...summary, changes: this.#changes, isWhole }
   }
 
-  /** @returns whether the target could be asked for all of them. */
+  /** @returns whether all could be asked for. */
   async #step(ids: readonly number[]): Promise<boolean> {
     const { db, destination, observer } = this.#o
     const wanted = await stillWanted(db.read, destination, await deliveredRows(db.read, ids))
     const rows = wanted.map((row) => this.#asItWasCalled(row))
     const answers = await this.#asking.all(rows)
-    const given: Told[] = []
+    const given: Answered[] = []
     for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
-      // Those behind it are asked for again by a run that continues this one.
+      // A run that continues this one asks for the rest.
       if (answer === null) break
       given.push({ row, answer })
     }
-    const told = await asFarAsExpected(db.read, given)
-    const isWhole = told.length === rows.length
-    const upTo = isWhole ? ids.at(-1) : told.at(-1)?.row.outboxId
-    const repaired = await this.#store(told, upTo ?? null)
-    for (const { row, answer } of told) {
+    const answered = await asFarAsExpected(db.read, given)
+    const isWhole = answered.length === rows.length
+    const upTo = isWhole ? ids.at(-1) : answered.at(-1)?.row.outboxId
+    const repaired = await this.#store(answered, upTo ?? null)
+    for (const { row, answer } of answered) {
       this.#counts[answer.type] += 1
       observer.count('push_verified_total', { destination: destination.name, result: answer.type })
       if (answer.type !== 'has' && this.#changes.length < LISTED)
@@ -124,27 +132,24 @@ export class Verification {
     return formerId === undefined ? row : { ...row, remoteId: formerId }
   }
 
-  /** Stores answers, and queues what lacks, in one transaction. @returns the numbers of the rows that are queued once more. */
-  async #store(told: readonly Told[], upTo: number | null): Promise<ReadonlySet<number>> {
+  /** Stores answers, and queues missing changes, in one transaction. @returns the ids of the rows that are queued again. */
+  async #store(answered: readonly Answered[], upTo: number | null): Promise<ReadonlySet<number>> {
     const { db, destination, looksFirst } = this.#o
     const { repair, onStored } = this.#request
-    const lacking = repair ? await this.#toRepair(told) : []
+    const lacking = repair ? await this.#toRepair(answered) : []
     return await db.write('push-verify', async (tx) => {
       if (lacking.length > 0) await lockFanOut(tx)
-      await storeVerifications(
-        tx,
-        destination.name,
-        told.map(({ row, answer }) => ({ row, result: answer.type })),
-      )
+      const results = answered.map(({ row, answer }) => ({ row, result: answer.type }))
+      await storeVerifications(tx, destination.name, results)
       if (upTo !== null) await onStored?.(tx, upTo)
       return lacking.length === 0 ? new Set<number>() : await queueRepairs(tx, destination.name, lacking, looksFirst)
     })
   }
 
-  /** The rows that lack. Where it must not get them twice, and the sender cannot look for them either, they are looked for once more. */
-  async #toRepair(told: readonly Told[]): Promise<number[]> {
+  /** The missing rows. They are asked for again if the destination must not get them twice and the sender can't look them up. */
+  async #toRepair(answered: readonly Answered[]): Promise<number[]> {
     const { destination, looksFirst } = this.#o
-    const lacking = told.filter(({ answer }) => answer.type === 'lacks').map(({ row }) => row)
+    const lacking = answered.filter(({ answer }) => answer.type === 'lacks').map(({ row }) => row)
     if (destination.idempotent || looksFirst || lacking.length === 0) return lacking.map(({ outboxId }) => outboxId)
     const again = await this.#asking.all(lacking)
     return lacking.filter((_, index) => again[index]?.type === 'lacks').map(({ outboxId }) => outboxId)
@@ -153,16 +158,15 @@ export class Verification {
   async #end(summary: VerificationSummary): Promise<void> {
     const { db, destination } = this.#o
     const { selection, onStored } = this.#request
-    const isNarrow = selection.submissionId !== undefined || selection.since !== undefined
-    if (isNarrow) return
+    if (selection.submissionId !== undefined || selection.since !== undefined) return
     await db.write('push-verified', async (tx) => {
-      await noteVerified(tx, destination.name, summary)
+      await storeVerificationSummary(tx, destination.name, summary)
       await onStored?.(tx, 0)
     })
   }
 }
 
-interface Told {
+interface Answered {
   readonly row: OutboxRow
   readonly answer: Presence
 }
@@ -171,30 +175,26 @@ function recordOf({ account, entity, entityId }: OutboxRow): string {
   return recordText({ account, entity, entity_id: entityId })
 }
 
-/** What lacks may have gone elsewhere, or be dropped rightly: that does not tell whether a delivery was lost. */
-async function asFarAsExpected(q: Query, told: readonly Told[]): Promise<Told[]> {
-  const lacking = told.filter(({ answer }) => answer.type === 'lacks')
-  const reasons = await unexpected(
-    q,
-    lacking.map(({ row }) => row.outboxId),
-  )
-  return told.map((one) => {
+/** A missing change may have gone elsewhere, or was dropped rightly: then no delivery was lost. */
+async function asFarAsExpected(q: Query, answered: readonly Answered[]): Promise<Answered[]> {
+  const lacking = answered.flatMap(({ row, answer }) => (answer.type === 'lacks' ? [row.outboxId] : []))
+  const reasons = await unexpected(q, lacking)
+  return answered.map((one) => {
     const reason = reasons.get(one.row.outboxId)
-    return reason === undefined ? one : { ...one, answer: { type: 'cannot_tell', outcome: localFailure(UNEXPECTED[reason], false) } }
+    return reason === undefined ? one : { ...one, answer: { type: 'undetermined', outcome: localFailure(UNEXPECTED[reason], false) } }
   })
 }
 
 const UNEXPECTED = {
-  mapped: 'it lacks it, and its submission was mapped anew since',
-  dropped: 'it lacks it, and was told that the record is gone, purged or out of the filter',
+  mapped: 'the target lacks it, and its submission was mapped to another client since',
+  dropped: 'the target lacks it, and a later change made the record gone, purged or filtered',
 } as const
 
 function changeOf(row: OutboxRow, answer: Presence, result: VerifiedChange['result'], isRepaired: boolean): VerifiedChange {
-  const { error, status = null } = answer.type === 'cannot_tell' ? { status: null, ...answer.outcome } : { error: null }
+  const { error, status = null } = answer.type === 'undetermined' ? { status: null, ...answer.outcome } : { error: null }
   return { row, result, error, status, isRepaired }
 }
 
-/** The numbers of all rows of a selection. */
 async function allDelivered(q: Query, destination: string, selection: DeliveredSelection, signal: AbortSignal): Promise<number[]> {
   const all: number[] = []
   for (let after: number | null = 0; after !== null; ) {
@@ -206,7 +206,7 @@ async function allDelivered(q: Query, destination: string, selection: DeliveredS
   return all
 }
 
-/** So many of them, each as likely as any other, in their order. */
+/** Each equally likely, in order. */
 function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'random'>): number[] {
   const left = [...ids]
   const chosen: number[] = []
@@ -217,4 +217,43 @@ function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'rand
     left.pop()
   }
   return chosen.sort((a, b) => a - b)
+}
+
+/** The rows that pass the destination's current filters. A sent change doesn't become too old. */
+async function stillWanted(q: Query, destination: DestinationConfig, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
+  const filters = { ...destination, maxAgeMs: null, backfill: true }
+  const typeOf = await typesOf(q, destination, rows)
+  return rows.filter(({ outboxId, account, entity, operation, cause, snapshot }) => {
+    const eventType = typeOf.get(outboxId) ?? null
+    return wants(filters, { account, entity, operation, cause, snapshot, eventType, occurredAt: null }, 0)
+  })
+}
+
+/** The types of market events by `outboxId`, if a filter needs them. */
+async function typesOf(
+  q: Query,
+  { eventTypes }: Pick<DestinationConfig, 'eventTypes'>,
+  rows: readonly OutboxRow[],
+): Promise<ReadonlyMap<number, string | null>> {
+  if (eventTypes === null) return new Map()
+  const events = rows
+    .filter(({ entity }) => entity === 'market_events')
+    .map(({ outboxId, account, entity, entityId }) => ({ outboxId, account, entity, entity_id: entityId }))
+  const times = await recordTimes(q, events)
+  return new Map(events.map((event) => [event.outboxId, times.get(recordText(event))?.type ?? null]))
+}
+
+/**
+ * Queues missing rows again, with their ids, behind waiting rows. Leaves out rows that are under way, dead-lettered or unknown now, records
+ * with a newer waiting change, and submissions that are being purged. The transaction has locked the fan-out. @param looksFirst whether the
+ * sender looks up each before it sends it. @returns the ids of the rows that are queued again.
+ */
+async function queueRepairs(tx: Tx, destination: string, outboxIds: readonly number[], looksFirst: boolean): Promise<ReadonlySet<number>> {
+  const found = await stillDelivered(tx, destination, outboxIds)
+  const purged = await purgedAmong(tx, submissionKeys(found))
+  const rows = found.filter(({ account, submissionId }) => !purged.has(`${account} ${submissionId}`))
+  await markRepaired(tx, destination, rows)
+  const queued = rows.map(({ outboxId: _, ...row }) => ({ ...row, uncertain: looksFirst }))
+  await queueRows(tx, queued, [])
+  return new Set(rows.map(({ outboxId }) => outboxId))
 }

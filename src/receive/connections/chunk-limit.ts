@@ -1,8 +1,8 @@
-/** Chunks that any body may have, and the length that excuses one more: a chunk costs the same whether it holds a byte or a kilobyte. */
+/** Chunks that any body may have, and the length that allows one more: a chunk costs the same for a byte or a kilobyte. */
 const FREE_CHUNKS = 4_096
 const BYTES_PER_CHUNK = 64
 
-/** @returns a function that takes each chunk of one body and says whether there are too many for its length. */
+/** @returns a function that takes each chunk of one body, and returns whether there are too many for its length. */
 export function chunkLimit(): (chunk: Buffer) => boolean {
   let chunks = 0
   let bytes = 0

@@ -5,29 +5,26 @@ import type { Log } from '../../base/log.ts'
 
 const TELL_EVERY_MS = 60_000
 
-/**
- * Tells when the process has no file descriptor left. The system then closes each new connection before this program learns of it, so senders
- * get no answer, and nothing else says so.
- */
+/** Detects that the process has no file descriptor left. The system then closes each new connection before this program sees it. */
 export class DescriptorWatch {
   readonly #clock: Clock
   readonly #log: Log
-  #toldAt = Number.NEGATIVE_INFINITY
+  #alertedAt = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock
     this.#log = log
   }
 
-  /** Looks whether a file can be opened, and logs that none can, at most once a minute. */
+  /** Checks whether a file can be opened, and logs a failure at most once a minute. */
   look(): void {
-    if (this.#clock.steady() - this.#toldAt < TELL_EVERY_MS) return
+    if (this.#clock.steady() - this.#alertedAt < TELL_EVERY_MS) return
     try {
       closeSync(openSync('/dev/null', 'r'))
     } catch (error) {
       const code = codeOf(error)
       if (code !== 'EMFILE' && code !== 'ENFILE') return
-      this.#toldAt = this.#clock.steady()
+      this.#alertedAt = this.#clock.steady()
       const [whose, fix] = code === 'EMFILE' ? ['this process has', 'LimitNOFILE, --ulimit nofile'] : ['the system has', 'fs.file-max']
       this.#log.warn(`${whose} no file descriptor left (${code}): new connections are closed without an answer; raise the limit (${fix})`)
     }

@@ -8,40 +8,40 @@ import { type Connection, Places } from './places.ts'
 import type { RefusalReason, Refusals } from './refusals.ts'
 import { Reputation } from './reputation.ts'
 
-/** Connections of all senders together, and of one address: more than a whole office behind one address opens. */
-export const MAX_CONNECTIONS = 1_024
-export const MAX_PER_ADDRESS = 256
-/** From here on places are short. */
+/** Connections of all senders, and of one address: more than a whole office behind one address opens. */
+const MAX_CONNECTIONS = 1_024
+const MAX_PER_ADDRESS = 256
+/** From this count on, places are short. */
 const PRESSURE = (MAX_CONNECTIONS * 3) / 4
-/** How long a connection may wait for its first whole header: usually, and while places are short. */
+/** How long a connection may wait for its first complete header: usually, and while places are short. */
 const HEAD_WITHIN_MS = 5_000
 const HEAD_WITHIN_UNDER_PRESSURE_MS = 1_000
-/** Longer than the receiver takes to answer. After that the sender does not read what it is told. */
+/** Longer than the receiver takes to answer. After that, the sender isn't reading the answer. */
 const ANSWER_READ_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 500
-/** Requests sent on one connection before the first of them is answered. No known sender or proxy sends more than one. */
+/** Unanswered requests on one connection. No known sender or proxy sends more than one. */
 const MAX_PIPELINED = 8
-/** The first byte of a TLS connection, with which no HTTP request begins. */
+/** The first byte of a TLS connection; no HTTP request begins with it. */
 const TLS_HANDSHAKE = 0x16
 const HEADER_TOO_LONG = 'HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n'
 
-export interface ConnectionGuardOptions {
+interface ConnectionGuardOptions {
   readonly clock: Clock
   readonly refusals: Pick<Refusals, 'note'>
-  /** Looks regularly whether new connections can still be taken. */
+  /** Checks regularly whether new connections can still be accepted. */
   readonly descriptors: Pick<DescriptorWatch, 'look'>
-  /** Whether an address is that of a proxy whose `X-Forwarded-For` is believed. */
+  /** Whether an address belongs to a proxy whose `X-Forwarded-For` is trusted. */
   readonly isProxy: (address: string) => boolean
 }
 
 /**
- * Keeps strangers from taking the places of senders. A connection goes `head` → `request` (its header is whole) → `signed` (its signature is
- * good) → `idle` → `request` …, and is closed when it
- * - waits too long for its first header, or too long for its answer to be read;
- * - is one too many of its address, or the one to make room when all places are taken (`Places.toMakeRoom`);
- * - pipelines, or sends its body in tiny chunks. All unsigned connections of an address that does so are closed, and it gets none for a while:
- *   what one connection sends at a time can take 10 ms to read. A known sender loses the one connection only.
- * A delivery whose signature is good is never cut. A trusted proxy's own connections are not counted by address; its requests count for the
+ * Keeps strangers from taking the places of senders. A connection goes `head` → `request` (complete header) → `signed` (good signature) →
+ * `idle` → `request` …, and is closed if it
+ * - waits too long for its first header, or for its answer to be read;
+ * - exceeds the limit of its address, or must make room when all places are taken (`Places.toMakeRoom`);
+ * - pipelines, or sends its body in tiny chunks. Then all unsigned connections of its address are closed, and the address is banned for a
+ * while: such data takes up to 10 ms to read. A known sender loses only this connection.
+ * A delivery with a good signature is never cut. A trusted proxy's connections are not counted by address; its requests count for the
  * address that it names.
  */
 export class ConnectionGuard {
@@ -55,12 +55,12 @@ export class ConnectionGuard {
     this.#lookLater()
   }
 
-  /** Ends the regular look at connections that wait. */
+  /** Ends the regular check of waiting connections. */
   stop(): void {
     this.#cancelLook()
   }
 
-  /** Takes a place for a new connection. @returns false when there is none: the connection is closed. */
+  /** Takes a place for a new connection. @returns false if there is none; then the connection is closed. */
   admit(socket: Socket): boolean {
     const now = this.#o.clock.steady()
     // The system no longer knows the address of a sender that disconnected.
@@ -83,7 +83,7 @@ export class ConnectionGuard {
     return true
   }
 
-  /** Notes that a whole header has come. @returns false when the request must not be handled: its connection is closed. */
+  /** Records a complete header. @returns false if the request must not be handled; then its connection is closed. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#places.of(request.socket)
     if (connection === undefined) return false
@@ -97,10 +97,7 @@ export class ConnectionGuard {
     return true
   }
 
-  /**
-   * Counts a proxy's request for the address that the proxy names.
-   * @returns false when too many requests of that address are in progress.
-   */
+  /** Counts a proxy's request for the address that the proxy names. @returns false if too many requests of that address are in progress. */
   forwarded(socket: Socket, address: string): boolean {
     const connection = this.#places.of(socket)
     if (connection === undefined || !connection.isProxy) return true
@@ -114,7 +111,7 @@ export class ConnectionGuard {
     return true
   }
 
-  /** Notes that the signature of the request is good: nothing cuts it from now on. */
+  /** Records a good signature: nothing cuts the request from now on. */
   signed(socket: Socket): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
@@ -136,13 +133,13 @@ export class ConnectionGuard {
     })
   }
 
-  /** Notes that the HTTP server gives up a connection. @param error as Node reports it, with the bytes that it could not read. */
+  /** Records that the HTTP server fails a connection. @param error as Node reports it, with the unreadable bytes. */
   failed(socket: Socket, { code, rawPacket }: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#close(connection, connection.phase === 'head' ? 'slow_header' : 'slow_body')
     else if (code === 'HPE_HEADER_OVERFLOW') this.#close(connection, 'long_header', HEADER_TOO_LONG)
-    // The other one says that the sender broke off.
+    // That code means that the sender disconnected.
     else if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')
       this.#close(connection, rawPacket?.[0] === TLS_HANDSHAKE ? 'tls' : 'no_http')
   }
@@ -191,7 +188,7 @@ export class ConnectionGuard {
     return false
   }
 
-  /** Its place is free at once, not only when the system has closed it. */
+  /** Its place is free immediately, before the system has closed it. */
   #close(connection: Connection, reason: RefusalReason, answer = ''): void {
     this.#o.refusals.note(reason, connection.sender.address)
     this.#places.remove(connection)
@@ -201,7 +198,7 @@ export class ConnectionGuard {
 
   #lookLater(): void {
     this.#cancelLook = this.#o.clock.after(LOOK_EVERY_MS, () => {
-      // After the system was asked for what has arrived: whoever sent in time is not blamed for a loop that was busy.
+      // After the system was asked for arrived data: a sender that was in time is not blamed for a busy event loop.
       setImmediate(() => this.#look())
       this.#lookLater()
     })

@@ -1,15 +1,14 @@
 import type { Socket } from 'node:net'
 
 /**
- * What a connection is doing. `head`: no whole header has come yet. `request`: a request is being read or answered, and nothing is known of its
- * sender. `signed`: a delivery with a good signature is being stored. `idle`: the last request is answered.
+ * `head`: no complete header has arrived. `request`: a request from an unknown sender is being read or answered. `signed`: a delivery with
+ * a good signature is being stored. `idle`: the last request is answered.
  */
-export type Phase = 'head' | 'request' | 'signed' | 'idle'
+type Phase = 'head' | 'request' | 'signed' | 'idle'
 
-/** A connection that takes a place. */
 export interface Connection {
   readonly socket: Socket
-  /** Who it counts for: its address, or the one that a trusted proxy named for its present request. */
+  /** The address that it counts for: its own, or the one that a trusted proxy named for the current request. */
   sender: Sender
   /** Its own address. */
   readonly origin: string
@@ -22,15 +21,14 @@ export interface Connection {
 }
 
 /** All connections of one address. */
-export interface Sender {
+interface Sender {
   readonly address: string
   readonly connections: Set<Connection>
 }
 
-/** Which connection of a sender makes room first. Those with a good signature never do. */
+/** Which connection of a sender is closed first. Those with a good signature never are. */
 const ORDER: Readonly<Record<Exclude<Phase, 'signed'>, number>> = { head: 0, idle: 1, request: 2 }
 
-/** Who holds which places. */
 export class Places {
   readonly #senders = new Map<string, Sender>()
   readonly #connections = new Map<Socket, Connection>()
@@ -47,7 +45,6 @@ export class Places {
     return this.#connections.get(socket)
   }
 
-  /** How many connections count for an address. */
   count(address: string): number {
     return this.#senders.get(address)?.connections.size ?? 0
   }
@@ -78,16 +75,16 @@ export class Places {
     return [...(this.#senders.get(address)?.connections ?? [])].filter(({ phase }) => phase !== 'signed')
   }
 
-  /** @returns the connection of an address that waits longest for a header, else for another request; null when there is none. */
+  /** @returns the connection of an address that waits longest for a header, else for another request; null if there is none. */
   longestWaiting(address: string): Connection | null {
     const first = this.#first(this.#senders.get(address))
     return first !== null && first.phase !== 'request' ? first : null
   }
 
   /**
-   * @returns the connection that makes room for others: of the sender with the most connections, the one without a whole header that waits
-   * longest, else an idle one, else one whose request has no good signature yet. Null when every connection stores a signed delivery.
-   * @param isSpared senders that give up theirs only when no other has one.
+   * @returns the connection to close for a new one: of the sender with the most connections, the one without a complete header that waits
+   * longest, else an idle one, else one whose request has no good signature yet. Null if every connection stores a signed delivery. @param
+   * isSpared senders whose connections are closed only if no other has one.
    */
   toMakeRoom(isSpared: (connection: Connection) => boolean): Connection | null {
     const senders = [...this.#senders.values()].sort((a, b) => b.connections.size - a.connections.size)

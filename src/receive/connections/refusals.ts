@@ -2,13 +2,13 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
-import type { RefusedConnections } from '../../store/inbox/refused-connections.ts'
+import type { RejectedConnections } from '../../store/inbox/refused-connections.ts'
 
 /**
- * Why a connection was closed or not taken. `too_many`: of one address · `full`: all places were taken · `banned`: its address misbehaved within
- * the last 10 s · `wasted`: too many of its address brought no request · `slow_header`, `slow_body`: took too long to send · `unread_answer`: did
- * not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny chunks · `long_header`:
- * sent more than 16 KiB of headers · `tls`: spoke TLS · `no_http`: sent something else than HTTP.
+ * Why a connection was closed or not accepted. `too_many`: of one address · `full`: all places were taken · `banned`: its address
+ * misbehaved within the last 10 s · `wasted`: too many of its address brought no request · `slow_header`, `slow_body`: took too long to
+ * send · `unread_answer`: did not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny
+ * chunks · `long_header`: sent more than 16 KiB of headers · `tls`: spoke TLS · `no_http`: sent no HTTP.
  */
 export type RefusalReason =
   | 'too_many'
@@ -24,29 +24,29 @@ export type RefusalReason =
   | 'tls'
   | 'no_http'
 
-/** What a sender does wrong that means well, and what to do. */
+/** Fixes for mistakes of well-meaning senders. */
 const HINTS: Partial<Readonly<Record<RefusalReason, string>>> = {
   long_header: 'a request with more than 16 KiB of headers is answered 431; its sender, or the proxy before this port, must send fewer',
   tls: 'this port speaks plain HTTP; use an http:// address, or let the proxy that ends TLS forward to it',
 }
 
-const TELL_EVERY_MS = 60_000
+const REPORT_EVERY_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
 export interface RefusalsOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Stores them, for the process that looks for alarms. */
-  readonly keep: (refused: RefusedConnections) => Promise<void>
+  /** Stores them for the process that checks alarms. */
+  readonly keep: (refused: RejectedConnections) => Promise<void>
 }
 
-/** Counts refused connections. Logs and keeps them at most once a minute. */
+/** Counts refused connections. Logs and stores them at most once a minute. */
 export class Refusals {
   readonly #o: RefusalsOptions
   #counts = new Map<RefusalReason, number>()
   #addresses = new Map<string, number>()
-  #toldAt = Number.NEGATIVE_INFINITY
+  #alertedAt = Number.NEGATIVE_INFINITY
   #cancel: (() => void) | null = null
 
   constructor(options: RefusalsOptions) {
@@ -54,17 +54,17 @@ export class Refusals {
   }
 
   note(reason: RefusalReason, address: string): void {
-    this.#o.observer.count('connections_refused_total', { reason })
+    this.#o.observer.count('connections_rejected_total', { reason })
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1)
     if (this.#addresses.size < MAX_ADDRESSES || this.#addresses.has(address))
       this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
-    // A second later: the first line then tells more than the first connection.
-    const waitMs = Math.max(1_000, this.#toldAt + TELL_EVERY_MS - this.#o.clock.steady())
-    this.#cancel ??= this.#o.clock.after(waitMs, () => void this.tell())
+    // A second later, the first line covers more than the first connection.
+    const waitMs = Math.max(1_000, this.#alertedAt + REPORT_EVERY_MS - this.#o.clock.steady())
+    this.#cancel ??= this.#o.clock.after(waitMs, () => void this.report())
   }
 
-  /** Logs and keeps what was refused since the last time, if anything was. Never rejects. */
-  async tell(): Promise<void> {
+  /** Logs and stores refusals since the last call, if any. Never rejects. */
+  async report(): Promise<void> {
     this.#cancel?.()
     this.#cancel = null
     if (this.#counts.size === 0) return
@@ -79,9 +79,9 @@ export class Refusals {
     )
     this.#counts = new Map()
     this.#addresses = new Map()
-    this.#toldAt = this.#o.clock.steady()
+    this.#alertedAt = this.#o.clock.steady()
     await this.#o.keep({ byReason, worstAddress: worst }).catch((error: unknown) => {
-      this.#o.log.warn(`how many connections were refused could not be stored, so the alarm may not fire: ${messageOf(error)}`)
+      this.#o.log.warn(`the count of refused connections could not be stored, so the alarm may not fire: ${messageOf(error)}`)
     })
   }
 }

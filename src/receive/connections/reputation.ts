@@ -1,19 +1,19 @@
-/** How long an address whose sender misbehaved gets no connection. */
+/** How long a misbehaving sender's address gets no connection. */
 const BANNED_MS = 10_000
 /** How long a good signature is remembered. */
 const KNOWN_MS = 3_600_000
-/** Connections without a whole request that an address may open within one window. */
+/** Connections without a complete request that an address may open within one window. */
 const MAX_WASTED = 500
 const WINDOW_MS = 10_000
 const MAX_ADDRESSES = 10_000
 
-/** What is remembered of addresses. Beyond 10,000 the oldest are forgotten. Times are those of the steady clock. */
+/** The behavior of the latest 10,000 addresses. Times are by the steady clock. */
 export class Reputation {
   readonly #knownUntil = new Map<string, number>()
   readonly #bannedUntil = new Map<string, number>()
   readonly #wasted = new Map<string, { since: number; count: number }>()
 
-  /** Notes that a delivery with a good signature came from the address. */
+  /** Records a delivery with a good signature from the address. */
   trust(address: string, now: number): void {
     put(this.#knownUntil, address, now + KNOWN_MS)
   }
@@ -23,7 +23,7 @@ export class Reputation {
     return (this.#knownUntil.get(address) ?? Number.NEGATIVE_INFINITY) > now
   }
 
-  /** The address gets no connection for 10 s. A known sender is never banned: others may share its address. */
+  /** Refuses the address for 10 s. A known sender is never banned: others may share its address. */
   ban(address: string, now: number): void {
     if (!this.isKnown(address, now)) put(this.#bannedUntil, address, now + BANNED_MS)
   }
@@ -32,7 +32,7 @@ export class Reputation {
     return (this.#bannedUntil.get(address) ?? Number.NEGATIVE_INFINITY) > now && !this.isKnown(address, now)
   }
 
-  /** Notes a connection that ended without a whole request. @returns whether there were too many within 10 s. */
+  /** Counts a connection that ended without a complete request. @returns whether there were too many within 10 s. */
   waste(address: string, now: number): boolean {
     const window = this.#wasted.get(address)
     if (window === undefined || now - window.since >= WINDOW_MS) {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { unmapped } from '../../base/client-address.ts'
 
-/** Names that TRUST_PROXY knows, as the HTTP server reads them. */
+/** Names in TRUST_PROXY, as the HTTP server reads them. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.1/8', '::1/128'],
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
@@ -9,8 +9,8 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * @param trustProxy the setting TRUST_PROXY: nobody, everybody, or addresses, networks and names separated by commas.
- * @returns whether an address belongs to a proxy whose `X-Forwarded-For` is believed.
+ * @param trustProxy the setting TRUST_PROXY: nobody, everybody, or addresses, networks and names separated by commas. @returns whether an
+ * address belongs to a proxy whose `X-Forwarded-For` is trusted.
  */
 export function trustedProxies(trustProxy: boolean | string): (address: string) => boolean {
   if (typeof trustProxy === 'boolean') return () => trustProxy

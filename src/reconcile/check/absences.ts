@@ -1,4 +1,3 @@
-import { readableValue } from '../../model/damaged.ts'
 import { type MarketEventRow, marketEvents } from '../../model/entities/market-events.ts'
 import { type ThreadAttachmentRow, threadAttachments } from '../../model/entities/thread-attachments.ts'
 import { type ThreadMessageRow, threadMessages } from '../../model/entities/thread-messages.ts'
@@ -10,18 +9,16 @@ import type { MirrorReader } from '../../store/mirror/reader.ts'
 import { finding, type NewFinding } from './finding.ts'
 import type { Replay, ShownKeys } from './replay.ts'
 
-/** Records that the mirror has and a replay did not show. */
+/** Records of the mirror that a full re-read did not show. `marked`: marked as gone before this run. */
 export interface AbsentRecords {
   readonly unmarked: readonly StoredRecord[]
-  /** Marked as gone before this run. */
   readonly marked: readonly StoredRecord[]
 }
 
 /**
- * Finds the records that a replay did not show. Records first seen after the replay began are left out: they may have come too late
- * for it. A `first_seen_at` in the future comes from a clock that was ahead and proves nothing, so such records count. An attachment is
- * reported only when its message is not: a message that is gone takes its attachments with it.
- * @param begunAt when the replay began.
+ * Finds the records that a full re-read did not show. Ignores records first seen after `begunAt`, unless that time is in the future and so
+ * wrong. Reports an attachment only if its message was shown.
+ * @param begunAt when the full re-read began.
  */
 export async function findAbsent(
   db: Db,
@@ -45,23 +42,22 @@ export async function findAbsent(
   return { unmarked, marked }
 }
 
-/** The records that a second replay does not show either. */
 export function stillAbsent(unmarked: readonly StoredRecord[], shown: ShownKeys): StoredRecord[] {
   return unmarked.filter((record) => !isShown(record, shown))
 }
 
-/** Whether nothing is to be reported: the replay showed the record, or did not show the message of this attachment either. */
+/** Whether to report nothing: the record was shown, or it is an attachment of a message that was not. */
 function isShown({ id, position, hasMessage }: StoredRecord, shown: ShownKeys): boolean {
   return shown.has(id, position) || (hasMessage && !shown.has(id))
 }
 
-/** Standing findings for records that an earlier run marked. */
+/** Known findings for records that an earlier run marked. */
 export function knownAbsences(submissionId: string, feed: Replay['feed'], marked: readonly StoredRecord[]): NewFinding[] {
   return marked.map((record) =>
     finding({
       ...keyOf(submissionId, feed, record),
       kind: 'absent',
-      standing: true,
+      known: true,
       detail: `the service no longer shows it; marked as gone since ${record.goneAt}`,
     }),
   )
@@ -69,7 +65,7 @@ export function knownAbsences(submissionId: string, feed: Replay['feed'], marked
 
 function keyOf(submissionId: string, feed: Replay['feed'], { id, position }: StoredRecord) {
   const entity = feed === 'events' ? 'market_events' : position === null ? 'thread_messages' : 'thread_attachments'
-  const entityId = JSON.stringify([submissionId, id, ...(position === null ? [] : [position])].map(readableValue))
+  const entityId = JSON.stringify([submissionId, id, ...(position === null ? [] : [position])])
   return { submissionId, entity, entityId, read: feed }
 }
 
@@ -100,7 +96,7 @@ function preloadedRecords(reader: MirrorReader, submissionId: string, feed: Repl
       id,
       position,
       hasMessage: messageIds.has(id),
-      // The mirror does not keep when it first saw an attachment.
+      // The mirror doesn't store this for attachments.
       firstSeenAt: null,
       goneAt,
     })),

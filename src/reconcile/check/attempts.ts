@@ -3,32 +3,32 @@ import { messageOf, retryAfterOf } from '../../base/errors.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, isForbidden, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../../upstream/http/errors.ts'
 
-/** A failing read gets 3 attempts within 20 s, then it is reported as unreadable. Each page of a feed is one read. */
+/** Limits of one read, or of one page of a feed. */
 const MAX_ATTEMPTS = 3
 const MAX_ELAPSED_MS = 20_000
 const BACKOFF_BASE_MS = 500
 const BACKOFF_CAP_MS = 8_000
 /**
- * No further pause that the service asks for (`Retry-After`) is made after this much during one read, or during all pages of one feed. The
- * first one is always made, however long: it concerns every read of the account, so failing this one would only bring the next ones to fail.
+ * Limit of the total pause time (`Retry-After`) of one read or feed. The first pause is always respected, however long, since it affects
+ * all reads of the account.
  */
 const MAX_PAUSED_MS = 900_000
 
 /**
- * Why a read failed or could not be used. `cursor`: the service refuses the cursor that it gave with the page before. `stalled`: it
- * gives the same cursor again and again. `overtaken`: a state read that was sent later has been applied first. `unconfirmed`: a 404 that may be a fault that passes.
+ * Why a read failed or is unusable. `cursor`: the service refused its own cursor. `stalled`: the cursor repeats. `overtaken`: a later state
+ * read was applied first. `unconfirmed`: a 404 that may be temporary.
  */
 export interface Failure {
   readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken' | 'unconfirmed'
   readonly reason: string
   readonly attempts: number
-  /** Whether the service refuses what was asked to credentials that it knows. */
+  /** Whether the service refuses the request, but not the credentials. */
   readonly isForbidden?: boolean
 }
 
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
-/** The feed gives the same cursor again and again. */
+/** The cursor of a feed repeats, or its end is unconfirmed. */
 export class StalledError extends Error {}
 
 class PageError extends Error {
@@ -41,9 +41,9 @@ class PageError extends Error {
 }
 
 /**
- * Reads, with retries. Waiting because the service throttles, or asks the account for a pause, does not count as an attempt.
- * @param pauses ms paused so far for throttling; raised here, so that the pages of a feed can share one limit.
- * @throws AuthRefusedError when the account's credentials are refused; what the store throws; the reason of `signal` when it aborts.
+ * Reads, with retries. A pause that the service asks for doesn't count as an attempt.
+ * @param pauses ms paused so far, updated here; the pages of a feed share it.
+ * @throws AuthRefusedError if the account's credentials are refused; database errors; the reason of `signal` when it aborts.
  */
 export async function attempt<T>(
   clock: Clock,
@@ -66,7 +66,7 @@ export async function attempt<T>(
         attempts,
         isForbidden: isForbidden(error),
       }
-      // Repeating it would give the same answer.
+      // A retry would get the same answer.
       if (failure.class === 'cursor') return { ok: false, failure }
       const asked = Math.max(retryAfterOf(error), client.waitMs())
       if (kind === 'throttled' || client.pause() !== null) {
@@ -87,9 +87,7 @@ export async function attempt<T>(
 }
 
 /**
- * Reads a feed, with retries for each page: on a long feed every page has its 3 attempts. When a cursor is refused or stalls, the feed is
- * read again from its beginning.
- * @param read reads with the client that it is given.
+ * Reads a feed, with retries for each page. After a refused or stalled cursor, reads it again from the beginning.
  * @throws as `attempt`.
  */
 export async function attemptFeed<T>(

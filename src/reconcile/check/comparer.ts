@@ -4,42 +4,40 @@ import { insuredsIn } from '../../apply/known-ids.ts'
 import { protectFacts } from '../../apply/protect-facts.ts'
 import { isUnchanged } from '../../apply/unchanged.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
+import type { EventFact, Fact, MessageFact, StateFact, SubmissionRef } from '../../model/facts.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 
-/** Submissions read from the mirror together. Postgres: more, since each statement is a round trip. SQLite: few, since a read blocks the process. */
+/** Submissions per read of the mirror. Postgres saves round trips; on SQLite a read blocks the process. */
 const BATCH = { sqlite: 4, postgres: 32 } as const
-/** A submission with more rows than this in one table is not preloaded but compared with a query for each row. */
 const MAX_PRELOADED_ROWS = 1_000
 
-/** What the service answered for one submission. */
+/** The service's answers for one submission. */
 export interface ServiceAnswer {
   readonly submissionId: string
   readonly states: readonly StateFact[]
-  /** Records of the feeds that fitted on one page. */
+  /** Records of the feeds with one page. */
   readonly records: readonly (EventFact | MessageFact)[]
-  /** Whether `records` holds all records of both feeds. */
+  /** Whether `records` is complete. */
   readonly isWhole: boolean
-  /** Whether no read was answered with 404. */
+  /** Whether no read got a 404. */
   readonly isThere: boolean
 }
 
-/** How a submission's mirror rows differ from the service's answer. */
+/** Differences between the mirror and the service's answers. */
 export interface Comparison {
   readonly state: Differences
   readonly records: Differences
-  /** Differences in columns that are derived from the records. */
+  /** Differences in columns derived from the records. */
   readonly derived: Differences
-  /** The rows that were compared. */
   readonly reader: MirrorReader
 }
 
 const NONE: Differences = { changed: [], rawOnly: [] }
 
-/** The facts that follow from a submission's records and, when the service still knows it, from that. */
-export function derivedFacts(place: Place, now: TimeText, isThere: boolean, insuredIds: readonly string[] = []): Fact[] {
+/** Observations derived from a submission's records and, if `isThere`, its reachability. */
+export function derivedFacts(place: SubmissionRef, now: TimeText, isThere: boolean, insuredIds: readonly string[] = []): Fact[] {
   const about = { account: place.account, submissionId: place.submissionId, cause: 'reconcile' } as const
   const derived: Fact = { kind: 'derived', ...about, now, insuredIds }
   return isThere ? [derived, { kind: 'reach', ...about, unreachableSince: null }] : [derived]
@@ -51,7 +49,7 @@ interface Queued {
   readonly reject: (error: unknown) => void
 }
 
-/** Compares submissions with the mirror, in batches of those that wait at the same time. Writes nothing. */
+/** Compares submissions with the mirror, in batches. Writes nothing. */
 export class Comparer {
   readonly #db: Db
   readonly #clock: Clock
@@ -65,7 +63,7 @@ export class Comparer {
     this.#account = account
   }
 
-  /** @throws what the store throws. */
+  /** @throws database errors. */
   compare(answer: ServiceAnswer): Promise<Comparison> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ answer, resolve, reject })
@@ -83,12 +81,11 @@ export class Comparer {
           batch.map(({ answer }) => answer.submissionId),
           MAX_PRELOADED_ROWS,
         )
-        // A submission that cannot be compared does not stop the others.
         for (const { answer, resolve, reject } of batch) await this.#compareOne(reader, answer).then(resolve, reject)
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      // Lets deliveries and HTTP answers in between two batches.
+      // Lets deliveries and HTTP answers through between batches.
       await turn()
     }
     this.#busy = false

@@ -11,7 +11,7 @@ import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/reconcile.ts'
 
-/** A finding that is not stored yet and so has no number. */
+/** A finding without a number, since it isn't stored yet. */
 export interface NewFinding {
   readonly kind: FindingKind
   readonly submissionId: string | null
@@ -21,7 +21,7 @@ export interface NewFinding {
   readonly read: ReadKind | null
   readonly destination: string | null
   readonly seq: number | null
-  readonly standing: boolean
+  readonly known: boolean
   readonly repaired: boolean
   readonly detail: string
 }
@@ -30,24 +30,24 @@ function hasRecords(differences: Differences): boolean {
   return differences.changed.some((change) => feedOf(change.entity) !== null)
 }
 
-/** @returns a finding whose other fields are null or false. */
+/** @returns a finding with defaults (null, false) for other fields. */
 export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | 'detail'>): NewFinding {
   const blank = { submissionId: null, entity: null, entityId: null, fields: null, read: null, destination: null, seq: null }
-  return { ...blank, standing: false, repaired: false, ...given }
+  return { ...blank, known: false, repaired: false, ...given }
 }
 
 /**
- * Turns the differences of one submission into findings, over all steps of its check. A row is reported once: a later step that changes
- * it again adds nothing. A derived column is not reported when the record from which it derives is.
+ * Turns the differences of one submission into findings, over all steps of its check. Reports each row once. Doesn't report a derived
+ * column if its record is reported.
  */
 export class FindingBuilder {
   readonly #submissionId: string
   readonly #reported = new Set<string>()
-  /** When each feed was last polled. Records of a later time were not missed. */
+  /** When each feed was last polled: the mirror didn't miss later records. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
   #hasMoved = false
-  /** Derived columns that disagreed with the stored records before anything was repaired. */
+  /** Derived columns that didn't match the stored records before any repair. */
   readonly #damaged = new Set<string>()
 
   constructor(submissionId: string, polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }) {
@@ -55,12 +55,12 @@ export class FindingBuilder {
     this.#polledAt = polledAt
   }
 
-  /** Whether a finding of this submission so far is a move. */
+  /** Whether a finding of this submission is a move. */
   get hasMoved(): boolean {
     return this.#hasMoved
   }
 
-  /** Notes which derived columns disagree with the stored records. To be called before anything is repaired. */
+  /** Records derived columns that don't match the stored records. Call before any repair. */
   noteDamage(derived: Differences): void {
     for (const change of derived.changed) {
       if (change.operation === 'update') for (const column of Object.keys(change.after)) this.#damaged.add(columnOf(change, column))
@@ -68,9 +68,9 @@ export class FindingBuilder {
   }
 
   /**
-   * Finds the differences that the service may have made after the mirror last read them: new records, rows that follow from them, and rows
-   * of a state that shows something else than at its last read. The change log decides (see `hasMoved`).
-   * @param isStateNewer null: the differences are of a replay.
+   * Finds differences that may be changes of the service since the last read: new records, rows derived from them, and rows of changed
+   * state. The change log decides (see `hasMoved`).
+   * @param isStateNewer null: the differences come from a full re-read.
    */
   mayHaveMoved({ changed }: Differences, isStateNewer: boolean | null): Change[] {
     const hasNews = this.#hasMoved || changed.some((change) => this.#isNews(change))
@@ -78,8 +78,8 @@ export class FindingBuilder {
   }
 
   /**
-   * @param state the state read that showed the differences; null: a replay.
-   * @param moved those of the differences that the service made after the last read.
+   * @param state the state read with the differences; null: a full re-read.
+   * @param moved differences that the service caused after the last read.
    */
   findingsOf(differences: Differences, state: StateRead | null, moved: ReadonlySet<Change>, repaired: boolean): NewFinding[] {
     const recordsDiffer = this.#recordsDiffered || hasRecords(differences)
@@ -89,7 +89,7 @@ export class FindingBuilder {
       .map((change) => this.#findingOf(change, state, moved.has(change), repaired))
   }
 
-  /** Remembers findings as reported. Only to be called after their commit: a transaction that is retried must build them again. */
+  /** Marks findings as reported. Call after their commit, since a retried transaction builds them again. */
   markReported(differences: Differences, findings: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
     if (findings.some(({ kind }) => kind === 'moved')) this.#hasMoved = true
@@ -98,7 +98,7 @@ export class FindingBuilder {
 
   #isNew(change: Change, recordsDiffer: boolean): boolean {
     if (change.operation !== 'gone' && this.#reported.has(`${change.entity} ${change.entity_id}`)) return false
-    // Repairing a record changes the columns derived from it. That is a finding only when they were wrong before.
+    // Repairing a record changes derived columns. Reports them only if they were wrong before.
     const follows = (column: string) =>
       fieldOf(change.entity, column)?.derivedFrom !== undefined && !this.#damaged.has(columnOf(change, column))
     const onlyFollows = change.operation === 'update' && Object.keys(change.after).every(follows)
@@ -112,10 +112,10 @@ export class FindingBuilder {
     const fields = operation === 'update' ? fieldsOf(change) : null
     if (isMoved) return finding({ ...about, kind: 'moved', fields, detail: 'the service changed it after the mirror last read it' })
     if (operation === 'insert') {
-      return finding({ ...about, kind: 'missing', detail: 'the service shows it, and the mirror did not have it' })
+      return finding({ ...about, kind: 'missing', detail: 'the service has it, but the mirror did not' })
     }
     if (fields === null) {
-      return finding({ ...about, kind: 'absent', detail: 'the mirror has it, and the service no longer shows it; asked twice' })
+      return finding({ ...about, kind: 'absent', detail: 'the mirror has it, but the service no longer shows it (read twice)' })
     }
     return finding({ ...about, kind: 'different', fields, detail: differenceText(fields) })
   }
@@ -126,15 +126,14 @@ export class FindingBuilder {
   }
 }
 
-/** Whether a new record may bring this change too. */
 function mayFollow({ entity, operation }: Change): boolean {
   return feedOf(entity) === null || (entity === threadAttachments.table && operation === 'insert')
 }
 
 /**
- * Whether the mirror's row is what the change log says was last applied, so that the service changed it later. A row that was altered or
- * deleted in the mirror is no move.
- * @param logged the row as the change log has it.
+ * Whether the mirror's row equals its last state in the change log, so that the service must have changed it. False for rows changed or
+ * deleted in the mirror.
+ * @param logged the row in the change log.
  */
 export function hasMoved({ operation, before, after }: Change, logged: Row | undefined): boolean {
   if (operation === 'insert') return logged === undefined
@@ -158,8 +157,8 @@ function fieldsOf(change: Change): FieldDifference[] {
 
 function differenceText(fields: readonly FieldDifference[]): string {
   const names = fields.map(({ field }) => field)
-  if (names.includes('gone_at')) return 'it was marked as no longer shown, and the service shows it again'
+  if (names.includes('gone_at')) return 'it was marked as gone, but the service shows it again'
   if (names.length === 1 && names[0] === 'raw')
-    return 'a field that has no column of its own, or a value that its column cannot hold, differs; it stands in raw'
-  return `the mirror says something else than the service in ${names.join(', ')}`
+    return 'a field without its own column, or a value that its column cannot hold, differs in raw'
+  return `the mirror and the service differ in ${names.join(', ')}`
 }

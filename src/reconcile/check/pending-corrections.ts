@@ -9,16 +9,15 @@ import { finding, type NewFinding } from './finding.ts'
 
 type RecordFact = EventFact | MessageFact
 
-/** Records that need no second replay. */
+/** Records that need no second full re-read. `differ`: whether they, or rows derived from them, differ from the mirror. */
 export interface Certain {
   readonly facts: readonly RecordFact[]
-  /** Whether any of them, or of what comes with them, differs from the mirror. */
   readonly differ: boolean
 }
 
 /**
- * Corrections that wait for a second replay. A single replay may be outdated or damaged, and the mirror newer and right. So a stored value
- * is emptied or changed only when two replays agree on the new one. Rows and values that the mirror lacks are added at once.
+ * Corrections that need a second full re-read, because a single one may be outdated or damaged. A stored value is changed or cleared only
+ * if two re-reads agree. Missing rows and values are added immediately.
  */
 export class PendingCorrections {
   readonly #waiting: Readonly<Record<Feed, Map<string, readonly Change[]>>> = { events: new Map(), thread: new Map() }
@@ -27,7 +26,7 @@ export class PendingCorrections {
     return this.#waiting[feed].size > 0
   }
 
-  /** Holds back the records of a replay that would change or empty a stored value. @returns the others. */
+  /** Holds back records that would change or clear a stored value. @returns the others. */
   hold(facts: readonly RecordFact[], differences: Differences): Certain {
     const held = correctionsIn(differences)
     for (const [id, changes] of held) this.#waiting[feedOfChanges(changes)].set(id, changes)
@@ -36,16 +35,16 @@ export class PendingCorrections {
     return { facts: certain, differ: rest.length > 0 }
   }
 
-  /** @returns those of `facts` that wait for a second replay. */
+  /** @returns the held records among `facts`. */
   filter(facts: readonly RecordFact[]): RecordFact[] {
     return facts.filter((fact) => this.#waiting[fact.kind === 'event' ? 'events' : 'thread'].has(idOf(fact)))
   }
 
   /**
-   * Compares a second replay with the corrections that wait.
-   * @param facts waiting records, as the second replay shows them.
-   * @param differences between `facts` and the mirror as it is now.
-   * @returns the records to repair; their `corrects` lists the fields on which both replays agree.
+   * Compares a second full re-read with the held corrections.
+   * @param facts held records, from the second re-read.
+   * @param differences between `facts` and the current mirror.
+   * @returns records to repair; `corrects` lists the fields on which both re-reads agree.
    */
   confirm(facts: readonly RecordFact[], differences: Differences): RecordFact[] {
     const now = correctionsIn(differences)
@@ -62,19 +61,18 @@ export class PendingCorrections {
     return confirmed
   }
 
-  /** Gives up what still waits of a feed. @param why the beginning of a sentence. @returns one finding for each row that is left as it is. */
+  /** Drops a feed's remaining corrections. @param why the beginning of a sentence. @returns a finding for each unchanged row. */
   discard(submissionId: string, feed: Feed, why: string): NewFinding[] {
     const left = [...this.#waiting[feed].values()].flat()
     this.#waiting[feed].clear()
     return left.map(({ entity, entity_id: entityId, before, after }) => {
       const fields = Object.keys(after).map((field) => ({ field, mirror: before?.[field] ?? null, service: after[field] ?? null }))
-      const detail = `${why}; it was left as it is`
+      const detail = `${why}; it was left unchanged`
       return finding({ kind: 'different', submissionId, entity, entityId, read: feed, fields, detail })
     })
   }
 }
 
-/** Changes by record id, for records with at least one change that empties or changes a stored value. */
 function correctionsIn({ changed, rawOnly }: Differences): Map<string, Change[]> {
   const updates = changed.filter(({ entity, operation }) => feedOf(entity) !== null && operation !== 'gone')
   const held = new Set(
@@ -90,7 +88,6 @@ function correctionsIn({ changed, rawOnly }: Differences): Map<string, Change[]>
   return byRecord
 }
 
-/** The corrected values among the changes of one record, by their names in a fact's `corrects`. */
 function correctedValues(changes: readonly Change[]): Map<string, Json> {
   const values = new Map<string, Json>()
   for (const { entity, entity_id, before, after } of changes) {
@@ -106,13 +103,12 @@ function feedOfChanges([first]: readonly Change[]): Feed {
   return feedOf(first?.entity ?? '') ?? 'events'
 }
 
-/** Whether a column is the mirror's own, or `raw`, which every read overwrites. */
+/** Whether a column is the mirror's own, or `raw`. */
 function isOurs(table: string, column: string): boolean {
   const field = fieldOf(table, column)
   return field?.local === true || field?.kind === 'raw'
 }
 
-/** The event or message id of a change; for an attachment its message's id. */
 function recordOf({ entity_id }: Change): string {
   return String((JSON.parse(entity_id) as Json[])[1])
 }

@@ -8,13 +8,11 @@ import type { RunCounts } from '../../store/reconcile/runs.ts'
 import { type FindingKind, findingKinds } from '../../store/schema/reconcile.ts'
 import type { NewFinding } from './finding.ts'
 
-/** Visited submissions, or findings, stored in one transaction. */
 const BATCH = 250
 
 /**
- * Stores a run's findings and progress. Findings are stored in the transaction of their repair; visited submissions are stored in batches.
- * A process that resumes the run visits a few submissions again and reports nothing twice. A resumed dry run starts over: it deletes its
- * findings and visits all submissions.
+ * Stores a run's findings and progress. Each finding is stored in the transaction of its repair, visits in batches. A resumed run repeats a
+ * few visits but no finding. A resumed dry run deletes its findings and starts again.
  */
 export class Recorder {
   readonly #db: Db
@@ -34,7 +32,7 @@ export class Recorder {
     this.#counts = { submissions_total, submissions_done, rows_compared, repaired, known, ...kinds }
   }
 
-  /** Starts with the counts and findings that the run already has. */
+  /** Continues with the run's counts and findings. */
   static async open(db: Db, clock: Clock, claim: RunClaim): Promise<Recorder> {
     const recorder = new Recorder(db, clock, claim)
     if (claim.resumed && claim.run.options.dry_run === true) await deleteFindings(db, claim)
@@ -54,7 +52,7 @@ export class Recorder {
     this.#counts.submissions_total = submissions
   }
 
-  /** Stores findings in an open transaction. @throws LeaseLostError when another process has taken over the run. */
+  /** Stores findings in an open transaction. @throws LeaseLostError if another process took over the run. */
   async record(tx: Tx, findings: readonly NewFinding[]): Promise<void> {
     await lockRun(tx, this.#claim)
     if (findings.length === 0) return
@@ -79,14 +77,13 @@ export class Recorder {
     })
   }
 
-  /** Stores findings in transactions of their own. */
   async recordInBatches(findings: readonly NewFinding[]): Promise<void> {
     for (let from = 0; from < findings.length; from += BATCH) {
       await this.#db.write('reconcile-findings', (tx) => this.record(tx, findings.slice(from, from + BATCH)))
     }
   }
 
-  /** Notes a visited submission. A dry run stores neither the visit nor a proof, so it does not change the order of the next run. */
+  /** Notes a visit. A dry run stores none, so that the next run has the same order. */
   async recordVisit(visit: Visited, compared: number): Promise<void> {
     if (this.#claim.run.options.dry_run !== true) this.#visited.push(visit)
     this.#counts.submissions_done += 1
@@ -95,7 +92,7 @@ export class Recorder {
     if (this.#visited.length >= BATCH) await this.save()
   }
 
-  /** Stores the progress and renews the lease. @throws LeaseLostError when another process has taken over the run. */
+  /** Stores the progress and renews the lease. @throws LeaseLostError if another process took over the run. */
   save(): Promise<void> {
     const saved = this.#saving.then(() => this.#save())
     this.#saving = saved.catch(() => undefined)
@@ -106,7 +103,7 @@ export class Recorder {
     const visited = this.#visited
     this.#visited = []
     try {
-      // Read the counts after `visited` was taken, so that they include every visit in it.
+      // The counts must include every visit in `visited`.
       await saveProgress(this.#db, this.#claim, { ...this.#counts }, visited)
     } catch (error) {
       this.#visited = [...visited, ...this.#visited]

@@ -4,12 +4,12 @@ import { contentHash } from '../../apply/content-hash.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Change } from '../../model/change.ts'
-import type { Fact, Place } from '../../model/facts.ts'
+import type { Fact, SubmissionRef } from '../../model/facts.ts'
 import { isIdRead, type ReadKind, type StateRead } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { loggedRows } from '../../store/changes/reader.ts'
 import type { Db, Query } from '../../store/engine/db.ts'
-import { noteUnreadable, type Unreadable } from '../../store/mirror/evidence.ts'
+import { noteUnreadable, type Unreadable } from '../../store/mirror/conflicts.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import { isNewerState } from '../../store/reads/content-hashes.ts'
 import { derivedFacts } from './comparer.ts'
@@ -27,39 +27,39 @@ export interface RepairContext {
 /** Repairs the differences of one submission and stores the findings in the same transaction. A dry run only stores findings. */
 export class Repairer {
   readonly #o: RepairContext
-  readonly #place: Place
+  readonly #place: SubmissionRef
   readonly #findings: FindingBuilder
-  /** Compares, and in a dry run keeps the repaired rows in memory. */
+  /** Holds the repaired rows of a dry run in memory. */
   readonly #dryRun: DryRun
   #isIncomplete = false
   #hasRepaired = false
 
-  constructor(parts: RepairContext, place: Place, findings: FindingBuilder) {
+  constructor(parts: RepairContext, place: SubmissionRef, findings: FindingBuilder) {
     this.#o = parts
     this.#place = place
     this.#findings = findings
     this.#dryRun = new DryRun(new MirrorReader(parts.db.read, place.account))
   }
 
-  /** Whether something is left that could not be repaired or could not be checked. */
+  /** Whether anything remains unrepaired or unchecked. */
   get isIncomplete(): boolean {
     return this.#isIncomplete
   }
 
-  /** Whether something was repaired, or would have been without the dry run. */
+  /** Whether anything was repaired, or would be without the dry run. */
   get hasRepaired(): boolean {
     return this.#hasRepaired
   }
 
-  /** @returns what applying the facts now would change. */
+  /** @returns what `facts` would change. */
   compare(facts: readonly Fact[]): Promise<Differences> {
     return this.#dryRun.compare(facts, timeFromMs(this.#o.clock.now()))
   }
 
   /**
-   * Applies facts and stores what that changed as findings.
-   * @param state the state read that the facts come from; null: a replay.
-   * @returns false when a state read is stale: one that was sent later has been applied (invariant 6).
+   * Applies facts and stores the changes as findings.
+   * @param state the state read of the facts; null: a full re-read.
+   * @returns false if a later state read was applied already (invariant 6).
    */
   async repair(facts: readonly Fact[], state: StateRead | null): Promise<boolean> {
     const { db, observer, clock, recorder, dryRun } = this.#o
@@ -86,36 +86,35 @@ export class Repairer {
     })
   }
 
-  /** @returns those of the differences that the service made after the mirror last read them. The log has no row of this transaction yet. */
+  /** @returns the differences caused by the service since the last read. The log has no row of this transaction yet. */
   async #movedOf(q: Query, differences: Differences, isStateNewer: boolean | null): Promise<ReadonlySet<Change>> {
     const changes = this.#findings.mayHaveMoved(differences, isStateNewer)
     const logged = await loggedRows(q, this.#place, changes)
     const moved = changes.filter((change) => hasMoved(change, logged.get(`${change.entity} ${change.entity_id}`)))
-    // The log has no `raw`. It differs where columns moved, as the whole view shows each lane.
+    // The log has no `raw`, so it counts as moved if a column moved.
     const hasNewRaw = isStateNewer === true && (moved.length > 0 || this.#findings.hasMoved)
     return new Set([...moved, ...(hasNewRaw ? differences.rawOnly : [])])
   }
 
-  /** Derived columns that disagree with the records before any repair are damage of their own. */
   async #noteDamage(): Promise<void> {
     this.#findings.noteDamage(await this.compare(derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), true)))
   }
 
-  /** Stores findings that cannot be repaired. */
+  /** Stores unrepaired findings. */
   async report(findings: readonly NewFinding[]): Promise<void> {
-    if (findings.some(({ standing }) => !standing)) this.#isIncomplete = true
+    if (findings.some(({ known }) => !known)) this.#isIncomplete = true
     await this.#o.recorder.recordInBatches(findings)
   }
 
-  /** Reports items that could not be parsed, known ones too, and keeps them in `sync_unreadable`. A dry run only reports. */
+  /** Reports malformed items, and stores them in `sync_unreadable` except in a dry run. */
   async reportUnreadable(read: ReadKind, raws: readonly string[]): Promise<void> {
     if (raws.length === 0) return
     const { account, submissionId } = this.#place
     const { db, clock, recorder, dryRun } = this.#o
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
-    const kept = dryRun ? '' : `; ${items.length === 1 ? 'it is' : 'they are'} kept in sync_unreadable`
-    const detail = `${items.length} of its items could not be understood and compared${kept}`
-    // The spec doesn't show the shape of the sessions read: the rest of the submission is reconciled without it.
+    const kept = dryRun ? '' : `; stored in sync_unreadable`
+    const detail = `${items.length} malformed ${items.length === 1 ? 'item' : 'items'} could not be compared${kept}`
+    // The spec doesn't define the sessions read, so its failure doesn't affect the result.
     const isSpecified = read !== 'sessions'
     if (isSpecified) this.#isIncomplete = true
     await db.write('reconcile-findings', async (tx) => {
@@ -125,7 +124,7 @@ export class Repairer {
   }
 }
 
-/** See `isNewerState`; null for other facts. An id that is not found any more is absent. */
+/** See `isNewerState`; null for other facts, false for a missing id. */
 async function isNewer(q: Query, [fact]: readonly Fact[]): Promise<boolean | null> {
   if (fact?.kind !== 'state') return null
   if (isIdRead(fact.read) && fact.view.lists.every(({ rows }) => rows.length === 0)) return false

@@ -1,31 +1,31 @@
-import type { EventFact, MessageFact, Place } from '../../model/facts.ts'
+import type { EventFact, MessageFact, SubmissionRef } from '../../model/facts.ts'
 import { isObject } from '../../model/json.ts'
 import { listedAttachments } from '../../model/merge.ts'
 import type { Feed } from '../../model/reads.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import type { FeedPage, Walk } from '../../read/walk.ts'
-import { walkFeed } from '../../read/walk.ts'
-import type { Unreadable } from '../../store/mirror/evidence.ts'
+import type { FeedPage, FeedRead } from '../../read/feed-pages.ts'
+import { readFeedPages } from '../../read/feed-pages.ts'
+import type { Unreadable } from '../../store/mirror/conflicts.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { StalledError } from './attempts.ts'
 
-/** The result of a replay. */
+/** The result of a full re-read. */
 export interface Replay {
   readonly feed: Feed
-  /** All records, when the feed had one page; null for a longer one, whose pages went to `onPage`. */
+  /** All records of a feed with one page; null: the pages went to `onPage`. */
   readonly facts: readonly (EventFact | MessageFact)[] | null
   readonly shown: ShownKeys
-  /** Number of records, attachments included. */
+  /** Number of records and attachments. */
   readonly compared: number
   readonly unreadable: readonly Unreadable[]
 }
 
-/** Keys of everything that a replay showed: all that is kept in memory of a long feed. */
+/** Keys of all records shown: all that is kept of a long feed. */
 export class ShownKeys {
   readonly #ids = new Set<string>()
-  /** Ids of items that could not be parsed. They and their attachments count as shown. */
+  /** Ids of malformed items. They and their attachments count as shown. */
   readonly #unreadable = new Set<string>()
-  /** Messages without a list of attachments. Whatever attachments they have count as shown. */
+  /** Messages without a list of attachments, whose attachments all count as shown. */
   readonly #unlisted = new Set<string>()
 
   add(fact: EventFact | MessageFact): void {
@@ -44,7 +44,7 @@ export class ShownKeys {
     if (id !== null) this.#unreadable.add(id)
   }
 
-  /** @param position an attachment's position; `id` is then its message's. */
+  /** @param position of an attachment of message `id`. */
   has(id: string, position: number | null = null): boolean {
     if (this.#unreadable.has(id) || (position !== null && this.#unlisted.has(id))) return true
     return this.#ids.has(position === null ? id : `${id} ${position}`)
@@ -52,28 +52,28 @@ export class ShownKeys {
 }
 
 /**
- * Reads a feed from the empty cursor to its end, with lower priority than live work.
- * @param onPage receives each page of a feed with several pages, in order.
- * @throws StalledError when the cursor does not move; what the client and `onPage` throw.
+ * Reads a feed from the beginning to its end, with background priority.
+ * @param onPage gets each page of a feed with several pages, in order.
+ * @throws StalledError if the cursor repeats or the end is unconfirmed; errors of the client and `onPage`.
  */
-export async function replayFeed(
+export async function reReadFeed(
   client: UpstreamClient,
-  place: Place,
+  place: SubmissionRef,
   feed: Feed,
-  firstWalk: boolean,
+  firstFeedRead: boolean,
   onPage: (facts: readonly (EventFact | MessageFact)[]) => Promise<void>,
   signal: AbortSignal,
 ): Promise<Replay> {
   const { account, submissionId } = place
-  const walk: Walk = {
+  const walk: FeedRead = {
     account,
     submissionId,
     read: feed,
     since: null,
     via: 'reconcile',
     cause: 'reconcile',
-    fromReplay: true,
-    firstWalk,
+    isFullRead: true,
+    firstFeedRead,
     priority: 'background',
   }
   const shown = new ShownKeys()
@@ -81,7 +81,7 @@ export async function replayFeed(
   let compared = 0
   let singlePage: FeedPage['facts'] | null = null
   let pages = 0
-  const end = await walkFeed(
+  const end = await readFeedPages(
     client,
     walk,
     async (page, end) => {
@@ -101,6 +101,6 @@ export async function replayFeed(
     signal,
   )
   if (end.stall !== null) throw new StalledError(end.stall.reason)
-  if (!end.isEndTold) throw new StalledError('the last page of the feed has no next_cursor, so that it was the last is not proved')
+  if (!end.isEndConfirmed) throw new StalledError('the last page of the feed has no next_cursor, so its end is unconfirmed')
   return { feed, facts: singlePage, shown, compared, unreadable }
 }

@@ -1,13 +1,12 @@
-import type { Place, StateFact } from '../../model/facts.ts'
+import type { StateFact, SubmissionRef } from '../../model/facts.ts'
 import { isDetail, isIdRead, type OwnStateRead, type ReadKind, stateReads } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { readState } from '../../read/state.ts'
+import { takeReadNumber } from '../../store/reads/reads.ts'
 import { readsOffNow } from '../../store/reads/reads-off.ts'
-import { takeReadNumber } from '../../store/reconcile/progress.ts'
 import { type Attempt, attempt, type Failure } from './attempts.ts'
 import { type IdStateContext, idsNamedBy, idsToCheck, readIdState, takeNumberOf } from './id-states.ts'
 
-/** Ids read for one submission. */
 const MAX_IDS = 500
 
 export interface FailedRead {
@@ -15,30 +14,30 @@ export interface FailedRead {
   readonly failure: Failure
 }
 
-/** The state of one submission, as a run reads it: its own state reads, and the reads of what has an id of its own. */
+/** Reads the state of one submission: its own state reads and reads by id. */
 export class StateReads {
   readonly #o: IdStateContext
-  readonly #place: Place
+  readonly #place: SubmissionRef
   readonly #signal: AbortSignal
   readonly #states = new Map<string, StateFact>()
 
-  constructor(parts: IdStateContext, place: Place, signal: AbortSignal) {
+  constructor(parts: IdStateContext, place: SubmissionRef, signal: AbortSignal) {
     this.#o = parts
     this.#place = place
     this.#signal = signal
   }
 
-  /** What was read, each as it was read last. */
+  /** The latest answers. */
   get all(): StateFact[] {
     return [...this.#states.values()]
   }
 
-  /** Rows that were read. */
+  /** Number of rows in the answers. */
   get rows(): number {
     return this.all.reduce((sum, { view }) => view.lists.reduce((rows, list) => rows + list.rows.length, sum + 1), 0)
   }
 
-  /** Reads everything. A read that fails does not stop the others. */
+  /** Reads everything. A failed read doesn't stop the others. */
   async readAll(): Promise<FailedRead[]> {
     const failures: FailedRead[] = []
     const note = (read: StateFact['read'], state: Attempt<StateFact>) => {
@@ -47,13 +46,13 @@ export class StateReads {
     }
     const off: ReadonlySet<ReadKind> = await readsOffNow(this.#o.db.read, this.#place.account)
     for (const read of stateReads) if (!off.has(read)) note(read, await this.#read(read, 0))
-    // "Not found" counts only where the credentials find the submission itself.
+    // A 404 counts only if the submission itself can be read.
     if (!this.#states.has('requirements')) return failures
     const queue = await idsToCheck(this.#o, this.#place)
     const asked = new Set<string>()
     const add = (state: StateFact) => queue.push(...idsNamedBy(state))
     for (const state of this.all) add(state)
-    // What is read names more: a bind request its policy, a policy its insured.
+    // An answer may contain further ids: a bind request its policy, a policy its insured.
     for (let one = queue.shift(); one !== undefined && asked.size < MAX_IDS; one = queue.shift()) {
       const key = `${one.read} ${one.id}`
       if (asked.has(key) || off.has(one.read)) continue
@@ -65,7 +64,7 @@ export class StateReads {
     return failures
   }
 
-  /** Reads the same again, with a number (invariant 6). */
+  /** Reads a state again, with a read number (invariant 6). */
   async readAgain({ read, ownId = '' }: StateFact): Promise<Attempt<StateFact>> {
     const again = isIdRead(read)
       ? await this.#readId({ read, id: ownId, submissionId: this.#place.submissionId })
@@ -80,7 +79,7 @@ export class StateReads {
 
   async #numberOf(read: OwnStateRead): Promise<number> {
     const { db, dryRun } = this.#o
-    return dryRun ? 0 : ((await takeReadNumber(db, this.#place.account, this.#place.submissionId, read)) ?? 0)
+    return dryRun ? 0 : ((await takeReadNumber(db, { ...this.#place, read })) ?? 0)
   }
 
   #read(read: OwnStateRead, readNo: number): Promise<Attempt<StateFact>> {
@@ -96,7 +95,7 @@ export class StateReads {
   }
 }
 
-/** Whether the service does not give this read, which says nothing about the submission. A 401 is about the token: nothing was declined. */
+/** Whether the service doesn't offer this read. A 401 concerns the token, so it doesn't count. */
 function isDeclined(read: ReadKind, failure: Failure): boolean {
   return (isDetail(read) && failure.class === 'gone') || (read !== 'requirements' && failure.isForbidden === true)
 }

@@ -1,11 +1,17 @@
 import type PQueue from 'p-queue'
 import { type Differences, differs } from '../../apply/compare.ts'
 import { insuredsIn } from '../../apply/known-ids.ts'
-import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
+import { isOfRail } from '../../apply/lanes.ts'
+import { type LaneRow, lanes } from '../../model/entities/lanes.ts'
+import { submissions } from '../../model/entities/submissions.ts'
+import { entityNamed } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
+import type { EventFact, Fact, MessageFact, StateFact, SubmissionRef } from '../../model/facts.ts'
+import { hasValue } from '../../model/merge.ts'
 import { type Feed, feeds } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import type { ViewPart } from '../../model/view.ts'
+import { partsShown, type ViewPart, viewParts } from '../../model/view.ts'
 import type { StoredRecord } from '../../store/mirror/absences.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import { isMisnamedReported } from '../../store/reconcile/findings.ts'
@@ -14,63 +20,57 @@ import type { Candidate } from '../../store/reconcile/queue.ts'
 import { findAbsent, knownAbsences, stillAbsent } from './absences.ts'
 import { type Attempt, attemptFeed, type Failure } from './attempts.ts'
 import { type Comparer, type Comparison, derivedFacts } from './comparer.ts'
-import { FindingBuilder, finding } from './finding.ts'
+import { FindingBuilder, finding, type NewFinding } from './finding.ts'
 import type { IdStateContext } from './id-states.ts'
 import { PendingCorrections } from './pending-corrections.ts'
 import { type RepairContext, Repairer } from './repairer.ts'
-import { type Replay, replayFeed } from './replay.ts'
+import { type Replay, reReadFeed } from './replay.ts'
 import { type FailedRead, StateReads } from './state-reads.ts'
-import { findUnconfirmed } from './unconfirmed.ts'
 
-/** What all checks of one run share. */
+/** Shared by all checks of one run. */
 export interface CheckContext extends RepairContext, IdStateContext {
   readonly account: string
   readonly runId: string
   readonly comparer: Comparer
-  /** Limits the submissions that are read from the service at the same time. */
+  /** Limits concurrent reads. */
   readonly slots: PQueue
   readonly withState: boolean
 }
 
 export interface CheckResult {
-  /** Whether the mirror now equals everything that the service shows. Never when the state was left out. */
-  readonly isProved: boolean
-  /** Parts of the requirements view that nothing confirmed, because the answer left them out. */
+  /** Whether the mirror now equals the service. False if state was excluded. */
+  readonly isReconciled: boolean
+  /** Parts missing from the requirements view, so unconfirmed. */
   readonly unconfirmed: readonly ViewPart[]
-  /** Number of rows that were compared. */
   readonly compared: number
-  /** Why nothing could be read; null when at least one read succeeded. */
+  /** Why every read failed; null if one succeeded. */
   readonly failure: Failure | null
 }
 
 type Records = readonly (EventFact | MessageFact)[]
 
-/** Attempts at a state read that is overtaken by a later one each time. */
 const MAX_STATE_READS = 3
-/** Records marked as gone in one transaction; few enough to keep it short on SQLite (invariant 13). */
+/** Records marked as gone per transaction (invariant 13). */
 const MARK_BATCH = 100
 
 /**
  * Checks one submission:
- *
- * 1. Reads its state, then replays both feeds from the empty cursor.
- * 2. Compares all of it with the mirror. Without a difference nothing is written.
- * 3. Repairs differences through apply. State goes before records, because the rail is the authority for the lanes that it names.
- *    State that differs is read a second time first, with a read number (invariant 6).
- * 4. Replays a feed a second time when a repair would empty or change a stored value, or when records did not show up. Only what both
- *    replays agree on is repaired, or marked as gone.
- *
+ * 1. Reads its state, then both feeds from the beginning.
+ * 2. Compares the answers with the mirror. Writes nothing if they agree.
+ * 3. Repairs differences through apply, state before records, since the rail is the authority for lanes. Reads differing state a second
+ * time first, with a read number (invariant 6).
+ * 4. Reads a feed a second time before changing or clearing a stored value, or marking a record as gone. Both full re-reads must agree.
  * A dry run takes the same steps and only reports.
  */
 export class SubmissionCheck {
   readonly #o: CheckContext
   readonly #candidate: Candidate
-  readonly #place: Place
+  readonly #place: SubmissionRef
   readonly #repairer: Repairer
   readonly #signal: AbortSignal
   #compared = 0
   readonly #states: StateReads
-  /** Whether the states were compared already, before the first page of a long feed. They are compared again after the last. */
+  /** Whether the states were compared before the first page of a long feed. They are compared again after the last page. */
   #statesCompared = false
   readonly #pending = new PendingCorrections()
   readonly #secondReplays = new Map<Feed, Replay>()
@@ -85,7 +85,7 @@ export class SubmissionCheck {
     this.#states = new StateReads(parts, this.#place, signal)
   }
 
-  /** @throws what the store throws; AuthRefusedError; the reason of the signal when it aborts. */
+  /** @throws database errors; AuthRefusedError; the reason of the signal when it aborts. */
   async run(): Promise<CheckResult> {
     const { db, account, clock, dryRun } = this.#o
     if (parseUuid(this.#place.submissionId) !== this.#place.submissionId) return await this.#reportMisnamed()
@@ -100,7 +100,7 @@ export class SubmissionCheck {
     for (const failed of failures) await this.#reportFailedRead(failed)
     if (firstFailed && isNothingRead) {
       await this.#finishPages(isThere)
-      return { isProved: false, unconfirmed: [], compared: this.#compared, failure: firstFailed.failure }
+      return { isReconciled: false, unconfirmed: [], compared: this.#compared, failure: firstFailed.failure }
     }
     const records = replays.flatMap((replay) => replay.facts ?? [])
     const isWhole = replays.length === feeds.length && replays.every((replay) => replay.facts !== null)
@@ -118,14 +118,13 @@ export class SubmissionCheck {
     const unconfirmed = await findUnconfirmed(reader, this.#place, this.#states.all)
     await this.#repairer.report(unconfirmed.map(({ finding }) => finding))
     return {
-      isProved: this.#o.withState && !this.#repairer.isIncomplete,
+      isReconciled: this.#o.withState && !this.#repairer.isIncomplete,
       unconfirmed: unconfirmed.map(({ part }) => part),
       compared: this.#compared,
       failure: null,
     }
   }
 
-  /** Reads state and feeds. A read that fails does not stop the others. */
   async #readAll(): Promise<{ replays: readonly Replay[]; failures: readonly FailedRead[] }> {
     const replays: Replay[] = []
     const failures = this.#o.withState ? await this.#states.readAll() : []
@@ -143,10 +142,9 @@ export class SubmissionCheck {
   #replay(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Attempt<Replay>> {
     const { client, clock } = this.#o
     const first = feed === 'events' ? this.#candidate.firstEvents : this.#candidate.firstThread
-    return attemptFeed(clock, client, this.#signal, (retrying) => replayFeed(retrying, this.#place, feed, first, onPage, this.#signal))
+    return attemptFeed(clock, client, this.#signal, (retrying) => reReadFeed(retrying, this.#place, feed, first, onPage, this.#signal))
   }
 
-  /** Compares and repairs one page of a long feed while the next one is being read. */
   async #repairPage(page: Records): Promise<void> {
     if (!this.#statesCompared) {
       this.#statesCompared = true
@@ -158,18 +156,16 @@ export class SubmissionCheck {
   async #repairDifferences(comparison: Comparison, records: Records): Promise<void> {
     const stateDiffers = differs(comparison.state)
     if (stateDiffers) await this.#o.slots.add(() => this.#repairStates())
-    // With the lanes repaired, fewer records may differ than before.
+    // Repaired lanes may resolve differences of records.
     await this.#repairRecords(records, stateDiffers && records.length > 0 ? await this.#repairer.compare(records) : comparison.records)
     await this.#confirmPending()
   }
 
-  /** Repairs records. Those in which a stored value would be emptied or changed wait for a second replay. */
   async #repairRecords(records: Records, differences: Differences): Promise<void> {
     const { facts, differ } = this.#pending.hold(records, differences)
     if (differ && facts.length > 0) await this.#repairer.repair(facts, null)
   }
 
-  /** Replays the feeds of waiting records a second time, and repairs what both replays agree on. */
   async #confirmPending(): Promise<void> {
     for (const feed of feeds) {
       if (!this.#pending.has(feed)) continue
@@ -177,7 +173,7 @@ export class SubmissionCheck {
       if (again.ok) {
         this.#secondReplays.set(feed, again.value)
         await this.#confirmPage(again.value.facts ?? [])
-        await this.#discardPending(feed, 'two replays disagree on it')
+        await this.#discardPending(feed, 'two full re-reads disagree on it')
       } else {
         await this.#reportFailedRead({ read: feed, failure: again.failure })
         await this.#discardPending(feed, 'it differs, and could not be read a second time')
@@ -203,8 +199,8 @@ export class SubmissionCheck {
   }
 
   /**
-   * Reads the state a second time, so that a change since the first read is no difference, and repairs what still differs. A read
-   * that was overtaken by a later one is repeated: it tells nothing about what that one left.
+   * Reads the state a second time, in case the service changed, and repairs remaining differences. Retries if a later read was applied
+   * first.
    */
   async #repairState(state: StateFact): Promise<void> {
     const { read } = state
@@ -213,7 +209,7 @@ export class SubmissionCheck {
       if (!again.ok) return await this.#reportFailedRead({ read, failure: again.failure })
       if (await this.#repairer.repair([again.value], read)) return
     }
-    const reason = 'each time a read that was sent later was applied first'
+    const reason = 'a later read was applied first each time'
     await this.#reportFailedRead({ read, failure: { class: 'overtaken', reason, attempts: MAX_STATE_READS } })
   }
 
@@ -244,37 +240,34 @@ export class SubmissionCheck {
     await this.#repairer.repair([fact], null)
   }
 
-  /** Repairs what is derived from the records and, when the service knows the submission, `unreachable_since`. */
   async #repairDerived(isThere: boolean, records: Records = []): Promise<void> {
     const insuredIds = insuredsIn([...this.#states.all, ...records])
     const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), isThere, insuredIds)
     if (differs(await this.#repairer.compare(facts))) await this.#repairer.repair(facts, null)
   }
 
-  /** Reports an id that is no lower-case UUID. The service would answer with the submission of the lower-case id, a different row here. */
+  /** Reports an id that isn't a lower-case UUID. The service would answer for a different row. */
   async #reportMisnamed(): Promise<CheckResult> {
     const { db, account, runId } = this.#o
     const { submissionId } = this.#place
     const about = { submissionId, entity: 'submissions', entityId: JSON.stringify([submissionId]) }
-    const standing = await isMisnamedReported(db.read, account, submissionId, runId)
-    const detail = 'its id is no lower-case UUID, so it did not come from the service; delete its rows by hand'
-    await this.#repairer.report([finding({ ...about, kind: 'absent', standing, detail })])
-    return { isProved: false, unconfirmed: [], compared: 0, failure: null }
+    const known = await isMisnamedReported(db.read, account, submissionId, runId)
+    const detail = 'its id is not a lower-case UUID, so it did not come from the service; delete its rows manually'
+    await this.#repairer.report([finding({ ...about, kind: 'absent', known, detail })])
+    return { isReconciled: false, unconfirmed: [], compared: 0, failure: null }
   }
 
-  /** The service does not know the submission, so nothing is compared. */
   async #reportGone({ read, failure }: FailedRead): Promise<CheckResult> {
     await this.#finishPages(false)
     const { submissionId, unreachableSince } = this.#candidate
     if (unreachableSince !== null) {
       const detail = `the service does not know it (404); marked as unreachable since ${unreachableSince}`
       const about = { submissionId, entity: 'submissions', entityId: JSON.stringify([submissionId]), read }
-      await this.#repairer.report([finding({ ...about, kind: 'absent', standing: true, detail })])
+      await this.#repairer.report([finding({ ...about, kind: 'absent', known: true, detail })])
     } else await this.#reportFailedRead({ read, failure })
-    return { isProved: false, unconfirmed: [], compared: this.#compared, failure }
+    return { isReconciled: false, unconfirmed: [], compared: this.#compared, failure }
   }
 
-  /** Ends a check in which no read succeeded. Pages read before the failure are in the mirror already. */
   async #finishPages(isThere: boolean): Promise<void> {
     for (const feed of feeds) await this.#discardPending(feed, 'it differs, and could not be read a second time')
     if (this.#repairer.hasRepaired) await this.#repairDerived(isThere)
@@ -287,4 +280,38 @@ export class SubmissionCheck {
     const detail = `${read} could not be read in ${attempts}: ${reason}`.slice(0, 500)
     await this.#repairer.report([finding({ kind: 'unreadable', submissionId, read, detail })])
   }
+}
+
+interface Unconfirmed {
+  readonly part: ViewPart
+  readonly finding: NewFinding
+}
+
+async function findUnconfirmed(
+  reader: MirrorReader,
+  { account, submissionId }: SubmissionRef,
+  states: readonly StateFact[],
+): Promise<Unconfirmed[]> {
+  const view = states.find(({ read }) => read === 'requirements')?.view
+  if (view === undefined) return []
+  const shown = partsShown(view)
+  const found: Unconfirmed[] = []
+  for (const part of Object.keys(viewParts) as ViewPart[]) {
+    const tables = viewParts[part]
+    const entity = entityNamed(tables[0])
+    if (shown.includes(part) || entity === null) continue
+    const rows = await reader.loadOfSubmission(entity, account, submissionId)
+    if (!rows.some((row) => isConfirmable(entity.table, row))) continue
+    const [stored] = await reader.loadOfSubmission(submissions, account, submissionId)
+    const lastRead = stored?.[`${part}_read_at`] ?? 'never'
+    const detail = `the answer had no ${part.replaceAll('_', ' ')}, so nothing confirms ${tables.join(', ')}; last read: ${lastRead}`
+    const about = { submissionId, entity: entity.table, read: 'requirements', known: true } as const
+    found.push({ part, finding: finding({ ...about, kind: 'unreadable', detail }) })
+  }
+  return found
+}
+
+/** Lanes known only from events never appear in a rail. */
+function isConfirmable(table: string, row: Row): boolean {
+  return !hasValue(row['gone_at']) && (table !== lanes.table || isOfRail(row as LaneRow))
 }

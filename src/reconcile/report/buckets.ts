@@ -7,16 +7,15 @@ const DAY = 86_400 * SECOND
 /** 1970-01-05 was a Monday. */
 const FIRST_MONDAY = 4 * DAY
 const lengths = { second: SECOND, minute: 60 * SECOND, hour: 3_600 * SECOND, day: DAY, week: 7 * DAY, month: 28 * DAY } as const
-/** A chart with more columns is unreadable. Months have no limit. */
+/** Column limits of a readable chart. Months have none. */
 const MAX_BUCKETS = { second: 90, minute: 90, hour: 96, day: 92, week: 104, month: Number.POSITIVE_INFINITY } as const
 
-/** The narrowest unit that keeps the number of columns within its limit. */
 function unitFor(first: TimeText, last: TimeText): BucketUnit {
   const span = msFromTime(last) - msFromTime(first)
   return bucketUnits.find((unit) => span / lengths[unit] < MAX_BUCKETS[unit]) ?? 'month'
 }
 
-/** Puts counts into columns without gaps, and adds up the totals. */
+/** Groups counts into consecutive columns, with totals. */
 export function firstSeenOf(counts: readonly SeenCount[]): FirstSeen {
   const times = counts.map(({ at }) => at).sort()
   const [first, last] = [times[0], times.at(-1)]
@@ -39,16 +38,14 @@ export function firstSeenOf(counts: readonly SeenCount[]): FirstSeen {
   }
 }
 
-/** Values of `first_seen_via`, in display order. */
 const viaOrder = ['webhook', 'poll', 'backfill', 'reconcile']
 
-/** @returns the position in display order; unknown values come last. */
+/** @returns the position in display order. Unknown values come last. */
 export function viaRank(via: string): number {
   const index = viaOrder.indexOf(via)
   return index < 0 ? viaOrder.length : index
 }
 
-/** @returns the number of records in a column. */
 export function sum(counts: FirstSeen['buckets'][number]['counts']): number {
   return Object.values(counts).reduce((total, n) => total + n, 0)
 }

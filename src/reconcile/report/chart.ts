@@ -3,20 +3,18 @@ import { html, type Markup } from './markup.ts'
 import type { FirstSeen } from './report-data.ts'
 import { bucketLabel, number, viaName } from './words.ts'
 
-/** In units of the SVG's view box; the page scales it. */
 const WIDTH = 720
 const HEIGHT = 230
 const LEFT = 46
 const BOTTOM = 26
 const TOP = 8
 const LABELS = 7
-/** Half the width of a label. */
+/** Half a label's width. */
 const LABEL_ROOM = 32
 const LINES = 4
-/** Space between two columns, as a fraction of a column's width. */
 const GAP = 0.22
 
-/** A stacked column chart of first sightings over time, as inline SVG. Its colours are classes in `style.ts`. */
+/** A stacked column chart of first sightings, as inline SVG styled by `style.ts`. */
 export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string): Markup {
   const highest = Math.max(1, ...buckets.map(({ counts }) => sum(counts)))
   const step = stepFor(highest)
@@ -47,7 +45,7 @@ export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string)
   )}</g>${columns}${labels}</svg>`
 }
 
-/** The chart's legend, with the number of records for each colour. */
+/** The chart's legend, with record counts. */
 export function legendMarkup({ totals }: FirstSeen): Markup {
   const items = totals.map(
     ({ via, events, messages }) =>
@@ -60,7 +58,7 @@ function piece(via: string, x: number, y: number, width: number, height: number)
   return html`<rect class="w${viaRank(via)}" x="${x}" y="${y}" width="${round(width)}" height="${round(height)}"/>`
 }
 
-/** A centred label at the right edge would be cut off. */
+/** A centered label would be cut off at the right edge. */
 function anchorOf(x: number): string {
   return x > WIDTH - LABEL_ROOM ? 'end' : 'middle'
 }

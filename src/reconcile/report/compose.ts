@@ -1,5 +1,4 @@
-import { atDestinationsSection } from './at-destinations.ts'
-import type { Block, ReportDocument, Tile } from './document.ts'
+import type { Block, Cell, ReportDocument, Tile } from './document.ts'
 import { findingSections } from './finding-sections.ts'
 import { limitsOf, meaningsOf } from './meaning.ts'
 import type { FirstSeen, ReportData } from './report-data.ts'
@@ -7,7 +6,6 @@ import { runFacts } from './run-facts.ts'
 import { newFindings, verdictOf } from './verdict.ts'
 import { moment, number, unitNames, viaName } from './words.ts'
 
-/** Builds the report's content. */
 export function documentOf(data: ReportData): ReportDocument {
   const { run } = data
   return {
@@ -17,13 +15,13 @@ export function documentOf(data: ReportData): ReportDocument {
     tiles: tilesOf(data),
     sections: [
       {
-        heading: 'What it means',
+        heading: 'Meaning',
         level: 2,
         blocks: [{ kind: 'list', items: meaningsOf(data) }],
       },
       ...findingSections(data),
-      atDestinationsSection(data),
-      { heading: 'How records were found', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
+      { heading: 'At the destinations', level: 2, blocks: destinationBlocks(data.destinations) },
+      { heading: 'How records arrived', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
       { heading: 'What this report cannot exclude', level: 2, blocks: [{ kind: 'list', items: limitsOf(data).map((text) => ({ text })) }] },
       { heading: 'The run', level: 2, blocks: [{ kind: 'facts', rows: runFacts(data) }] },
     ],
@@ -49,12 +47,12 @@ function tilesOf({ run }: ReportData): Tile[] {
 }
 
 function firstSeenBlocks(firstSeen: FirstSeen): Block[] {
-  if (firstSeen.buckets.length === 0) return [{ kind: 'text', texts: ['The mirror has no event and no message of this account yet.'] }]
+  if (firstSeen.buckets.length === 0) return [{ kind: 'text', texts: ['The mirror has no events and messages of this account yet.'] }]
   return [
     {
       kind: 'chart',
       firstSeen,
-      caption: `Events and messages by how the mirror first saw them, for each ${unitNames[firstSeen.unit]} (UTC)`,
+      caption: `Events and messages by how they arrived, per ${unitNames[firstSeen.unit]} (UTC)`,
     },
     {
       kind: 'table',
@@ -64,7 +62,7 @@ function firstSeenBlocks(firstSeen: FirstSeen): Block[] {
     {
       kind: 'text',
       texts: [
-        'Records that came by polling or a reconciliation were not announced by a webhook first. A growing share of them means that deliveries are lost: see `submission-mirror status`, and check the webhook endpoint in the portal.',
+        'Records that arrived by polling or a reconciliation had no webhook before. If their share grows, deliveries are lost: see `submission-mirror status`, and check the webhook endpoint in the portal.',
       ],
     },
   ]
@@ -72,7 +70,32 @@ function firstSeenBlocks(firstSeen: FirstSeen): Block[] {
 
 function footerOf({ run, madeAt, version }: ReportData): string[] {
   return [
-    `Made by submission-mirror ${version} at ${moment(madeAt)}. Values that may name a person are not shown; look them up in the mirror by their ids.`,
+    `Created by submission-mirror ${version} at ${moment(madeAt)}. Personal values are not shown; look them up in the mirror by their ids.`,
     `Source: the tables reconcile_runs and reconcile_findings, run_id ${run.run_id}.`,
   ]
+}
+
+const columns = [
+  { name: 'Destination' },
+  ...['Delivered', 'Has', 'Lacks', 'Differs', 'Undetermined', 'Sent again'].map((name) => ({ name, numeric: true })),
+  { name: 'Verified' },
+]
+
+function destinationBlocks(destinations: ReportData['destinations']): Block[] {
+  if (destinations.length === 0) return [{ kind: 'text', texts: ['No destination has received a change of this account.'] }]
+  return [
+    { kind: 'table', columns, rows: destinations.map(rowOf) },
+    {
+      kind: 'text',
+      texts: [
+        'Delivered: changes that the destination accepted within `RETENTION_DAYS`. The other columns are results of `submission-mirror destination verify`; `push_verifications` has them for each change.',
+      ],
+    },
+  ]
+}
+
+function rowOf({ destination, delivered, has, lacks, differs, undetermined, repaired, ...at }: ReportData['destinations'][number]): Cell[] {
+  if (at.oldest_at === null || at.newest_at === null) return [destination, delivered, '', '', '', '', '', 'never']
+  const asked = at.oldest_at === at.newest_at ? moment(at.newest_at) : `${moment(at.oldest_at)} to ${moment(at.newest_at)}`
+  return [destination, delivered, has, lacks, differs, undetermined, repaired, asked]
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../../model/json.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { withInsured } from '../../store/mirror/insured.ts'
+import { withInsured } from '../../store/mirror/submissions.ts'
 import { atDestinations } from '../../store/reconcile/at-destinations.ts'
 import { countFirstSeen, mirrorFigures } from '../../store/reconcile/figures.ts'
 import { countFindings, type FindingRow, listFindings } from '../../store/reconcile/findings.ts'
@@ -11,15 +11,13 @@ import { firstSeenOf } from './buckets.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
 import { shownText, shownValue } from './shown-value.ts'
 
-/** Findings listed for one kind, for new and known ones each; the report counts the rest. */
 const LISTED = 200
-/** Fields listed for one finding. No row has as many columns. */
 const MAX_FIELDS = 40
 
 /**
- * Reads the data of a run's report. This counts every event and message of the account: a process that also receives deliveries passes a
- * report reader (`store/sqlite/report-reader.ts`), which works on a worker thread.
- * @param version this program's version, for the footer.
+ * Reads the data of a run's report. Counts every event and message of the account, so a process that receives deliveries passes a report
+ * reader (`store/sqlite/report-reader.ts`).
+ * @param version the program's version.
  */
 export async function readReport(q: Query, run: RunRow, version: string): Promise<ReportData> {
   return {
@@ -36,14 +34,14 @@ export async function readReport(q: Query, run: RunRow, version: string): Promis
 async function readGroups(q: Query, runId: string): Promise<FindingGroup[]> {
   const counts = await countFindings(q, runId)
   const groups: FindingGroup[] = []
-  for (const standing of [false, true]) {
+  for (const known of [false, true]) {
     for (const kind of findingKinds) {
-      const byEntity = counts.filter((count) => count.kind === kind && count.standing === standing)
+      const byEntity = counts.filter((count) => count.kind === kind && count.known === known)
       if (byEntity.length === 0) continue
-      const rows = await withInsured(q, await listFindings(q, { runId, kind, standing, limit: LISTED }))
+      const rows = await withInsured(q, await listFindings(q, { runId, kind, known, limit: LISTED }))
       groups.push({
         kind,
-        standing,
+        known,
         total: byEntity.reduce((sum, { total }) => sum + total, 0),
         byEntity: byEntity.map(({ entity, total, repaired }) => ({ entity, total, repaired })),
         shown: rows.map(findingOf),
@@ -72,7 +70,6 @@ function findingOf(row: FindingRow & { readonly insured_name: string | null }): 
   }
 }
 
-/** The key without the submission id, which has a column of its own. */
 function recordOf(row: FindingRow): string | null {
   if (row.entity_id === null) return null
   const key = JSON.parse(row.entity_id) as Json

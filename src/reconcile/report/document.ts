@@ -1,7 +1,7 @@
 import type { FirstSeen } from './report-data.ts'
 import type { Tone, Verdict } from './verdict.ts'
 
-/** Prose, a number, or code that readers copy (an id, a command). */
+/** Prose, a number, or code to copy (an id, a command). */
 export type Cell = string | number | { readonly code: string }
 
 export interface Column {
@@ -9,7 +9,6 @@ export interface Column {
   readonly numeric?: boolean
 }
 
-/** A record whose fields differ. */
 export interface Divergence {
   readonly record: readonly Cell[]
   readonly fields: readonly { readonly field: string; readonly mirror: string; readonly service: string }[]
@@ -29,14 +28,14 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-/** A figure at the top of the report. */
+/** A figure at the top. */
 export interface Tile {
   readonly value: string
   readonly label: string
   readonly tone: Tone | 'plain'
 }
 
-/** A report's content, without its form. */
+/** A report's content. */
 export interface ReportDocument {
   readonly title: string
   readonly subtitle: string

@@ -5,36 +5,36 @@ import type { Block, Cell, Divergence, Section } from './document.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
 import { kindNames, moment, pluralize } from './words.ts'
 
-/** The sections about what was compared, the new findings by kind, and the findings known before. */
+/** Sections about the comparison, new findings by kind, and known findings. */
 export function findingSections(data: ReportData): Section[] {
-  const newGroups = data.groups.filter((group) => !group.standing)
-  const knownGroups = data.groups.filter((group) => group.standing)
+  const newGroups = data.groups.filter((group) => !group.known)
+  const knownGroups = data.groups.filter((group) => group.known)
   return [
     { heading: 'What was compared', level: 2, blocks: comparedBlocks(data) },
-    { heading: 'What was found', level: 2, blocks: [summaryOf(newGroups, 'Nothing new was found.')] },
+    { heading: 'Findings', level: 2, blocks: [summaryOf(newGroups, 'No new findings.')] },
     ...newGroups.map((group): Section => ({ heading: kindNames[group.kind], level: 3, blocks: groupBlocks(group) })),
-    { heading: 'Known before and still true', level: 2, blocks: [summaryOf(knownGroups, 'Nothing.')] },
+    { heading: 'Known findings', level: 2, blocks: [summaryOf(knownGroups, 'None.')] },
     ...knownGroups.map((group): Section => ({ heading: `${kindNames[group.kind]} (known)`, level: 3, blocks: groupBlocks(group) })),
   ]
 }
 
 function comparedBlocks({ run, mirror }: ReportData): Block[] {
-  if (run.submissions_done === 0) return [{ kind: 'text', texts: ['No submission: nothing was read again.'] }]
+  if (run.submissions_done === 0) return [{ kind: 'text', texts: ['No submission was read again.'] }]
   const withState = run.options.no_state !== true
-  const feeds = 'Both feeds (market events and thread) of each submission were read again from the beginning, with an empty cursor'
-  const state = withState ? ', and its requirements view was read once more' : ''
+  const feeds = 'Both feeds (market events and thread) of each submission were read again from the beginning'
+  const state = withState ? ', and its requirements view too' : ''
   const tables = entities.filter(({ read }) => withState || (read !== 'document' && isFeed(read)))
   return [
     {
       kind: 'text',
       texts: [
-        `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then the mirror was searched for rows that the service did not show.${run.options.submissions === undefined ? ' The change log was searched for missing numbers.' : ''}`,
-        'Repairs are applied like deliveries and polls: they appear in `changes` with the cause `reconcile` and are sent to the destinations. A difference in `raw` alone is repaired too, without a row in `changes`.',
+        `${feeds}${state}. Every row of it in ${tables.map(({ table }) => `\`${table}\``).join(', ')} was compared with the service's answers, field by field; then the mirror was searched for rows that the service does not have.${run.options.submissions === undefined ? ' The change log was searched for missing numbers.' : ''}`,
+        'Repairs appear in `changes` with the cause `reconcile`, and destinations receive them. A difference only in `raw` is repaired without a row in `changes`.',
       ].slice(0, run.options.dry_run === true ? 1 : 2),
     },
     {
       kind: 'table',
-      columns: [{ name: 'Table' }, { name: 'Rows of the account when this report was made', numeric: true }],
+      columns: [{ name: 'Table' }, { name: 'Rows of the account at the time of this report', numeric: true }],
       rows: mirror.tables.filter(({ rows }) => rows > 0).map(({ table, rows }) => [code(table), rows]),
     },
   ]
@@ -50,7 +50,7 @@ function summaryOf(groups: readonly FindingGroup[], none: string): Block {
       repaired,
     ]),
   )
-  const columns = [{ name: 'Finding' }, { name: 'Table' }, { name: 'How many', numeric: true }, { name: 'Repaired', numeric: true }]
+  const columns = [{ name: 'Finding' }, { name: 'Table' }, { name: 'Number', numeric: true }, { name: 'Repaired', numeric: true }]
   return { kind: 'table', columns, rows }
 }
 
@@ -66,7 +66,6 @@ function groupBlocks(group: FindingGroup): Block[] {
   ]
 }
 
-/** Whether to list the fields: only for rows that differ. A missing or absent row is so as a whole. */
 function hasFields(finding: ReportFinding): boolean {
   return finding.kind === 'different' && finding.differences.length > 0
 }
@@ -80,15 +79,14 @@ function divergenceOf(finding: ReportFinding): Divergence {
   return { record: about, fields: finding.differences }
 }
 
-/** Headings of the last two columns: when a finding was repaired, and the details of one that was not. */
 const lastColumns: Readonly<Record<FindingKind, readonly [repaired: string, left: string]>> = {
-  missing: ['Added', 'What was seen'],
-  different: ['Repaired', 'What was seen'],
-  absent: ['Marked', 'What was seen'],
+  missing: ['Added', 'Details'],
+  different: ['Repaired', 'Details'],
+  absent: ['Marked', 'Details'],
   unreadable: ['Repaired', 'Reason'],
   undelivered: ['Repaired', 'Status'],
   lost: ['Repaired', 'What is missing'],
-  moved: ['Read', 'What was seen'],
+  moved: ['Read', 'Details'],
 }
 
 function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Block {
@@ -102,7 +100,7 @@ function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Bloc
     finding.destination ?? '',
     ...(finding.repairedAt === null ? ['', finding.detail] : [moment(finding.repairedAt), '']),
   ])
-  // Columns that are empty for this kind are left out.
+  // Omits empty columns.
   const used = names.map((_, index) => rows.some((row) => row[index] !== ''))
   return {
     kind: 'table',

@@ -8,8 +8,8 @@ import type { Tone } from './verdict.ts'
 import { number } from './words.ts'
 
 /**
- * The report as one self-contained HTML file for screens (light and dark) and A4 paper. Its Content-Security-Policy forbids scripts and
- * anything from elsewhere.
+ * The report as one self-contained HTML file, for screens (light and dark) and A4 paper. Its Content-Security-Policy forbids scripts and
+ * external content.
  */
 export function renderHtml(data: ReportData): string {
   const document = documentOf(data)
@@ -94,7 +94,7 @@ function cellMarkup(cell: Cell): Markup {
   return typeof cell === 'string' ? withCode(cell) : codeMarkup(cell.code)
 }
 
-/** Short names, such as those of tables, must not break across lines; ids may. */
+/** Short names, such as tables, must not wrap; ids may. */
 function codeMarkup(text: string): Markup {
   return /^[a-z_]{1,24}$/.test(text) ? html`<code class="word">${text}</code>` : html`<code>${text}</code>`
 }
@@ -102,7 +102,7 @@ function codeMarkup(text: string): Markup {
 /** Turns `code` in backticks into markup. */
 function withCode(text: string): Markup {
   const pieces = text.split('`')
-  // Text from outside may hold an unpaired backtick: then none of them marks code.
+  // With an unpaired backtick from outside, none marks code.
   if (pieces.length % 2 === 0) return html`${text}`
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? codeMarkup(piece) : html`${piece}`))}`
 }

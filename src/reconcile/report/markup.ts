@@ -1,4 +1,4 @@
-/** HTML that is already escaped. */
+/** Escaped HTML. */
 export class Markup {
   readonly text: string
 
@@ -9,7 +9,7 @@ export class Markup {
 
 type Piece = string | number | Markup | readonly Markup[]
 
-/** A template tag that escapes every value except Markup. */
+/** Escapes every value except Markup. */
 export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
   const filled = pieces.map((piece) => {
     if (piece instanceof Markup) return piece.text
@@ -20,7 +20,6 @@ export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[])
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;', '`': '&#96;' }
 
-/** Escapes text for use between tags and in quoted attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"'`]/g, (character) => entities[character] ?? '')
 }

@@ -8,14 +8,14 @@ import { duration, moment, number, viaName } from './words.ts'
 type Fact = { readonly name: string; readonly value: Cell }
 
 const exitMeanings: Readonly<Record<number, string>> = {
-  0: 'done: nothing was found, or all that was found was repaired',
+  0: 'done: no findings, or all repaired',
   1: 'something could not be checked, or the run failed',
-  3: 'something was found and is left',
-  4: 'not done: another run was in progress, or the budget of this one ended',
+  3: 'findings remain',
+  4: 'not done: another run was active, or the budget ended',
 }
 
 const states: Readonly<Record<string, string>> = {
-  requested: 'waiting for a working process',
+  requested: 'waiting for a process',
   running: 'running',
   done: 'done',
   budget: 'ended because its budget was used up',
@@ -23,7 +23,7 @@ const states: Readonly<Record<string, string>> = {
   stopped: 'stopped',
 }
 
-/** The facts needed to find or repeat a run: who requested it, when, with which options, and for which mirror. */
+/** Facts to find or repeat a run. */
 export function runFacts(data: ReportData): Fact[] {
   const { run, mirror } = data
   return [
@@ -44,7 +44,7 @@ export function runFacts(data: ReportData): Fact[] {
     { name: 'Mirror', value: `${mirror.database}, schema version ${mirror.schemaVersion}` },
     {
       name: 'Change log',
-      value: `seq ${mirror.firstSeq} to ${mirror.lastSeq}, log epoch ${mirror.logEpoch} (when this report was made)`,
+      value: `seq ${mirror.firstSeq} to ${mirror.lastSeq}, log epoch ${mirror.logEpoch} (at the time of this report)`,
     },
   ]
 }
@@ -60,20 +60,18 @@ function exitText(code: number): string {
 }
 
 function requestedBy({ requested_by, slot }: ReconcileRunsTable): string {
-  if (requested_by === 'command') return 'an operator, by the command'
+  if (requested_by === 'command') return 'an operator, by a command'
   if (requested_by === 'cron') return slot === null ? 'the schedule (RECONCILE_CRON)' : `the schedule (RECONCILE_CRON), for ${moment(slot)}`
-  if (requested_by.startsWith('admin:'))
-    return `an operator, by the admin interface, with the token “${shownText(requested_by.slice(6), 80)}”`
+  if (requested_by.startsWith('admin:')) return `an operator, by the admin API, with the token “${shownText(requested_by.slice(6), 80)}”`
   return shownText(requested_by, 80)
 }
 
 function submissionsText({ run, mirror }: ReportData): string {
-  const compared = `${number(run.submissions_done)} compared of ${number(run.submissions_total)} within the options`
+  const compared = `${number(run.submissions_done)} of ${number(run.submissions_total)} matching the options compared`
   const unreachable = mirror.unreachable === 0 ? '' : `, ${number(mirror.unreachable)} of them currently unreachable at the service`
   return `${compared}; the mirror knows ${number(mirror.submissions)}${unreachable}`
 }
 
-/** The run's options, without those that are not set. */
 function optionsText(options: Readonly<Record<string, Json>>): string {
   const set = Object.entries(options).filter(
     ([, value]) => value !== null && value !== false && !(Array.isArray(value) && value.length === 0),

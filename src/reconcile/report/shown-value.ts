@@ -1,16 +1,15 @@
+import { escaped } from '../../base/printable.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { personalDataFilter } from '../../model/personal.ts'
 import { pluralize } from './words.ts'
 
-/** Longest text of one value in a report, in characters. */
 const MAX_VALUE = 160
 
 const withoutPersonal = personalDataFilter([])
 
 /**
- * A column's value as a report may show it: JSON, cut to a line or two. Personal values show only their length, and `raw` is never shown
- * (invariant 12).
- * @param value undefined when that side has no value for the column.
+ * A column's value for a report: JSON, cut to two lines. Personal values show only their length; `raw` is never shown (invariant 12).
+ * @param value undefined: missing on that side.
  */
 export function shownValue(entity: string, field: string, value: Json | undefined): string {
   if (field === 'raw') return '(not shown)'
@@ -26,7 +25,7 @@ function masked(value: Json): string {
   return isObject(value) ? 'object (not shown)' : '(not shown)'
 }
 
-/** Text from outside in one line. Control characters and those that change the writing direction are escaped. */
+/** Foreign text in one line. Escapes control characters and those that change the writing direction. */
 export function shownText(text: string, limit: number): string {
   const line = text
     .replace(/\s+/g, ' ')
@@ -35,8 +34,4 @@ export function shownText(text: string, limit: number): string {
     .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, escaped)
     .toWellFormed()
   return line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -1,7 +1,4 @@
-/**
- * The page's style. Nothing is loaded from elsewhere. The chart's colours suit readers who cannot tell red from green. Print uses the light
- * colours on white.
- */
+/** The page's style. Chart colors suit readers with red-green color blindness. Print uses light colors on white. */
 export const pageStyle = `
 :root {
   color-scheme: light dark;

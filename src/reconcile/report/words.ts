@@ -2,25 +2,24 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { FindingKind } from '../../store/schema/reconcile.ts'
 import type { BucketUnit } from './report-data.ts'
 
-/** Headings for the kinds of findings. */
 export const kindNames: Readonly<Record<FindingKind, string>> = {
-  missing: 'Missing here',
-  different: 'Different here',
-  absent: 'Here, but no longer shown by the service',
+  missing: 'Missing in the mirror',
+  different: 'Different in the mirror',
+  absent: 'No longer at the service',
   unreadable: 'Could not be read',
-  undelivered: 'Not known to be delivered',
+  undelivered: 'Delivery unconfirmed',
   lost: 'Holes in the change log',
   moved: 'Changed since the last read',
 }
 
-/** A label for `first_seen_via` or `tracked_via`; unknown values are shown as stored. */
+/** A label for `first_seen_via` or `tracked_via`. Unknown values stay as stored. */
 export function viaName(via: string): string {
   const names: Readonly<Record<string, string>> = {
     webhook: 'by webhook',
-    poll: 'by polling or a timed replay',
-    backfill: 'history, by a first reading',
+    poll: 'by polling or a timed full re-read',
+    backfill: 'history, by the first read',
     reconcile: 'by a reconciliation',
-    command: 'named by an operator',
+    command: 'by an operator',
   }
   return names[via] ?? via
 }
@@ -34,7 +33,7 @@ export const unitNames: Readonly<Record<BucketUnit, string>> = {
   month: 'month',
 }
 
-/** A whole number with thousands separators. */
+/** `1,234`. */
 export function number(n: number): string {
   return n.toLocaleString('en-US')
 }
@@ -58,7 +57,6 @@ export function duration(from: TimeText, to: TimeText): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** A label for a column of the chart. */
 export function bucketLabel(at: TimeText, unit: BucketUnit): string {
   if (unit === 'second') return at.slice(11, 19)
   if (unit === 'minute') return at.slice(11, 16)

@@ -1,14 +1,14 @@
 import { findWrongEnds, repairEndsIn, type WrongEnd, wrongEndText } from '../../store/changes/log-ends.ts'
-import { findGaps, isGapReported, type LogGap, logEnds } from '../../store/changes/log-gaps.ts'
+import { findGaps, isGapReported, type LogGap } from '../../store/changes/log-gaps.ts'
+import { logEnds } from '../../store/changes/log-info.ts'
 import type { DatabaseConfig, Db, Query } from '../../store/engine/db.ts'
 import type { RunOptions } from '../../store/schema/reconcile.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
-/** Rows of the change log in one query. */
 const PAGE = 10_000
-/** Gaps with a finding of their own; one more finding counts the rest. */
+/** Limit of gaps with their own finding; one more counts the rest. */
 const MAX_LISTED = 100
 
 export interface LogContext {
@@ -20,24 +20,22 @@ export interface LogContext {
 }
 
 /**
- * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports the numbers between them that have no row in `changes` (invariant 9):
- * somebody deleted rows. All accounts share the log, so the first run reports a gap as new and the runs of other accounts as known. A run
- * of chosen submissions does not look at the log.
+ * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers of `changes` (invariant 9): deleted rows. All accounts
+ * share the log, so a gap is new only in the first run. Runs of chosen submissions skip the log.
  */
 export async function reportLost(scope: LogContext, signal: AbortSignal): Promise<void> {
   const { db, database, options } = scope
   if (options.submissions !== undefined) return
   const wrongEnds = await repairLogEnds(scope)
-  if (database === null) return await walkLog(db.read, scope, wrongEnds, signal)
+  if (database === null) return await readWholeLog(db.read, scope, wrongEnds, signal)
   const reader = openReportReader(db, database)
   try {
-    await walkLog(reader.read, scope, wrongEnds, signal)
+    await readWholeLog(reader.read, scope, wrongEnds, signal)
   } finally {
     await reader.close()
   }
 }
 
-/** Repairs the ends of the log in `mirror_info`; a dry run only reports. @returns the ends that are still wrong. */
 async function repairLogEnds({ db, options, recorder }: LogContext): Promise<readonly WrongEnd[]> {
   const wrongEnds = await findWrongEnds(db.read)
   if (wrongEnds.length === 0) return []
@@ -49,7 +47,7 @@ async function repairLogEnds({ db, options, recorder }: LogContext): Promise<rea
   return repaired ? [] : wrongEnds
 }
 
-async function walkLog(q: Query, { runId, recorder }: LogContext, wrongEnds: readonly WrongEnd[], signal: AbortSignal): Promise<void> {
+async function readWholeLog(q: Query, { runId, recorder }: LogContext, wrongEnds: readonly WrongEnd[], signal: AbortSignal): Promise<void> {
   const correctEnds = Object.fromEntries(wrongEnds.map(({ column, actual }) => [column, actual]))
   const ends = async () => ({ ...(await logEnds(q)), ...correctEnds })
   const { first_seq, last_seq } = await ends()
@@ -69,23 +67,22 @@ async function walkLog(q: Query, { runId, recorder }: LogContext, wrongEnds: rea
   }
   if (more === 0) return
   const detail = `the change log has ${more} more holes; compare \`seq\` in \`changes\` with \`first_seq\` and \`last_seq\` in \`mirror_info\``
-  await recorder.recordInBatches([finding({ kind: 'lost', entity: 'changes', standing: await isGapReported(q, null, runId), detail })])
+  await recorder.recordInBatches([finding({ kind: 'lost', entity: 'changes', known: await isGapReported(q, null, runId), detail })])
 }
 
-/** Leaves out numbers below `first_seq`: retention has removed them meanwhile. */
+/** Removes numbers that retention has deleted since. */
 function withoutExpired(gaps: readonly LogGap[], firstSeq: number): LogGap[] {
   return gaps.filter(({ last }) => last >= firstSeq).map(({ first, last }) => ({ first: Math.max(first, firstSeq), last }))
 }
 
-/** One finding for both ends: they stand in one row of `mirror_info`. */
 function wrongEndsFinding(ends: readonly WrongEnd[], repaired: boolean): NewFinding {
   const fields = ends.map(({ column: field, stored: mirror, actual: service }) => ({ field, mirror, service }))
   const detail = `${ends.map(wrongEndText).join('; ')}${repaired ? '; corrected, and the numbering continues' : ''}`
   return finding({ kind: 'different', entity: 'mirror_info', fields, repaired, detail })
 }
 
-function gapFinding({ first, last }: LogGap, standing: boolean): NewFinding {
+function gapFinding({ first, last }: LogGap, known: boolean): NewFinding {
   const which = first === last ? `change ${first} is` : `changes ${first} to ${last} are`
   const detail = `${which} no longer in the change log and cannot be restored: readers and destinations that were further behind miss ${first === last ? 'it' : 'them'}`
-  return finding({ kind: 'lost', entity: 'changes', entityId: JSON.stringify([first, last]), seq: last, standing, detail })
+  return finding({ kind: 'lost', entity: 'changes', entityId: JSON.stringify([first, last]), seq: last, known, detail })
 }

@@ -4,7 +4,7 @@ import type { Db, Query } from '../../store/engine/db.ts'
 import {
   isDestinationReported,
   pushDestinations,
-  reopenLanes,
+  reopenStreams,
   type Undelivered,
   type UndeliveredState,
   undeliveredAfter,
@@ -14,7 +14,7 @@ import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 500
-/** Findings listed for one destination and state; one more finding counts the rest. */
+/** Limit of findings for one destination and state; one more counts the rest. */
 const MAX_LISTED = 1_000
 const STATES: readonly UndeliveredState[] = ['dead', 'unknown', 'ready']
 
@@ -23,12 +23,11 @@ export interface PushContext {
   readonly account: string
   readonly runId: string
   readonly options: RunOptions
-  /** Names of the configured destinations. */
   readonly destinations: readonly string[]
   readonly recorder: Recorder
 }
 
-/** Reports an account's changes that are not known to have reached a destination, and reopens lanes that were lost. */
+/** Reports an account's changes that may not have reached a destination, and reopens lost streams. */
 export async function reportUndelivered(scope: PushContext, signal: AbortSignal): Promise<void> {
   const { db, account, options, recorder } = scope
   for (const { destination, state, behind } of await pushDestinations(db.read, account, scope.destinations)) {
@@ -52,7 +51,7 @@ async function reportState(scope: PushContext, destination: string, kind: Undeli
     const ofRun = due.filter((row) => row.account === account && (only === undefined || only.has(row.submission_id ?? '')))
     const withLostLane = options.dry_run === true ? [] : ofRun.filter((row) => row.lane_lost)
     if (withLostLane.length > 0)
-      await reopenLanes(
+      await reopenStreams(
         db,
         withLostLane.map(({ lane }) => ({ destination, account, lane })),
       )
@@ -74,11 +73,11 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   const { submission_id: submissionId, entity, entity_id: entityId, seq, reported } = row
   const change = `${entity}.${row.operation}`
   const attempts = row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`
-  // A finding is for everybody; the row of the outbox keeps the answer.
+  // Everyone sees findings, so the answer stays in the outbox.
   const because = row.error === null ? '' : `: ${withoutAnswer(row.error, row.status)}`
   const detail = {
-    dead: `${change} was given up for ${destination} after ${attempts}${because}`,
-    unknown: `it is not known whether ${change} reached ${destination}${because}; look there, then skip or retry it`,
+    dead: `${change} was dead-lettered for ${destination} after ${attempts}${because}`,
+    unknown: `${change} may have reached ${destination}${because}; check there, then skip or retry it`,
     ready: `${change} has been waiting for ${destination} since ${row.queued_at}${blockedText(row) ?? because}`,
   }[kind]
   return finding({
@@ -88,13 +87,13 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
     entityId,
     destination,
     seq,
-    standing: reported,
+    known: reported,
     detail: detail.slice(0, 500),
   })
 }
 
 function blockedText({ lane_lost, blocked }: Undelivered): string | null {
-  if (lane_lost) return ' (its lane was lost; the next run that is not a dry run reopens it)'
+  if (lane_lost) return ' (its stream was lost; the next run other than a dry run reopens it)'
   return blocked === null ? null : ` (${blocked})`
 }
 
@@ -106,6 +105,6 @@ async function destinationFinding(
   seq: number | null,
   detail: string,
 ): Promise<NewFinding> {
-  const standing = await isDestinationReported(q, { account: scope.account, destination, entity, seq }, scope.runId)
-  return finding({ kind: 'undelivered', entity, destination, seq, standing, detail })
+  const known = await isDestinationReported(q, { account: scope.account, destination, entity, seq }, scope.runId)
+  return finding({ kind: 'undelivered', entity, destination, seq, known, detail })
 }

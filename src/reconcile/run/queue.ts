@@ -4,18 +4,17 @@ import type { Query } from '../../store/engine/db.ts'
 import {
   type Candidate,
   candidatesById,
-  candidatesByProof,
+  candidatesByReconciled,
   candidatesOf,
-  newestProof,
+  newestReconciled,
   nextOtherRunStart,
-  type ProofPosition,
+  type ReconciledPosition,
 } from '../../store/reconcile/queue.ts'
 import type { RunRow } from '../../store/reconcile/runs.ts'
-import { DeferredSubmissions } from './deferred-submissions.ts'
 
 const PAGE = 500
 
-/** @returns how many submissions a run has to check. */
+/** @returns the number of submissions that a run must check. */
 export async function countSubmissions(q: Query, run: RunRow, signal: AbortSignal): Promise<number> {
   const { account, options } = run
   let wanted = 0
@@ -29,9 +28,8 @@ export async function countSubmissions(q: Query, run: RunRow, signal: AbortSigna
 }
 
 /**
- * The submissions that a run has not checked yet: first those that no run ever visited, then by the time of the last proof or visit, the
- * oldest first. So the next run continues where the budget of this one ended, and a submission that cannot be proved does not use up the
- * budget of every run.
+ * The submissions that a run must still check: unvisited ones, then those reconciled or visited longest ago. So the next run continues
+ * where a budget ended, and failing submissions don't use up every budget.
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run
@@ -42,31 +40,30 @@ export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal)
     return
   }
   const deferred = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
-  // Later proofs are this run's own. Compared only with other proofs: the database's clock may differ from ours.
-  const newest = await newestProof(q, account)
+  // This run may add later ones. Compared only with database times, since our clock may differ.
+  const newest = await newestReconciled(q, account)
   for await (const page of byId(q, run, signal)) {
     for (const one of page)
-      if (isOpen(one) && one.provedAt === null) yield* one.visitedAt === null ? [one] : deferred.add(one, one.visitedAt)
+      if (isOpen(one) && one.reconciledAt === null) yield* one.visitedAt === null ? [one] : deferred.add(one, one.visitedAt)
   }
-  for await (const page of byProof(q, run, newest, signal)) {
+  for await (const page of byReconciled(q, run, newest, signal)) {
     for (const one of page) {
-      if (!isOpen(one) || one.provedAt === null) continue
-      yield* deferred.until(one.provedAt)
-      yield* one.visitedAt === null || one.visitedAt <= one.provedAt ? [one] : deferred.add(one, one.visitedAt)
+      if (!isOpen(one) || one.reconciledAt === null) continue
+      yield* deferred.until(one.reconciledAt)
+      yield* one.visitedAt === null || one.visitedAt <= one.reconciledAt ? [one] : deferred.add(one, one.visitedAt)
     }
   }
   yield* deferred.until(null)
 }
 
-/** Proved submissions, the oldest proof first, up to the time `newest`. */
-async function* byProof(q: Query, run: RunRow, newest: TimeText | null, signal: AbortSignal): AsyncGenerator<Candidate[]> {
-  for (let after: ProofPosition | null = null; newest !== null; ) {
+async function* byReconciled(q: Query, run: RunRow, newest: TimeText | null, signal: AbortSignal): AsyncGenerator<Candidate[]> {
+  for (let after: ReconciledPosition | null = null; newest !== null; ) {
     signal.throwIfAborted()
-    const page: Candidate[] = await candidatesByProof(q, run.account, run.options, after, PAGE)
+    const page: Candidate[] = await candidatesByReconciled(q, run.account, run.options, after, PAGE)
     yield page
     const last = page.at(-1)
-    if (last === undefined || page.length < PAGE || last.provedAt === null || last.provedAt > newest) return
-    after = { provedAt: last.provedAt, submissionId: last.submissionId }
+    if (last === undefined || page.length < PAGE || last.reconciledAt === null || last.reconciledAt > newest) return
+    after = { reconciledAt: last.reconciledAt, submissionId: last.submissionId }
     await turn()
   }
 }
@@ -79,14 +76,14 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return
     after = last.submissionId
-    // A read on SQLite is synchronous: this lets deliveries and HTTP answers in.
+    // SQLite reads are synchronous: lets deliveries and HTTP answers through.
     await turn()
   }
 }
 
 /**
- * Whether a resumed run has visited the submission already without proving it; its row then still names the run of an older proof.
- * @param otherSince when another run began after this one: a later visit may be that run's.
+ * Whether a resumed run already visited the submission without reconciling it.
+ * @param otherSince when another run began: later visits may be that run's.
  */
 function wasVisited({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
   if (submissions_done === 0 || started_at === null || visitedAt === null || visitedAt < started_at) return false
@@ -96,4 +93,48 @@ function wasVisited({ submissions_done, started_at }: RunRow, { visitedAt }: Can
 function* idPages(ids: readonly string[]): Generator<string[]> {
   const distinct = [...new Set(ids)]
   for (let from = 0; from < distinct.length; from += PAGE) yield distinct.slice(from, from + PAGE)
+}
+
+/** Memory limit. Beyond it, the submission with the oldest visit is checked early. */
+const MAX_DEFERRED = 20_000
+
+interface Deferred {
+  readonly submissionId: string
+  readonly at: TimeText
+}
+
+/**
+ * Submissions whose last visit didn't reconcile them, by the time of that visit. Each is checked with those reconciled at about that time,
+ * so that a permanently failing one doesn't come first in every run.
+ */
+export class DeferredSubmissions {
+  readonly #find: (submissionId: string) => Promise<readonly Candidate[]>
+  readonly #deferred: Deferred[] = []
+
+  /** @param find loads a submission when it is due; empty if it needs no check. */
+  constructor(find: (submissionId: string) => Promise<readonly Candidate[]>) {
+    this.#find = find
+  }
+
+  /** @param at time of the last visit. @returns the submission displaced by the limit, if any. */
+  async *add({ submissionId }: Candidate, at: TimeText): AsyncGenerator<Candidate> {
+    let [low, high] = [0, this.#deferred.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#deferred[middle]?.at ?? '') <= at) low = middle + 1
+      else high = middle
+    }
+    this.#deferred.splice(low, 0, { submissionId, at })
+    if (this.#deferred.length > MAX_DEFERRED) yield* await this.#next()
+  }
+
+  /** @returns submissions last visited before `time`; null: all. */
+  async *until(time: TimeText | null): AsyncGenerator<Candidate> {
+    for (let first = this.#deferred[0]; first && (time === null || first.at < time); first = this.#deferred[0]) yield* await this.#next()
+  }
+
+  async #next(): Promise<readonly Candidate[]> {
+    const next = this.#deferred.shift()
+    return next ? await this.#find(next.submissionId) : []
+  }
 }

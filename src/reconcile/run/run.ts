@@ -1,56 +1,54 @@
 import PQueue from 'p-queue'
+import type { Clock } from '../../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, TransientError } from '../../base/errors.ts'
 import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { RecordFields } from '../../model/record-fields.ts'
 import { timeFromMs } from '../../model/time.ts'
-import type { DatabaseConfig, ServiceParts } from '../../store/engine/db.ts'
+import type { DatabaseConfig, Db, ServiceParts } from '../../store/engine/db.ts'
+import { findAccount, pinBrokerage } from '../../store/reads/accounts.ts'
 import { endRun, type RunClaim, releaseRun } from '../../store/reconcile/claims.ts'
 import type { Candidate } from '../../store/reconcile/queue.ts'
-import type { RunCounts } from '../../store/reconcile/runs.ts'
-import { findRun, type RunRow } from '../../store/reconcile/runs.ts'
+import { findRun, type RunCounts, type RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/reconcile.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, upstreamClass } from '../../upstream/http/errors.ts'
+import { attempt } from '../check/attempts.ts'
 import { Comparer } from '../check/comparer.ts'
 import { finding } from '../check/finding.ts'
 import { Recorder } from '../check/recorder.ts'
 import { type CheckContext, type CheckResult, SubmissionCheck } from '../check/submission-check.ts'
-import { credentialsProblem, identityProblem, inactiveReason } from './account-check.ts'
 import { reportLost } from './lost-changes.ts'
 import { type RunStop, runEnd } from './outcome.ts'
 import { reportUndelivered } from './pushes.ts'
 import { countSubmissions, submissionsOf } from './queue.ts'
 
-/** How often a run stores its progress, renews its lease and checks that its account is still active. */
 const SAVE_INTERVAL_MS = 1_000
-/** More workers than reads, so that some submissions are compared while others are read. */
+/** Some submissions are compared while others are read. */
 const WORKERS_PER_READ = 2
-/** Consecutive submissions that failed through an outage, times the concurrency, after which the run ends. */
+/** After this many consecutive failures, times the concurrency, the run ends. */
 const MAX_UNANSWERED_PER_READ = 3
 const OUTAGE_CLASSES: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
 
 export interface RunContext extends ServiceParts {
-  /** For long reads off the main thread (invariant 13). null: in a process with no other work, they run on `db`. */
+  /** For long reads on another thread (invariant 13); null: they use `db`. */
   readonly database: DatabaseConfig | null
   readonly client: UpstreamClient
-  /** Where columns of policies and insureds are looked for in their records. */
   readonly recordFields: RecordFields
-  /** Concurrent reads, unless the run's options say otherwise. */
+  /** Concurrent reads, unless the run's options override it. */
   readonly concurrency: number
   readonly budgetMs: number
-  /** Names of the configured destinations. */
   readonly destinations: readonly string[]
-  /** What happens to the run when `signal` aborts: `stop` ends it, `release` lets another process resume it. */
+  /** On abort, `stop` ends the run; `release` lets another process resume it. */
   readonly onAbort: 'stop' | 'release'
   /** Called every second and at the end. */
   readonly onProgress?: (run: RunRow, counts: RunCounts) => void
 }
 
 /**
- * Carries out a run until it is done, its budget ends, or it cannot continue.
- * @returns the run as it was stored at its end.
- * @throws LeaseLostError when another process has taken it over; what the store throws, after which the run is resumed later; the reason
- * of `signal` when it aborts.
+ * Carries out a run until it is done, its budget ends, or it fails.
+ * @returns the stored run.
+ * @throws LeaseLostError if another process took it over; database errors, after which the run is resumed later; the reason of `signal`
+ * when it aborts.
  */
 export async function workRun(parts: RunContext, claim: RunClaim, signal: AbortSignal): Promise<RunRow> {
   const recorder = await Recorder.open(parts.db, parts.clock, claim)
@@ -61,9 +59,9 @@ class RunWork {
   readonly #o: RunContext
   readonly #claim: RunClaim
   readonly #recorder: Recorder
-  /** Set: no further submission is started. */
+  /** When set, no further submission starts. */
   #stop: RunStop | null = null
-  /** Aborted: submissions in flight are cancelled as well. */
+  /** Cancels submissions in flight. */
   readonly #abort = new AbortController()
   #unanswered = 0
   readonly #budget: TimeLimit
@@ -84,7 +82,6 @@ class RunWork {
     }
   }
 
-  /** Whether an operator has ended the run meanwhile. */
   async #wasStopped(): Promise<boolean> {
     return (await findRun(this.#o.db.read, this.#claim.run.run_id))?.state === 'stopped'
   }
@@ -92,14 +89,14 @@ class RunWork {
   async #run(signal: AbortSignal): Promise<RunRow> {
     const ended = new AbortController()
     const saving = this.#saveRegularly(ended.signal)
-    // Awaited after the work. An error of it has aborted the work by then.
+    // Awaited later; its errors abort the work.
     saving.catch(() => undefined)
     try {
       await this.#work(AbortSignal.any([signal, this.#abort.signal]))
     } catch (error) {
       const stopped = this.#stop !== null && error === this.#abort.signal.reason
       if (!stopped && !signal.aborted) {
-        // Released, so that any process can resume it. If that fails, the lease expires.
+        // Another process can resume it. If this fails, the lease expires.
         await releaseRun(this.#o.db, this.#claim).catch(() => undefined)
         throw error
       }
@@ -126,7 +123,6 @@ class RunWork {
     return run
   }
 
-  /** The caller aborted. */
   async #endAborted(): Promise<void> {
     const { db, onAbort } = this.#o
     if (onAbort === 'release') return await releaseRun(db, this.#claim)
@@ -138,7 +134,7 @@ class RunWork {
     const { db, database, clock, client } = this.#o
     const { run } = this.#claim
     const { account, options } = run
-    // Counted first, so that a run which ends at once still says how much it had to check.
+    // A run that ends early reports how much it had to check.
     if (run.submissions_total === 0) this.#recorder.setTotal(await countSubmissions(db.read, run, signal))
     const problem =
       (await inactiveReason(db, account)) ?? (await identityProblem(db, clock, client, account, options.dry_run ?? false, signal))
@@ -146,7 +142,7 @@ class RunWork {
       this.#stop = { state: 'failed', note: problem }
       return
     }
-    // Before the submissions, so that it also happens in runs whose budget never suffices.
+    // First, so that it isn't skipped when a budget ends.
     await reportLost({ db, database, runId: run.run_id, options, recorder: this.#recorder }, signal)
     const concurrency = options.concurrency ?? this.#o.concurrency
     const parts: CheckContext = {
@@ -177,7 +173,6 @@ class RunWork {
       try {
         await this.#check(next.value, parts, concurrency, signal)
       } catch (error) {
-        // Cancels the other workers.
         this.#abort.abort(error)
         throw error
       }
@@ -200,11 +195,10 @@ class RunWork {
       if (isDatabaseError || error instanceof LeaseLostError || signal.aborted) throw error
       checked = await this.#recordFault(candidate, error)
     }
-    await this.#recorder.recordVisit({ submissionId, at, proved: checked.isProved, unconfirmed: checked.unconfirmed }, checked.compared)
+    await this.#recorder.recordVisit({ submissionId, at, proved: checked.isReconciled, unconfirmed: checked.unconfirmed }, checked.compared)
     this.#stopOnOutage(checked, concurrency)
   }
 
-  /** Reports a submission whose check failed through a fault of this program. The run continues with the others. */
   async #recordFault({ submissionId }: Candidate, error: unknown): Promise<CheckResult> {
     const { account, run_id: run } = this.#claim.run
     this.#o.log.error(
@@ -213,10 +207,9 @@ class RunWork {
     )
     const detail = `comparing it failed: ${messageOf(error)}`.slice(0, 500)
     await this.#recorder.recordInBatches([finding({ kind: 'unreadable', submissionId, detail })])
-    return { isProved: false, unconfirmed: [], compared: 0, failure: null }
+    return { isReconciled: false, unconfirmed: [], compared: 0, failure: null }
   }
 
-  /** Ends the run when the service has stopped answering or refuses every read. */
   #stopOnOutage({ failure }: CheckResult, concurrency: number): void {
     const isOutage = failure !== null && OUTAGE_CLASSES.has(failure.class)
     this.#unanswered = isOutage ? this.#unanswered + 1 : 0
@@ -244,7 +237,6 @@ class RunWork {
     }
   }
 
-  /** Ends the run, with the reads that wait, when the service asks for a pause beyond the end of its budget. */
   #stopOnLongPause(): void {
     const { client, clock } = this.#o
     const pause = client.pause()
@@ -267,7 +259,45 @@ class RunWork {
   #progressText(): string {
     const { submissions_done: done, submissions_total: total } = this.#recorder.counts
     const dry = this.#claim.run.options.dry_run === true
-    const next = dry ? 'a dry run does not move on: the next run begins where this one did' : 'the next run begins with the others'
+    const next = dry ? 'after a dry run, the next run starts at the same submission' : 'the next run continues with the others'
     return `after ${done} of ${total} submissions; ${next}`
   }
+}
+
+async function inactiveReason(db: Db, account: string): Promise<string | null> {
+  const row = await findAccount(db.read, account)
+  if (row === null || row.state === 'active') return null
+  return `account ${account} is ${row.state}: ${row.reason ?? 'no reason is known'}; see \`submission-mirror account list\``
+}
+
+/**
+ * Checks that the credentials belong to the account's brokerage. Otherwise every submission would look gone.
+ * @returns the problem; null: none.
+ */
+async function identityProblem(
+  db: Db,
+  clock: Clock,
+  client: UpstreamClient,
+  account: string,
+  dryRun: boolean,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    const identity = await attempt(clock, client, signal, () => client.me(signal))
+    if (!identity.ok) return `reading the identity behind the credentials failed: ${identity.failure.reason}`
+    const { brokerage } = identity.value
+    const pinned = (await findAccount(db.read, account))?.brokerage ?? null
+    if (pinned !== null && pinned !== brokerage) {
+      return `the credentials belong to brokerage ${brokerage}, but account ${account} holds the data of ${pinned}`
+    }
+    if (pinned === null && !dryRun) await pinBrokerage(db, account, identity.value)
+    return null
+  } catch (error) {
+    if (!(error instanceof AuthRefusedError)) throw error
+    return credentialsProblem(error)
+  }
+}
+
+function credentialsProblem(error: AuthRefusedError): string {
+  return `the service refuses the credentials: ${error.message}; check client id, secret and base URL`
 }

@@ -1,7 +1,7 @@
 import cron from 'node-cron'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 
-/** When runs are due: five cron fields and an IANA time zone. */
+/** Five cron fields and an IANA time zone. */
 export interface CronSchedule {
   readonly cron: string
   readonly timeZone: string
@@ -10,19 +10,19 @@ export interface CronSchedule {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** More than any clock is ever set back. */
+/** More than any clock change. */
 const MAX_SET_BACK_MS = 3 * HOUR_MS
-/** Eight years: the longest time between two 29 Februaries. */
+/** Eight years, the longest time between two February 29ths. */
 const MAX_DAYS = 8 * 366
 
 /**
- * The last time at which a schedule was due. A time that clocks show twice (set back) is due once, when they first show it. A time that
- * they skip (set ahead) is due at the moment of the skip. node-cron tells only the next time, so this is computed here.
- * @throws Error when the schedule has no time within eight years.
+ * The last time at which a schedule was due. A repeated local time (clocks set back) counts once, at its first occurrence; a skipped one
+ * counts at the moment of the skip. node-cron provides only the next time.
+ * @throws Error if the schedule has no time within eight years.
  */
 export function lastSlot({ cron: expression, timeZone }: CronSchedule, nowMs: number): TimeText {
   const offset = offsetsOf(timeZone)
-  // The latest time that the clocks have shown; they may have been set back a moment ago.
+  // The latest local time shown so far; clocks may just have been set back.
   const shown = nowMs + Math.max(offset(nowMs), offset(nowMs - MAX_SET_BACK_MS))
   for (const time of timesBefore(expression, shown)) {
     const at = firstShown(time, offset)
@@ -31,7 +31,6 @@ export function lastSlot({ cron: expression, timeZone }: CronSchedule, nowMs: nu
   throw new Error(`the schedule ${expression} has no time`)
 }
 
-/** A zone's offset from UTC at a moment, in ms. */
 type Offset = (atMs: number) => number
 
 function offsetsOf(timeZone: string): Offset {
@@ -46,7 +45,7 @@ function offsetsOf(timeZone: string): Offset {
   }
 }
 
-/** Times of a schedule up to `latest`, the last first, in local time written as if it were UTC. */
+/** Local times of a schedule up to `latest`, latest first, encoded as UTC. */
 function* timesBefore(expression: string, latest: number): Generator<number> {
   const { minute, hour, dayOfMonth: days, month: months, dayOfWeek: weekdays } = cron.parse(expression)
   const [minutes, hours] = [minute, hour].map((values) => values.toSorted((a, b) => b - a)) as [number[], number[]]
@@ -55,7 +54,7 @@ function* timesBefore(expression: string, latest: number): Generator<number> {
   for (let day = today; day > today - MAX_DAYS * DAY_MS; day -= DAY_MS) {
     const date = new Date(day)
     const [named, namedOfWeek] = [days.includes(date.getUTCDate()), weekdays.includes(date.getUTCDay())]
-    // When both day fields are restricted, cron takes a day that matches either.
+    // If both day fields are restricted, cron matches either.
     const either = ofMonth !== '*' && ofWeek !== '*'
     if (!months.includes(date.getUTCMonth() + 1) || !(either ? named || namedOfWeek : named && namedOfWeek)) continue
     for (const hour of hours) {
@@ -67,14 +66,14 @@ function* timesBefore(expression: string, latest: number): Generator<number> {
   }
 }
 
-/** @returns the moment at which the clocks first show `time` or a later one. */
+/** @returns when clocks first show `time` or later. */
 function firstShown(time: number, offset: Offset): number {
-  // No zone is a whole day away from UTC, so the moment lies between these two.
+  // Offsets are below one day.
   const before = offset(time - DAY_MS)
   const after = offset(time + DAY_MS)
   if (offset(time - before) === before) return time - before
   if (offset(time - after) === after) return time - after
-  // The clocks skip it: search for the moment at which the offset changes.
+  // `time` is skipped: find when the offset changes.
   let [from, to] = [time - after, time - before]
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2)

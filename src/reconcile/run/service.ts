@@ -9,26 +9,23 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 import { type RunContext, workRun } from './run.ts'
 import { type CronSchedule, lastSlot } from './schedule.ts'
 
-/** How often runs of operators and of dead processes are looked for. Due runs too, in case a timer was missed. */
 const POLL_MS = 5_000
 
 export interface ReconcilerOptions extends ServiceParts {
-  /** null: long reads run on `db`. */
   readonly database: DatabaseConfig | null
-  /** Clients by account name; these accounts are reconciled. */
+  /** By account: these accounts are reconciled. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
   readonly recordFields: RunContext['recordFields']
   readonly concurrency: number
   readonly budgetMs: number
-  /** Names of the configured destinations. */
   readonly destinations: readonly string[]
-  /** null: no scheduled runs. */
+  /** null: none. */
   readonly schedule: CronSchedule | null
 }
 
 /**
- * Carries out stored reconcile runs: scheduled ones, which it stores itself when due, those that operators request, and those that dead
- * processes left. Of several processes one claims each run. An account has one run at a time; several accounts run side by side.
+ * Carries out reconcile runs: scheduled ones, requested ones, and those left by dead processes. One process claims each run. Each account
+ * has one run at a time; accounts run in parallel.
  */
 export class Reconciler implements Service {
   readonly name = 'reconcile'
@@ -61,13 +58,13 @@ export class Reconciler implements Service {
     }
   }
 
-  /** Stores runs that are due, and starts those that wait. */
+  /** Stores due runs, and starts waiting ones. */
   async startDueRuns(signal: AbortSignal): Promise<void> {
     await this.#requestDueRuns()
     for (const [account, client] of this.#o.clients) if (!this.#running.has(account)) await this.#start(account, client, signal)
   }
 
-  /** Waits until no run is in progress. */
+  /** Waits until no run is active. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running.values())
   }
@@ -96,7 +93,7 @@ export class Reconciler implements Service {
     const work = workRun({ ...this.#o, client, budgetMs, onAbort: 'release' }, claim, signal).then(
       () => true,
       (error: unknown) => {
-        // The run keeps its progress and is resumed after a while. Not at once: the same error may come again.
+        // The run keeps its progress and is resumed later, since the error may recur.
         if (!signal.aborted)
           log.error(
             { account, run: run.run_id, err: error },

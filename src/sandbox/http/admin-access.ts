@@ -33,7 +33,7 @@ const userBody = z.strictObject({
 })
 const sessionBody = z.strictObject({ account, email: z.string() })
 
-/** Routes for keys, users and portal sessions. With an `Authorization` header they are refused to all but a portal session. */
+/** Routes for keys, users and portal sessions. With an `Authorization` header, only a portal session may use them. */
 export function registerAccess(on: AdminRoutes): void {
   on('GET', '/keys', (running, request) => {
     const of = managed(running, request, z.object({ account }).parse(request.query).account)
@@ -73,11 +73,10 @@ export function registerAccess(on: AdminRoutes): void {
   })
 }
 
-/** @returns the account that a request manages, and its user when it comes from a portal session. */
 function managed(running: Sandbox, request: FastifyRequest, name: string | undefined): { account: Account; user: User | null } {
   const caller = running.access.manager(request.headers.authorization)
   if (caller) return { account: caller.account, user: caller.user }
-  return { account: running.account(name ?? running.accountNames[0] ?? ''), user: null }
+  return { account: running.account(name), user: null }
 }
 
 function keyView({ clientId, label, scopes, active }: Credential) {

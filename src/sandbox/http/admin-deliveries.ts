@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { timeFromMs } from '../../model/time.ts'
-import type { DeliveryRecord } from '../service/delivery-history.ts'
+import { type DeliveryRecord, deliveryView } from '../service/delivery-history.ts'
 import type { Sandbox } from '../service/sandbox.ts'
 import type { AdminRoutes } from './admin-routes.ts'
 
@@ -11,10 +11,9 @@ const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(5_000).default(200),
 })
 const idParams = z.object({ id: z.string() })
-/** Ten years at most, so that no time becomes unreadable. */
 const clockBody = z.strictObject({ advance_s: z.number().min(0).max(315_360_000) })
 
-/** Routes that show, lose and repeat deliveries, and let time pass. */
+/** Routes that list, lose and resend deliveries, and advance the clock. */
 export function registerDeliveries(on: AdminRoutes): void {
   on('GET', '/deliveries', (running, request) => {
     const { account, submission, limit } = listQuery.parse(request.query)
@@ -22,7 +21,7 @@ export function registerDeliveries(on: AdminRoutes): void {
     const isMeant = (one: DeliveryRecord) =>
       (account === undefined || one.account === account) && (submission === undefined || one.submissionId === submission)
     const latest = running.deliveries.list().filter(isMeant).slice(-limit).reverse()
-    return { deliveries: latest.map(deliveryView) }
+    return { deliveries: latest.map((one) => ({ ...deliveryView(one), body: one.body })) }
   })
   const act = (name: 'resend' | 'lose') => (running: Sandbox, request: FastifyRequest) => {
     const { id } = idParams.parse(request.params)
@@ -45,22 +44,4 @@ export function registerDeliveries(on: AdminRoutes): void {
 
 function clockView({ nowMs, clockKind: clock }: Sandbox) {
   return { clock, now: timeFromMs(nowMs) }
-}
-
-/** @returns a delivery with the body that was or will be sent. */
-function deliveryView(record: DeliveryRecord) {
-  const { id, account, submissionId, type, itemIds, outcome, attempts, lastStatus, createdAtMs, endedAtMs, body } = record
-  return {
-    id,
-    account,
-    submission_id: submissionId,
-    type,
-    item_ids: itemIds,
-    outcome,
-    attempts,
-    last_status: lastStatus,
-    created_at: timeFromMs(createdAtMs),
-    ended_at: endedAtMs === null ? null : timeFromMs(endedAtMs),
-    body,
-  }
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Account } from '../service/accounts.ts'
-import { OAuthError } from '../service/oauth-error.ts'
+import { OAuthError } from '../service/refusal.ts'
 import type { Sandbox } from '../service/sandbox.ts'
 import { scopes } from '../service/scopes.ts'
 import { type AdminRoutes, WholeAnswer } from './admin-routes.ts'
@@ -15,7 +15,7 @@ const approveBody = z.strictObject({
 const authorizeQuery = z.object({ account: z.string().optional(), email: z.string(), deny: z.string().optional() })
 const controlsBody = z.strictObject({ account: z.string(), scopes: z.array(z.enum(scopes)) })
 
-/** Routes that decide on grants as a broker does in the portal. */
+/** Routes that decide on grants, as a broker in the portal does. */
 export function registerGrants(on: AdminRoutes): void {
   on('POST', '/approve', (running, request) => {
     const body = approveBody.parse(request.body)
@@ -30,7 +30,7 @@ export function registerGrants(on: AdminRoutes): void {
     const { authorizations } = running.grants
     const given = new URL(request.url, 'http://sandbox.invalid').searchParams
     const query = given.has('client_id') ? given : authorizations.latest
-    if (!query) throw new RangeError('nobody asked for authorization; pass the query of /oauth/authorize as well')
+    if (!query) throw new RangeError('no authorization was requested; pass the query of /oauth/authorize too')
     const asked = refused(() => authorizations.read(query))
     const location = own.deny === undefined ? authorizations.approve(asked, account, user) : authorizations.deny(asked)
     return new WholeAnswer({ status: 302, body: { location }, headers: { location } })
@@ -61,11 +61,10 @@ export function registerGrants(on: AdminRoutes): void {
   })
 }
 
-/** @returns the account whose connected apps a request manages. */
 function appsOf(running: Sandbox, request: FastifyRequest): { account: Account } {
   const caller = running.access.administrator(request.headers.authorization)
   const named = z.object({ account: z.string().optional() }).parse(request.query).account
-  return { account: caller?.account ?? running.account(named ?? running.accountNames[0] ?? '') }
+  return { account: caller?.account ?? running.account(named) }
 }
 
 function findUser(running: Sandbox, { account, email }: { account?: string | undefined; email: string }) {

@@ -5,7 +5,7 @@ import type { Sandbox } from '../service/sandbox.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Answer, errorAnswer, refusalAnswer, send } from './answers.ts'
 
-/** What `act` returns when it is more than a body. */
+/** Returned by `act` for more than a body. */
 export class WholeAnswer {
   readonly answer: Answer
 
@@ -14,14 +14,14 @@ export class WholeAnswer {
   }
 }
 
-/** Adds a route. What `act` returns, or resolves to, is the body of the answer; a RangeError or a ZodError is answered 400. */
+/** Adds a route. `act` returns the body. A RangeError or a ZodError becomes 400. */
 export type AdminRoutes = (
   method: 'GET' | 'POST' | 'DELETE',
   url: string,
   act: (sandbox: Sandbox, request: FastifyRequest) => unknown,
 ) => void
 
-/** @param sandbox the running sandbox; undefined while it starts, which is answered 503. */
+/** @param sandbox undefined during startup: answers 503. */
 export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undefined, unshown: Unshown): AdminRoutes {
   return (method, url, act) => {
     app.route({ method, url, handler: (request, reply) => answer(reply, sandbox(), unshown, (running) => act(running, request)) })

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { faultSchema, presetFaults, presets } from '../service/faults.ts'
-import type { Sandbox } from '../service/sandbox.ts'
 import { registerAccess } from './admin-access.ts'
 import { registerDeliveries } from './admin-deliveries.ts'
 import { registerGrants } from './admin-grants.ts'
@@ -9,7 +8,6 @@ import type { AdminRoutes } from './admin-routes.ts'
 import { overviewOf } from './overview.ts'
 
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
-/** "Any feed event type plus `message`." */
 const eventTypes = [
   ...(['market_attached', 'quote_received', 'status_changed', 'declined', 'withdrawn', 'blocked', 'bound'] as const),
   'message',
@@ -28,8 +26,8 @@ const deliverBody = z.strictObject({
 const accountQuery = z.object({ account: z.string().optional(), submission: z.string().optional() })
 
 /**
- * Routes that control a sandbox from outside its process. The service has none of them. Bodies are parsed as JSON whatever their content
- * type. An invalid body or query, or an unknown account or submission, is answered 400 with `detail`.
+ * Routes that control a sandbox; the service has none of them. Bodies are JSON with any content type. An invalid body or query, or an
+ * unknown account or submission, gets 400 with `detail`.
  */
 export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   app.removeAllContentTypeParsers()
@@ -37,7 +35,6 @@ export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   registerAccess(on)
   registerGrants(on)
   registerDeliveries(on)
-  const accountOf = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
 
   on('GET', '/overview', (running) => overviewOf(running))
   on('GET', '/stats', (running) => running.stats())
@@ -51,24 +48,24 @@ export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   })
   on('GET', '/truth', (running, request) => {
     const query = accountQuery.parse(request.query)
-    const account = accountOf(running, query.account)
+    const { name: account } = running.account(query.account)
     return { account, submissions: running.truth(account, query.submission) }
   })
   on('GET', '/submissions', (running, request) => {
-    const account = accountOf(running, accountQuery.parse(request.query).account)
+    const { name: account } = running.account(accountQuery.parse(request.query).account)
     return { account, submission_ids: running.submissionIds(account) }
   })
   on('POST', '/story', (running, request) => {
     const { action } = storyBody.parse(request.body)
-    if (action === 'start') running.startStory()
-    if (action === 'pause') running.pauseStory()
-    return { step: action === 'step' ? (running.step()?.label ?? null) : null, story: running.stats().story }
+    if (action === 'start') running.story.start()
+    if (action === 'pause') running.story.pause()
+    return { step: action === 'step' ? (running.story.step()?.label ?? null) : null, story: running.stats().story }
   })
   on('POST', '/target', (running, request) => {
     const { account, target, event_types } = targetBody.parse(request.body)
     running.access.administrator(request.headers.authorization)
     const now = running.account(account)
-    running.setTarget(account, target === undefined ? now.target : target, event_types)
+    Object.assign(now, { ...(target !== undefined && { target }), ...(event_types && { eventTypes: event_types }) })
     return { account, target: now.target, event_types: now.eventTypes }
   })
   on('POST', '/deliver', (running, request) => {
@@ -78,7 +75,7 @@ export function registerAdmin(app: FastifyInstance, on: AdminRoutes): void {
   })
 }
 
-/** @returns undefined for text that is not JSON; no schema accepts it. */
+/** @returns undefined for text that isn't JSON, which no schema accepts. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -5,43 +5,40 @@ import type { Fault, FaultContext, FaultInjector } from '../service/faults.ts'
 import { Refusal } from '../service/refusal.ts'
 import type { Unshown } from '../service/unshown.ts'
 
-/** An answer of the API, before faults. */
+/** An answer, before faults. */
 export interface Answer {
   readonly status: number
-  /** Bytes go as they are, anything else as JSON. */
+  /** Bytes are sent unchanged, other values as JSON. */
   readonly body: unknown
   /** Default: JSON. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Why it is an error. */
+  /** Of an error. */
   readonly condition?: ConditionName
 }
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Why the answer is an error; undefined while it is none, or when a fault made it. */
+    /** Of an error; undefined for a success or a fault. */
     condition?: ConditionName
   }
 }
 
-/** @returns an error in the service's form: an object with `detail`. */
+/** @returns an error: an object with `detail`. */
 export function errorAnswer(status: number, detail: unknown): Answer {
   return { status, body: { detail } }
 }
 
-/** @returns the same for what the service refuses, with the status of its condition. */
+/** @returns the error of a refusal, with the status of its condition. */
 export function refusalAnswer({ condition, detail, headers }: Refusal, unshown: Unshown): Answer {
   return { status: unshown.status(condition), body: { detail }, headers, condition }
 }
 
-/** Kinds of fault that affect a whole answer. */
 const answerFaults = ['status', 'html', 'cut', 'hang', 'slow'] as const
 
 const HTML = '<!doctype html><html><head><title>Maintenance</title></head><body><h1>We will be right back</h1></body></html>'
-/** How much the declared length of a cut answer exceeds the full body. */
 const EXCESS_BYTES = 512
 
-/** Sends an answer without faults. */
 export function send(reply: FastifyReply, answer: Answer): FastifyReply {
   if (answer.condition) reply.condition = answer.condition
   return reply
@@ -55,17 +52,15 @@ function bytesOf({ body }: Answer): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
 }
 
-/** What answers are made with. */
-export interface AnswerSources {
+interface AnswerSources {
   readonly faults: FaultInjector
   readonly clock: Clock
   readonly unshown: Unshown
 }
 
-/** Computes an answer. It may throw a Refusal, which is answered as an error. */
+/** Computes an answer. A Refusal becomes an error. */
 export type Compute = () => Answer | Promise<Answer>
 
-/** @returns what `compute` answers, or the error of the Refusal that it throws. */
 async function computed(compute: Compute, unshown: Unshown): Promise<Answer> {
   try {
     return await compute()
@@ -75,7 +70,7 @@ async function computed(compute: Compute, unshown: Unshown): Promise<Answer> {
   }
 }
 
-/** Sends the answer of `compute`, changed by the first fault that applies. */
+/** Sends the answer of `compute`, changed by the first matching fault. */
 export async function answer(reply: FastifyReply, context: FaultContext, sources: AnswerSources, compute: Compute): Promise<FastifyReply> {
   const nowMs = serviceTime(reply, context, sources)
   const fault = sources.faults.draw(answerFaults, context)
@@ -96,11 +91,11 @@ export async function answer(reply: FastifyReply, context: FaultContext, sources
   }
 }
 
-/** Sets a wrong `date` header when the fault `clock_skew` applies. @returns the service's time, ms since the epoch. */
+/** Sets a wrong `date` header for the fault `clock_skew`. @returns the service's time, ms since the epoch. */
 export function serviceTime(reply: FastifyReply, context: FaultContext, { faults, clock }: AnswerSources): number {
   const skew = faults.draw(['clock_skew'], context)
   const nowMs = clock.now() + (skew?.ms ?? 0)
-  // On the raw response, because a cut answer bypasses Fastify's headers.
+  // A cut answer bypasses Fastify's headers.
   if (skew) reply.raw.setHeader('date', new Date(nowMs).toUTCString())
   return nowMs
 }

@@ -1,85 +1,91 @@
-import type { FastifyInstance } from 'fastify'
-import { parseUuid } from '../../model/uuid.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { appetiteSearchSchema } from '../../client/schemas/appetite.ts'
+import { appetiteQuery, appetiteResult, appetiteSearch, countQuestion } from '../service/appetite.ts'
+import { bindRequestsOf } from '../service/binding.ts'
 import { outstandingView, sessionsView, workspaceView } from '../service/details.ts'
-import { Refusal } from '../service/refusal.ts'
+import type { Operation } from '../service/faults.ts'
+import { fileAt } from '../service/files.ts'
+import { searchForms } from '../service/forms.ts'
+import { insuredOf } from '../service/insureds.ts'
+import type { BuiltParts } from '../service/parts.ts'
+import { policiesOf } from '../service/policies.ts'
+import { parseBody, Refusal } from '../service/refusal.ts'
 import { requirementsView } from '../service/requirements.ts'
 import type { Caller } from '../service/tokens.ts'
 import type { Unshown } from '../service/unshown.ts'
+import { matchingPrograms } from '../world/catalogue.ts'
+import { taxIdOf } from '../world/ids.ts'
+import { categoryLabels } from '../world/names.ts'
+import type { AccountRecords } from '../world/records.ts'
 import type { Submission } from '../world/submission.ts'
-import type { World } from '../world/world.ts'
+import type { RailLane } from '../world/wire.ts'
 import type { Answer } from './answers.ts'
-import { registerById } from './by-id.ts'
-import { registerExtra } from './extra.ts'
-import { type HandleOptions, readHandler, writeHandler } from './handle.ts'
-import { listAnswer, listPaths } from './lists.ts'
-import { registerLookups } from './lookups.ts'
-import { type PageRequest, page } from './pages.ts'
-import { pathIds } from './path-ids.ts'
+import { jsonOf } from './body.ts'
+import { handler, pathIds } from './handle.ts'
+import { page } from './pages.ts'
 
-export interface ApiOptions extends HandleOptions {
-  readonly world: World
-  /** Whether to answer lists of submissions and insureds. */
-  readonly lists: boolean
-}
+type AddRead = (operation: Operation, path: string, answer: (caller: Caller, request: FastifyRequest) => Answer) => void
 
-interface SubmissionRequest {
-  Params: { submission_id: string }
-  Querystring: Record<string, string | string[] | undefined>
-}
-
-/** The service's read operations. A write without the scope for it is refused; any other that has no route of its own is not found. */
-export function registerApi(app: FastifyInstance, options: ApiOptions): void {
-  const { clock, world } = options
-
-  const handle = readHandler(options)
-  const write = writeHandler(options)
-
-  app.get('/broker/me', (request, reply) => handle('me', request, reply, undefined, (caller) => identity(caller, options.unshown)))
-
-  const onSubmission = (
-    operation: 'events' | 'thread' | 'requirements' | 'outstanding' | 'workspace' | 'sessions',
-    path: string,
-    read: (submission: Submission, pageRequest: PageRequest) => Answer,
-  ) => {
-    app.get<SubmissionRequest>(`/broker/submissions/:submission_id/${path}`, (request, reply) => {
-      const submissionId = parseUuid(request.params.submission_id)
-      return handle(operation, request, reply, submissionId ?? undefined, ({ account }) => {
-        const { submission_id: id = '' } = pathIds(request.params)
-        const submission = world.submissions(account.name).get(id)
-        if (!submission) throw new Refusal('not_found', 'Submission not found')
-        const { since, limit } = request.query
-        return read(submission, { account: account.name, submissionId: id, since: first(since), limit: first(limit) })
-      })
-    })
+/** The service's read operations. Unknown writes get 403 without their scope, else 404. */
+export function registerApi(app: FastifyInstance, parts: BuiltParts): void {
+  const { options, unshown, world } = parts
+  const handle = handler(parts)
+  const on: AddRead = (operation, path, answer) => {
+    app.get(path, (request, reply) => handle(operation, request, reply, (caller) => answer(caller, request)))
   }
-  onSubmission('events', 'events', (submission, request) => page('events', submission.events, request, options))
-  onSubmission('thread', 'thread', (submission, request) => page('thread', submission.thread, request, options))
-  onSubmission('requirements', 'requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
-  onSubmission('outstanding', 'outstanding-requirements', (submission) => ({ status: 200, body: outstandingView(submission) }))
-  onSubmission('workspace', 'application-workspace', (submission) => ({ status: 200, body: workspaceView(submission) }))
-  onSubmission('sessions', 'api-quotes/sessions', (submission) => ({ status: 200, body: sessionsView(submission) }))
-
-  for (const path of options.lists ? listPaths : []) {
-    app.get(path, (request, reply) =>
-      handle('list', request, reply, undefined, ({ account }) => listAnswer(path, [...world.submissions(account.name).values()])),
-    )
-  }
-
-  registerById(app, options, handle)
-  registerLookups(app, options, handle)
-  registerExtra(app, world, handle)
-
+  on('me', '/broker/me', (caller) => identity(caller, unshown))
+  registerSubmissions(on, parts)
+  registerById(on, parts)
+  for (const path of options.lists ? listPaths : [])
+    on('list', path, ({ account }) => listAnswer(path, [...world.submissions(account.name).values()]))
+  registerLookups(on, parts)
+  // The search of markets is a read sent by POST.
+  app.post('/broker/appetite/search', (request, reply) =>
+    handle('appetite', request, reply, (caller) => {
+      const body = parseBody(appetiteSearchSchema, jsonOf(request))
+      count(caller, parts)
+      return { status: 200, body: appetiteSearch(body) }
+    }),
+  )
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],
     url: '/broker/*',
     handler: (request, reply) =>
-      write('write', request, reply, undefined, () => {
+      handle('write', request, reply, () => {
         throw new Refusal('not_found', 'Not Found')
       }),
   })
 }
 
-/** "Two shapes discriminated by `kind`." `active_states` null: no gating. */
+function registerSubmissions(on: AddRead, parts: BuiltParts): void {
+  const { clock, world } = parts
+  const onSubmission = (operation: Operation, path: string, answer: (submission: Submission, request: FastifyRequest) => Answer) =>
+    on(operation, `/broker/submissions/:submission_id${path}`, ({ account }, request) => {
+      const submission = world.submissions(account.name).get(pathIds(request)['submission_id'] ?? '')
+      if (!submission) throw new Refusal('not_found', 'Submission not found')
+      return answer(submission, request)
+    })
+  for (const name of ['events', 'thread'] as const)
+    onSubmission(name, `/${name}`, (submission, { query }) => {
+      const { since, limit } = query as Readonly<Record<string, string | string[] | undefined>>
+      const request = { account: submission.account, submissionId: submission.id, since: first(since), limit: first(limit) }
+      return name === 'events' ? page(name, submission.events, request, parts) : page(name, submission.thread, request, parts)
+    })
+  const view = (operation: Operation, path: string, viewOf: (submission: Submission) => unknown) =>
+    onSubmission(operation, path, (submission) => ({ status: 200, body: viewOf(submission) }))
+  view('requirements', '/requirements', (submission) => requirementsView(submission, clock.now()))
+  view('outstanding', '/outstanding-requirements', outstandingView)
+  view('workspace', '/application-workspace', workspaceView)
+  view('sessions', '/api-quotes/sessions', sessionsView)
+  // The spec mentions these reads without paths or answers.
+  view('extra', '', submissionDetail)
+  view('extra', '/markets', (submission) => ({
+    submission_id: submission.id,
+    ...marketGroups(submission, world.recordsOf(submission.account).linesOff),
+  }))
+}
+
+/** "Two shapes discriminated by `kind`." `active_states` null: all states. */
 function identity(caller: Caller, unshown: Unshown): Answer {
   const { account, credential, user } = caller
   if (!(credential ?? user)?.active) throw new Refusal('inactive_credential', 'This account or credential is no longer active')
@@ -90,7 +96,100 @@ function identity(caller: Caller, unshown: Unshown): Answer {
   return { status: 200, body: { kind: 'api_client', client_id: credential.clientId, label: credential.label, scope, ...rest } }
 }
 
-/** @returns the first value of a repeated query parameter. */
 function first(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value
+}
+
+function registerById(on: AddRead, { faults, world }: BuiltParts): void {
+  const read = (operation: Operation, path: string, find: (all: Submission[], ids: Readonly<Record<string, string>>) => unknown) =>
+    on(operation, path, ({ account }, request) => {
+      const found = find([...world.submissions(account.name).values()], pathIds(request))
+      if (found === undefined) throw new Refusal('not_found', 'Not found')
+      return { status: 200, body: found }
+    })
+  read('bind_request', '/broker/submissions/:submission_id/bind-requests/:bind_request_id', (all, ids) => {
+    const submission = all.find(({ id }) => id === ids['submission_id'])
+    return submission && bindRequestsOf(submission).find(({ bind_request_id }) => bind_request_id === ids['bind_request_id'])
+  })
+  read('policy', '/broker/policies/:policy_id', (all, ids) =>
+    all.flatMap(policiesOf).find(({ policy_id }) => policy_id === ids['policy_id']),
+  )
+  read('insured', '/broker/insureds/:insured_id', (all, ids) => insuredOf(ids['insured_id'] ?? '', all))
+
+  const serve = (url: string, pathOf: (request: FastifyRequest) => string) =>
+    on('document', url, ({ account }, request) => {
+      const file = fileAt([...world.submissions(account.name).values()], pathOf(request))
+      if (file === undefined) throw new Refusal('not_found', 'Document not found')
+      if (faults.draw(['pdf_unavailable'], { operation: 'document', account: account.name }))
+        throw new Refusal('pdf_unavailable', 'The stored document could not be retrieved')
+      return { status: 200, body: file.bytes, contentType: file.contentType }
+    })
+  serve('/broker/finalized-documents/:document_id/pdf', (request) => `/broker/finalized-documents/${pathIds(request)['document_id']}/pdf`)
+  serve('/documents/:name', ({ params }) => `/documents/${(params as { readonly name: string }).name}`)
+}
+
+function registerLookups(on: AddRead, parts: BuiltParts): void {
+  on('forms', '/broker/forms', (_caller, { query }) => {
+    const { q } = query as Readonly<Record<string, string | string[]>>
+    return { status: 200, body: searchForms(first(q) ?? '') }
+  })
+  on('appetite', '/broker/appetite', (caller, request) => {
+    const query = parseBody(appetiteQuery, request.query, 'query')
+    count(caller, parts)
+    return { status: 200, body: appetiteResult(query) }
+  })
+}
+
+function count({ account }: Caller, { clock, unshown, world }: BuiltParts): void {
+  countQuestion(world.recordsOf(account.name), unshown, clock.now())
+}
+
+/** Lists that the spec mentions without describing them. */
+const listPaths = ['/broker/submissions', '/broker/insureds'] as const
+
+function listAnswer(path: (typeof listPaths)[number], submissions: readonly Submission[]): Answer {
+  if (path === '/broker/submissions') {
+    const items = submissions.map((one) => ({
+      submission_id: one.id,
+      insured: { insured_id: one.insuredId, name: one.facts.insured_name },
+    }))
+    return { status: 200, body: { items } }
+  }
+  const insureds = new Map(submissions.map((one) => [one.insuredId, one.facts.insured_name]))
+  return { status: 200, body: [...insureds].map(([insured_id, name]) => ({ insured_id, name })) }
+}
+
+function marketGroups(submission: Submission, linesOff: AccountRecords['linesOff']) {
+  const lanes = submission.shownLanes.map(({ rail }) => rail)
+  const laneView = ({ submission_market_id, market_name, program, program_category, lines, status, status_label }: RailLane) => {
+    const market = { market_name, program, program_category, category_label: categoryLabels[program_category], lines }
+    return { lane_id: submission_market_id, ...market, status, status_label }
+  }
+  const others = matchingPrograms(submission, linesOff).filter(
+    ({ program }) => !lanes.some((lane) => lane.market_name === program.market.name),
+  )
+  return {
+    engaged: lanes.filter(({ chip }) => chip !== 'not_available').map(laneView),
+    declined: lanes.filter(({ chip }) => chip === 'not_available').map(laneView),
+    available: others.map(({ program: { market }, lines }) => ({
+      market_name: market.name,
+      program: market.program,
+      program_category: market.category,
+      category_label: categoryLabels[market.category],
+      lines,
+    })),
+  }
+}
+
+/** Contains ids that nothing lists, and a tax id: of a created submission, the one sent. */
+function submissionDetail(submission: Submission): unknown {
+  const { id, facts } = submission
+  return {
+    submission_id: id,
+    insured_name: facts.insured_name,
+    insured_id: submission.insuredId,
+    applicant: { fein: submission.records.brief ? submission.taxId : taxIdOf(facts.insured_name) },
+    bind_requests: bindRequestsOf(submission).map(({ bind_request_id, status }) => ({ bind_request_id, status })),
+    policies: policiesOf(submission).map(({ policy_id }) => ({ policy_id })),
+  }
 }

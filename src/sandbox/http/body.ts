@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { ConditionName } from '../../client/openapi/conditions.ts'
-import { invalid } from '../service/parse.ts'
+import { invalid } from '../service/refusal.ts'
 import type { UploadedFile } from '../service/uploads.ts'
 
-/** @returns the JSON of a request. @throws Refusal when it is none. */
+/** @throws Refusal if the body isn't JSON. */
 export function jsonOf({ body }: FastifyRequest): unknown {
   try {
     return JSON.parse(Buffer.isBuffer(body) ? body.toString() : '')
@@ -12,18 +12,18 @@ export function jsonOf({ body }: FastifyRequest): unknown {
   }
 }
 
-/** @returns the JSON of a request that may have no body; then an empty object. @throws Refusal when it is none. */
+/** @returns the JSON of a request; without a body, an empty object. @throws Refusal if it isn't JSON. */
 export function optionalJsonOf(request: FastifyRequest): unknown {
   const { body } = request
   return Buffer.isBuffer(body) && body.length > 0 ? jsonOf(request) : {}
 }
 
-export interface Form {
+interface Form {
   readonly fields: Readonly<Record<string, string>>
   readonly files: readonly UploadedFile[]
 }
 
-/** @returns a form with its files. @throws Refusal when the body is no form. */
+/** @throws Refusal if the body isn't a form. */
 export async function formOf({ body, headers }: FastifyRequest, condition?: ConditionName): Promise<Form> {
   if (body instanceof URLSearchParams) return { fields: Object.fromEntries(body), files: [] }
   const form = await new Response(Buffer.isBuffer(body) ? body : null, { headers: { 'content-type': headers['content-type'] ?? '' } })

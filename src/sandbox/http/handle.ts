@@ -1,78 +1,46 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isObject } from '../../model/json.ts'
-import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
-import type { Authority } from '../service/authority.ts'
+import { parseUuid } from '../../model/uuid.ts'
+import { requestRecord } from '../service/activity-log.ts'
 import type { Operation } from '../service/faults.ts'
-import { Refusal } from '../service/refusal.ts'
-import type { Caller, Tokens } from '../service/tokens.ts'
+import type { BuiltParts } from '../service/parts.ts'
+import { invalid, Refusal } from '../service/refusal.ts'
+import type { Caller } from '../service/tokens.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { answerOf } from '../service/variants.ts'
-import { type Answer, type AnswerSources, answer, type Compute, refusalAnswer, send, serviceTime } from './answers.ts'
+import { type Answer, answer, type Compute, refusalAnswer, send, serviceTime } from './answers.ts'
 
-export interface HandleOptions extends AnswerSources {
-  readonly tokens: Tokens
-  readonly activity: ActivityLog
-  readonly authority: Authority
-}
-
-/** Identifies the caller, requires the scope, applies faults, then answers. `compute` may throw a Refusal. */
-export type Handle = (
+type Handle = (
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
-  submissionId: string | undefined,
   compute: (caller: Caller) => Answer | Promise<Answer>,
 ) => Promise<FastifyReply>
 
-/** @returns the handler of read operations. */
-export function readHandler(options: HandleOptions): Handle {
-  return async (operation, request, reply, submissionId, compute) => {
-    const caller = options.tokens.callerOf(request.headers.authorization)
-    options.activity.request(requestRecord(operation, request, caller?.account.name))
-    return respond(options, { operation, caller, submissionId }, reply, async (known) => {
-      options.authority.requireScope(known, 'broker_mcp')
-      const answer = await compute(known)
-      return answer.status === 200 ? { ...answer, body: answerOf(operation, answer.body, options.unshown) } : answer
-    })
+/** @returns the handler of all operations except authentication. */
+export function handler(parts: BuiltParts): Handle {
+  const { activity, authority, tokens, unshown } = parts
+  return async (operation, request, reply, compute) => {
+    const caller = tokens.callerOf(request.headers.authorization)
+    activity.request(requestRecord(operation, request, caller?.account.name))
+    const { submission_id } = request.params as { readonly submission_id?: string }
+    const context = { operation, account: caller?.account.name, submissionId: parseUuid(submission_id) ?? undefined }
+    if (!caller) {
+      serviceTime(reply, context, parts)
+      const refusal = new Refusal('missing_token', 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
+      return send(reply, refusalAnswer(refusal, unshown))
+    }
+    const respond = async () => {
+      authority.requireScope(caller, operation === 'write' ? 'broker_submit' : 'broker_mcp')
+      const answer = await compute(caller)
+      return answer.status === 200 ? { ...answer, body: answerOf(operation, answer.body, unshown) } : answer
+    }
+    const isBeside = unshown.word('conflict_fields') === 'body'
+    return answer(reply, context, parts, isBeside ? () => besideDetail(respond, unshown) : respond)
   }
 }
 
-/** @returns the handler of write operations. Each request is kept in `Sandbox.writesSeen`. */
-export function writeHandler(options: HandleOptions): Handle {
-  return async (operation, request, reply, submissionId, compute) => {
-    const caller = options.tokens.callerOf(request.headers.authorization)
-    const write = requestRecord(operation, request, caller?.account.name)
-    options.activity.request(write)
-    options.activity.writes.push(write)
-    return respond(options, { operation, caller, submissionId }, reply, (known) => {
-      options.authority.requireScope(known, 'broker_submit')
-      return compute(known)
-    })
-  }
-}
-
-interface Respondent {
-  readonly operation: Operation
-  readonly caller: Caller | null
-  readonly submissionId: string | undefined
-}
-
-function respond(
-  options: HandleOptions,
-  { operation, caller, submissionId }: Respondent,
-  reply: FastifyReply,
-  compute: (caller: Caller) => Answer | Promise<Answer>,
-): FastifyReply | Promise<FastifyReply> {
-  const context = { operation, account: caller?.account.name, submissionId }
-  const isBeside = options.unshown.word('conflict_fields') === 'body'
-  if (caller)
-    return answer(reply, context, options, () => (isBeside ? besideDetail(() => compute(caller), options.unshown) : compute(caller)))
-  serviceTime(reply, context, options)
-  const refusal = new Refusal('missing_token', 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
-  return send(reply, refusalAnswer(refusal, options.unshown))
-}
-
-/** Lets the fields of a conflict stand in the body, but where the specification shows them in `detail`. */
+/** Moves a conflict's fields from `detail` to the body, unless the spec shows them in `detail`. */
 async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer> {
   try {
     return await compute()
@@ -83,4 +51,15 @@ async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer>
     if (answer.status !== 409) throw error
     return { ...answer, body: { detail: message, ...fields } }
   }
+}
+
+/** "All path ids are uuids." @returns the path's ids by name, in lower case. @throws Refusal for another id. */
+export function pathIds(request: FastifyRequest): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(request.params as Readonly<Record<string, string>>).map(([name, text]) => {
+      const id = parseUuid(text)
+      if (id === null) throw invalid(['path', name], 'Input should be a valid UUID', 'uuid_parsing', 'invalid_id')
+      return [name, id]
+    }),
+  )
 }

@@ -1,12 +1,12 @@
 import { timeFromMs } from '../../model/time.ts'
 import { producerOf } from '../service/accounts.ts'
+import { deliveryView } from '../service/delivery-history.ts'
 import type { Sandbox } from '../service/sandbox.ts'
 
-/** Submissions shown of each account: the newest ones. */
 const MAX_SUBMISSIONS = 50
 const MAX_DELIVERIES = 100
 
-/** @returns what the page shows: accounts, their newest submissions, the latest deliveries, and what waits. No secrets. */
+/** @returns the page's data, without secrets. */
 export function overviewOf(running: Sandbox) {
   return {
     clock: running.clockKind,
@@ -45,17 +45,4 @@ function submissionViews(running: Sandbox, account: string) {
       events: events.length,
       messages: messages.length,
     }))
-}
-
-function deliveryView({
-  id,
-  account,
-  submissionId,
-  type,
-  outcome,
-  attempts,
-  lastStatus,
-  createdAtMs,
-}: ReturnType<Sandbox['deliveries']['list']>[number]) {
-  return { id, account, submission_id: submissionId, type, outcome, attempts, last_status: lastStatus, created_at: timeFromMs(createdAtMs) }
 }

@@ -1,7 +1,4 @@
-/**
- * The script of the page: plain DOM, run by the browser as it is. It reads the overview every two seconds and after each action, and puts
- * what it reads into the document as text only.
- */
+/** The page's script, in plain DOM. Reads the overview every two seconds and after each action. */
 export const pageScript = `'use strict'
 const byId = (id) => document.getElementById(id)
 const shown = new Map()

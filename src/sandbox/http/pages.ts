@@ -1,29 +1,23 @@
 import type { FaultContext, FaultInjector } from '../service/faults.ts'
-import { invalid } from '../service/parse.ts'
-import { Refusal } from '../service/refusal.ts'
+import { invalid, Refusal } from '../service/refusal.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Cursor, decodeCursor, encodeCursor, feedStart } from '../world/cursor.ts'
 import type { Feed, Positioned } from '../world/feeds.ts'
 import { type Answer, refusalAnswer } from './answers.ts'
 
-export interface PageRequest {
+interface PageRequest {
   readonly account: string
   readonly submissionId: string
-  /** Query parameters, unparsed. */
+  /** Unparsed query parameters. */
   readonly since: string | undefined
   readonly limit: string | undefined
 }
 
-/** The key of each feed's list in the answer, and its largest page. */
 const shapes = { events: { list: 'events', maxLimit: 100 }, thread: { list: 'messages', maxLimit: 200 } } as const
 const DEFAULT_LIMIT = 50
-/** Limit on consecutive empty pages by the fault `empty_page`. */
 const MAX_EMPTY_PAGES = 3
 
-/**
- * Answers one page of a feed: items strictly after the cursor, oldest first. `limit` is clamped, not refused. `next_cursor` is null at the
- * end of the feed and only there.
- */
+/** Answers one page of a feed: items after the cursor, oldest first. Clamps `limit`. `next_cursor` is null only at the end. */
 export function page<T extends Positioned>(
   name: keyof typeof shapes,
   feed: Feed<T>,
@@ -57,7 +51,6 @@ export function page<T extends Positioned>(
   return answer(slice.items, slice.more ? { position: slice.end, emptyPages: 0 } : null)
 }
 
-/** @returns the clamped limit; null when it is not an integer. */
 function readLimit(limit: string | undefined, maxLimit: number): number | null {
   if (limit === undefined) return DEFAULT_LIMIT
   if (!/^-?\d+$/.test(limit)) return null

@@ -16,19 +16,17 @@ import { adminRoutes } from './admin-routes.ts'
 import { errorAnswer, refusalAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
 import { registerOAuth } from './oauth.ts'
-import { registerOpenApi } from './openapi.ts'
 import { registerPage } from './page.ts'
 import { registerWrites } from './writes.ts'
 
-/** Reads that change something: codes are made, questions are counted. */
+/** Reads with side effects: new codes, counted questions. */
 const CHANGING_READS = /\/authorize|\/broker\/appetite/
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
 /**
- * Starts the emulator of the service, on loopback by default: the API below `/api/v1`, signed deliveries, generated data, and control
- * routes below `/_sandbox`.
- * @returns when it listens.
- * @throws z.ZodError for an invalid fault; the error of listening when the port is taken.
+ * Starts the emulator, on loopback by default: the API below `/api/v1`, signed deliveries, generated data, and control routes below
+ * `/_sandbox`.
+ * @throws z.ZodError for an invalid fault; the error of listening, such as a used port.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const parts = buildParts(options)
@@ -42,12 +40,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT_BYTES,
     frameworkErrors: sendError,
-    // An id that is too long is no uuid, like any other.
+    // Long ids are handled like other invalid ids.
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: ({ code }, socket) => sendWithoutRequest(socket, code, parts.unshown),
   })
   app.setErrorHandler(sendError)
-  // What a request expects beyond the protocol is not asked of the service.
+  // Ignores unknown expectations.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   if (parts.stateFile) keepState(app, parts.stateFile)
   await parts.stateFile?.persist()
@@ -65,11 +63,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   await app.register(control, { prefix: '/_sandbox' })
   origin = await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 })
   sandbox = new Sandbox({ ...parts, app, origin })
-  if (options.autoStart ?? true) sandbox.startStory()
+  if (options.autoStart ?? true) sandbox.story.start()
   return sandbox
 }
 
-/** Answers a connection whose request could not be read. */
 function sendWithoutRequest(socket: Socket, code: string, unshown: Unshown): void {
   const condition = code === 'HPE_HEADER_OVERFLOW' ? 'head_too_large' : 'malformed_request'
   const status = unshown.status(condition)
@@ -79,7 +76,7 @@ function sendWithoutRequest(socket: Socket, code: string, unshown: Unshown): voi
   socket.end([...head, 'connection: close', '', body].join('\r\n'))
 }
 
-/** Answers nothing that the state file does not know yet. */
+/** Saves state before each answer. */
 function keepState(app: FastifyInstance, stateFile: StateFile): void {
   app.addHook('onSend', async (request) => {
     if (request.method !== 'GET' || CHANGING_READS.test(request.url)) stateFile.touch()
@@ -93,12 +90,12 @@ function registerService(api: FastifyInstance, parts: BuiltParts, options: Sandb
   api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body.toString()))
   })
-  // Accept any other body, so that writes reach the route that records and refuses them.
+  // Accepts any other body, so that writes reach the route that records and refuses them.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerWrites(api, parts)
   registerOpenApi(api, parts.unshown)
-  registerApi(api, { ...parts, lists: options.lists ?? false })
-  registerOAuth(api, { ...parts, expiresIn: parts.unshown.word('expires_in'), origin, baseUrl: () => `${origin()}${BASE_PATH}` })
+  registerApi(api, parts)
+  registerOAuth(api, parts, () => ({ origin: origin(), baseUrl: `${origin()}${BASE_PATH}` }))
   api.setNotFoundHandler((request, reply) => {
     parts.activity.request(requestRecord('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
     return send(reply, refusalAnswer(new Refusal('not_found', 'Not Found'), parts.unshown))
@@ -112,4 +109,18 @@ function observeAnswers(api: FastifyInstance, observe: (answer: SentAnswer) => v
     const contentType = String(reply.getHeader('content-type') ?? '')
     observe({ method: request.method, path, status: reply.statusCode, contentType, body, condition: reply.condition ?? null })
   })
+}
+
+/** Serves the OpenAPI document, with this sandbox's statuses. Built on first use. */
+function registerOpenApi(app: FastifyInstance, unshown: Unshown): void {
+  let document: Promise<string> | undefined
+  app.get('/openapi.json', async (_request, reply) => {
+    document ??= makeDocument(unshown)
+    return reply.type('application/json').send(await document)
+  })
+}
+
+async function makeDocument(unshown: Unshown): Promise<string> {
+  const { openApiDocument } = await import('../../client/openapi/document.ts')
+  return JSON.stringify(openApiDocument((name) => unshown.status(name)))
 }

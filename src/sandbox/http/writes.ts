@@ -1,21 +1,65 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { programLineSchema } from '../../client/schemas/appetite.ts'
+import { formFillSchema } from '../../client/schemas/documents.ts'
 import { answerOutstanding, answersBody, applyFile } from '../service/answering.ts'
+import { setProgramLine } from '../service/appetite.ts'
+import { selectProducts } from '../service/applications.ts'
 import { createBind, submitBind, uploadContingency } from '../service/bind.ts'
 import { checkpoint } from '../service/checkpoint.ts'
-import { createSubmission, finalize } from '../service/creation.ts'
-import { formFillBody, startFormFill } from '../service/forms.ts'
-import { intakeBody } from '../service/intake.ts'
-import { programLineBody, setProgramLine } from '../service/market-access.ts'
-import { parseBody } from '../service/parse.ts'
+import { createSubmission, finalize, intakeBody } from '../service/creation.ts'
 import type { BuiltParts } from '../service/parts.ts'
-import { selectProducts } from '../service/quote-products.ts'
+import { parseBody, Refusal } from '../service/refusal.ts'
 import { postToThread } from '../service/thread-post.ts'
+import type { Caller } from '../service/tokens.ts'
 import { checkFile, documentView, requireFile, storeDocument } from '../service/uploads.ts'
 import type { Submission } from '../world/submission.ts'
 import { formOf, jsonOf, optionalJsonOf } from './body.ts'
-import { type WriteRoutes, writeRoutes } from './write-route.ts'
+import { handler, pathIds } from './handle.ts'
 
-/** The write operations of submissions: creation, release, answers, thread, documents and binding. */
+/** More than a form with a file of 25 MB, so that larger ones are refused with a reason. */
+const BODY_LIMIT_BYTES = 40 * 1024 * 1024
+
+interface WriteCall {
+  readonly request: FastifyRequest
+  readonly caller: Caller
+  /** The path's ids by name. */
+  readonly ids: Readonly<Record<string, string>>
+  readonly atMs: number
+}
+
+interface WriteRoutes {
+  /** Adds a write operation. `act` returns the body of a 200. */
+  on(method: 'POST' | 'PUT', path: string, act: (call: WriteCall) => unknown): void
+  /** The same below a submission; an unknown one gets 404. */
+  onSubmission(method: 'POST' | 'PUT', path: string, act: (call: WriteCall, submission: Submission) => unknown): void
+}
+
+function writeRoutes(app: FastifyInstance, parts: BuiltParts): WriteRoutes {
+  const handle = handler(parts)
+  const on: WriteRoutes['on'] = (method, url, act) => {
+    app.route({
+      method,
+      url,
+      bodyLimit: BODY_LIMIT_BYTES,
+      handler: (request, reply) =>
+        handle('write', request, reply, async (caller) => {
+          const call = { request, caller, ids: pathIds(request), atMs: parts.clock.now() }
+          return { status: 200, body: await act(call) }
+        }),
+    })
+  }
+  return {
+    on,
+    onSubmission: (method, path, act) =>
+      on(method, `/broker/submissions/:submission_id/${path}`, (call) => {
+        const submission = parts.world.submissions(call.caller.account.name).get(call.ids['submission_id'] ?? '')
+        if (!submission) throw new Refusal('not_found', 'Submission not found')
+        return act(call, submission)
+      }),
+  }
+}
+
+/** The write operations: creation, release, answers, thread, documents and binding. */
 export function registerWrites(app: FastifyInstance, parts: BuiltParts): void {
   const routes = writeRoutes(app, parts)
   registerCreation(routes, parts)
@@ -31,36 +75,35 @@ function registerCreation({ on, onSubmission }: WriteRoutes, parts: BuiltParts):
     marketing_status: submission.facts.marketing_status,
   })
   on('POST', '/broker/submissions', ({ caller, request, atMs }) => created(createSubmission(parts, caller, jsonOf(request), atMs)))
-  on('POST', '/broker/intake', async ({ caller, request, account, atMs }) => {
+  on('POST', '/broker/intake', async ({ caller, request, atMs }) => {
     const field = parts.unshown.word('intake_file_field')
     const { fields, files } = await formOf(request)
     const form = { fields, files: field === 'any' ? files : files.filter((file) => file.field === field) }
     const submission = createSubmission(parts, caller, intakeBody(form), atMs)
     for (const file of form.files) storeDocument(submission, file, {}, atMs)
-    for (const file of form.files) applyFile(parts, account, submission, file.name, atMs)
+    for (const file of form.files) applyFile(parts, submission, file.name, atMs)
     return created(submission)
   })
-  // "No body": who names the producer all the same may do so in the query as well.
-  onSubmission('POST', 'finalize', ({ caller, request, account, atMs }, submission) => {
+  // "No body", but the query may name the producer too.
+  onSubmission('POST', 'finalize', ({ caller, request, atMs }, submission) => {
     const { producer_email } = { ...(request.query as object), ...(optionalJsonOf(request) as object) } as { producer_email?: unknown }
     parts.authority.checkNamed(caller, producer_email, false)
-    return finalize(parts, account, submission, atMs)
+    return finalize(parts, submission, atMs)
   })
 }
 
 function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
   const { authority, unshown } = parts
-  onSubmission('POST', 'outstanding-requirements/answers', ({ caller, request, account, atMs }, submission) => {
+  onSubmission('POST', 'outstanding-requirements/answers', ({ caller, request, atMs }, submission) => {
     const body = parseBody(answersBody, jsonOf(request))
     authority.attributed(caller, body.producer_email)
-    return answerOutstanding(parts, account, submission, body.answers, atMs)
+    return answerOutstanding(parts, submission, body.answers, atMs)
   })
-  onSubmission('POST', 'thread', ({ caller, request, account, atMs }, submission) => {
+  onSubmission('POST', 'thread', ({ caller, request, atMs }, submission) => {
     const input = jsonOf(request)
     const user = authority.attributed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
     const key = request.headers['idempotency-key']
     const id = postToThread(parts, {
-      account,
       submission,
       input,
       atMs,
@@ -69,23 +112,23 @@ function registerConversation({ onSubmission }: WriteRoutes, parts: BuiltParts):
     })
     return { status: 'received', [unshown.word('thread_post_id_field')]: id }
   })
-  onSubmission('POST', 'documents', async ({ caller, request, account, atMs }, submission) => {
+  onSubmission('POST', 'documents', async ({ caller, request, atMs }, submission) => {
     const { fields, files } = await formOf(request, 'validation_failure')
     const file = requireFile(files, 'validation_failure')
     authority.checkNamed(caller, fields['producer_email'])
     checkFile(file, unshown.word('document_upload_limit') === '25_mb')
     const document = storeDocument(submission, file, { displayName: fields['display_name'] }, atMs)
-    applyFile(parts, account, submission, document.displayName, atMs)
+    applyFile(parts, submission, document.displayName, atMs)
     return documentView(document)
   })
 }
 
 function registerApplications({ onSubmission }: WriteRoutes, parts: BuiltParts): void {
   const { authority } = parts
-  onSubmission('POST', 'applications/:session_id/checkpoint', ({ caller, request, account, ids, atMs }, submission) => {
+  onSubmission('POST', 'applications/:session_id/checkpoint', ({ caller, request, ids, atMs }, submission) => {
     const input = jsonOf(request)
     authority.checkNamed(caller, (input as { producer_email?: unknown } | null)?.producer_email)
-    return checkpoint(parts, { account, submission, sessionId: ids['session_id'] ?? '' }, input, atMs)
+    return checkpoint(parts, submission, ids['session_id'] ?? '', input, atMs)
   })
   onSubmission('PUT', 'application-workspace/quote-products', ({ caller, request }, submission) => {
     authority.requirePortalSession(caller)
@@ -93,16 +136,15 @@ function registerApplications({ onSubmission }: WriteRoutes, parts: BuiltParts):
   })
 }
 
-function registerFormsAndAccess({ on, onSubmission }: WriteRoutes, parts: BuiltParts): void {
-  const { authority, world } = parts
-  onSubmission('POST', 'form-fill-session', ({ caller, request, account, atMs }, submission) => {
-    const body = parseBody(formFillBody, optionalJsonOf(request))
+function registerFormsAndAccess({ on, onSubmission }: WriteRoutes, { authority, life, unshown, world }: BuiltParts): void {
+  onSubmission('POST', 'form-fill-session', ({ caller, request, atMs }, submission) => {
+    const body = parseBody(formFillSchema, optionalJsonOf(request))
     authority.checkNamed(caller, body.producer_email)
-    return startFormFill(parts, account, submission, body.form_keys, atMs)
+    return life.startFormFill(submission, body.form_keys, unshown, atMs)
   })
-  on('PUT', '/broker/market-access/program-line', ({ caller, request, account }) => {
+  on('PUT', '/broker/market-access/program-line', ({ caller, request }) => {
     authority.requireAdmin(caller)
-    return setProgramLine(world.recordsOf(account), parseBody(programLineBody, jsonOf(request)))
+    return setProgramLine(world.recordsOf(caller.account.name), parseBody(programLineSchema, jsonOf(request)))
   })
 }
 

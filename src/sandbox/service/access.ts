@@ -1,30 +1,21 @@
-import type { Prng } from '../world/prng.ts'
 import { type Account, addCredential, type Credential, type Role, type User } from './accounts.ts'
-import type { Authority } from './authority.ts'
+import type { BuiltParts } from './parts.ts'
 import { Refusal } from './refusal.ts'
-import type { Scope } from './scopes.ts'
-import { scopes } from './scopes.ts'
-import type { Caller, Tokens } from './tokens.ts'
+import { type Scope, scopes } from './scopes.ts'
+import type { Caller } from './tokens.ts'
 
 /** "Each brokerage holds at most 10 active keys." */
 const MAX_ACTIVE_KEYS = 10
 
-export interface AccessParts {
-  readonly accounts: ReadonlyMap<string, Account>
-  readonly prng: Prng
-  readonly tokens: Tokens
-  readonly authority: Authority
-}
-
-export interface NewKey {
+interface NewKey {
   readonly label?: string | undefined
   /** Default: all. */
   readonly scopes?: readonly Scope[] | undefined
-  /** Who makes it. Default: the brokerage's first admin. */
+  /** Creator. Default: the brokerage's first admin. */
   readonly by?: User | undefined
 }
 
-export interface NewUser {
+interface NewUser {
   readonly email: string
   readonly role: Role
   readonly fullName?: string | undefined
@@ -32,24 +23,24 @@ export interface NewUser {
   readonly active?: boolean | undefined
 }
 
-/** What the portal's settings do in the real service: keys, users and sessions of a brokerage. */
+/** The portal's settings: keys, users and sessions of a brokerage. */
 export class Access {
-  readonly #parts: AccessParts
+  readonly #parts: BuiltParts
 
-  constructor(parts: AccessParts) {
+  constructor(parts: BuiltParts) {
     this.#parts = parts
   }
 
-  /** @returns the brokerage's own keys, active or not. A partner's credential is none of them. */
+  /** @returns the brokerage's own keys, active or not, without the partner's. */
   keys(account: Account): Credential[] {
     return [...account.credentials, account.readOnly]
   }
 
   /**
-   * Makes a key. @returns it with its secret, which is shown this once.
-   * @throws Refusal for an eleventh active key, or one that writes when `by` is no admin.
+   * Creates a key. @returns it with its secret, which is shown only once.
+   * @throws Refusal for an eleventh active key, or a writing key if `by` isn't an admin.
    */
-  createKey(account: Account, key: NewKey): Credential {
+  createKey(account: Account, key: NewKey = {}): Credential {
     const { authority, prng } = this.#parts
     const granted = key.scopes ?? scopes
     if (key.by && granted.includes('broker_submit'))
@@ -59,7 +50,7 @@ export class Access {
     return addCredential(prng.fork(`account ${account.name}`), account, key.label, granted)
   }
 
-  /** Refuses new tokens for a key at once, and frees its place. @throws RangeError for an unknown key. */
+  /** Revokes a key. @throws RangeError for an unknown key. */
   revokeKey(account: Account, clientId: string): Credential {
     const credential = [...this.keys(account), account.partner].find((other) => other.clientId === clientId)
     if (!credential) throw new RangeError(`account ${account.name} has no credential ${clientId}`)
@@ -67,7 +58,7 @@ export class Access {
     return credential
   }
 
-  /** Adds a portal user, or changes the one with that e-mail. */
+  /** Adds or changes a portal user. */
   putUser(account: Account, { email, role, fullName, active = true }: NewUser): User {
     const address = email.toLowerCase()
     const known = account.users.find((user) => user.email === address)
@@ -78,7 +69,7 @@ export class Access {
     return user
   }
 
-  /** @param of the account to look in; default: all. @returns the active user with that e-mail. @throws RangeError when there is none. */
+  /** @param of default: all accounts. @returns the active user. @throws RangeError if there is none. */
   findUser(email: string, of?: Account): { account: Account; user: User } {
     for (const account of of ? [of] : this.#parts.accounts.values()) {
       const user = account.users.find((other) => other.active && other.email === email.trim().toLowerCase())
@@ -88,8 +79,8 @@ export class Access {
   }
 
   /**
-   * "Brokerage admins manage connected apps", and webhook endpoints. @param authorization as of `manager`.
-   * @throws Refusal for any token but that of an admin's portal session.
+   * "Brokerage admins manage connected apps", and webhook endpoints. @param authorization as in `manager`.
+   * @throws Refusal unless it is an admin's portal session.
    */
   administrator(authorization: string | undefined): Caller | null {
     const caller = this.manager(authorization)
@@ -97,15 +88,15 @@ export class Access {
     return caller
   }
 
-  /** @returns the token of an unrestricted broker portal session, as signing in to the portal gives. */
+  /** @returns the token of an unrestricted portal session. */
   openPortalSession(account: Account, user: User): string {
     return this.#parts.tokens.mint({ account, scopes, kind: 'portal', credential: null, user })
   }
 
   /**
-   * Whom a request for keys, users or webhook endpoints comes from.
-   * @param authorization the header; undefined: the operator of the sandbox, who may do all.
-   * @throws Refusal for any token but that of a portal session.
+   * The caller of a request for keys, users or webhook endpoints.
+   * @param authorization the header; undefined: the sandbox's operator, who may do everything.
+   * @throws Refusal unless it is a portal session.
    */
   manager(authorization: string | undefined): Caller | null {
     if (authorization === undefined) return null

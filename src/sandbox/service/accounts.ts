@@ -3,12 +3,11 @@ import type { Prng } from '../world/prng.ts'
 import type { AccountOptions } from './options.ts'
 import { type Scope, scopes } from './scopes.ts'
 
-/** A machine credential. */
 export interface Credential {
   readonly clientId: string
   readonly clientSecret: string
   readonly label: string
-  /** The ceiling of the tokens minted from it. */
+  /** Ceiling of its tokens. */
   readonly scopes: readonly Scope[]
   /** false: no new tokens. Existing ones stay valid until they expire. */
   active: boolean
@@ -17,33 +16,32 @@ export interface Credential {
 export const roles = ['admin', 'broker'] as const
 export type Role = (typeof roles)[number]
 
-/** A portal user of a brokerage. */
 export interface User {
   readonly id: string
-  /** In small letters. */
+  /** Lower case. */
   readonly email: string
   fullName: string
   role: Role
   active: boolean
 }
 
-/** One brokerage with its credentials, its users and its webhook endpoint, all derived from the seed. */
+/** A brokerage with its credentials, users and webhook endpoint, derived from the seed. */
 export interface Account {
   readonly name: string
   brokerage: { readonly id: string; readonly name: string }
-  /** Its keys that read and write, the first one first, and those made later. */
+  /** Read-write keys, oldest first. */
   readonly credentials: Credential[]
-  /** A key of the brokerage that only reads. */
+  /** A read-only key. */
   readonly readOnly: Credential
-  /** The credential of a partner that acts as the brokerage. It is none of the brokerage's own keys. */
+  /** The key of a partner that acts as the brokerage. */
   readonly partner: Credential
-  /** What connected apps may be granted at most: the brokerage's programmatic-access controls. */
+  /** Ceiling of connected apps: the brokerage's programmatic-access controls. */
   programmaticScopes: readonly Scope[]
-  /** An admin first, then the producer, then who was added. */
+  /** The admin, the producer, then added users. */
   readonly users: User[]
   /** `whsec_` and base64 of 32 bytes. */
   webhookSecret: string
-  /** null: no webhook endpoint, so nothing is delivered. */
+  /** null: no webhook endpoint. */
   target: string | null
   /** Event types and `message`; empty: everything. */
   eventTypes: readonly string[]
@@ -69,7 +67,7 @@ export function newAccount(prng: Prng, options: AccountOptions, index: number): 
   }
 }
 
-/** Adds a credential, as before a rotation. */
+/** Adds a credential, as for a rotation. */
 export function addCredential(prng: Prng, account: Account, label?: string, granted: readonly Scope[] = scopes): Credential {
   const number = account.credentials.length
   const credential = newCredential(prng, `credential ${number}`, label ?? `${account.name} key ${number + 1}`, granted)
@@ -77,12 +75,12 @@ export function addCredential(prng: Prng, account: Account, label?: string, gran
   return credential
 }
 
-/** The user whom the writes of a machine credential can name as `producer_email`. */
+/** A valid `producer_email` for writes of a machine credential. */
 export function producerOf(account: Account): string {
   return account.users[1]?.email ?? ''
 }
 
-/** @returns the domain of a brokerage's addresses; nobody can receive mail there. */
+/** @returns the domain of a brokerage's addresses, which receive no mail. */
 export function domainOf(brokerageName: string): string {
   return `${brokerageName.toLowerCase().replace(/[^a-z]+/g, '-')}.invalid`
 }

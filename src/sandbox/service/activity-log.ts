@@ -3,7 +3,7 @@ import type { Fault, FaultContext } from './faults.ts'
 
 export type DeliveryOutcome = 'acknowledged' | 'lost' | 'given_up'
 
-/** Something that an observer may want to see while the sandbox runs. */
+/** An activity of the sandbox, for observers. */
 export type Notice =
   | {
       readonly kind: 'delivery'
@@ -12,17 +12,16 @@ export type Notice =
       readonly submissionId: string
       readonly deliveryId: string
       readonly type: string
-      /** Ids of the events or of the message in it. */
+      /** Ids of its events or message. */
       readonly itemIds: readonly string[]
     }
   | { readonly kind: 'fault'; readonly fault: Fault; readonly context: FaultContext }
   | { readonly kind: 'step'; readonly account: string; readonly submissionId: string; readonly label: string }
 
-/** A request that reached the API. */
-export interface RequestSeen {
+interface RequestSeen {
   readonly operation: string
   readonly method: string
-  /** Path and query as they came. */
+  /** Path and query, unparsed. */
   readonly url: string
   readonly account: string | null
 }
@@ -30,15 +29,14 @@ export interface RequestSeen {
 /** Totals since the start. */
 export interface Counts {
   readonly deliveries: {
-    /** Queued for sending: with copies, without lost ones. */
+    /** With copies, without lost ones. */
     queued: number
-    /** Attempts to send. */
     tries: number
     acknowledged: number
     lost: number
-    /** Copies under the same id. */
+    /** Copies with the same id. */
     duplicated: number
-    /** Copies under another id. */
+    /** Copies with another id. */
     twinned: number
     reordered: number
     delayed: number
@@ -50,15 +48,14 @@ export interface Counts {
   tokensRefused: number
 }
 
-/** @returns the record of a request: without headers, which hold secrets, and without the body. */
+/** @returns a request's record, without headers (secrets) and body. */
 export function requestRecord(operation: string, request: FastifyRequest, account?: string): RequestSeen {
   return { operation, method: request.method, url: request.url, account: account ?? null }
 }
 
-/** Requests kept as records, at least; older ones are only counted. */
 const MAX_REQUESTS = 20_000
 
-/** What the sandbox received and did, for tests, the stats route and observers. */
+/** Requests and activities, for tests, the stats route and observers. */
 export class ActivityLog {
   readonly counts: Counts = {
     deliveries: { queued: 0, tries: 0, acknowledged: 0, lost: 0, duplicated: 0, twinned: 0, reordered: 0, delayed: 0, givenUp: 0 },
@@ -83,6 +80,7 @@ export class ActivityLog {
     this.counts.requests[request.operation] = (this.counts.requests[request.operation] ?? 0) + 1
     if (this.#requests.length >= MAX_REQUESTS * 2) this.#requests = this.#requests.slice(-MAX_REQUESTS)
     this.#requests.push(request)
+    if (request.operation === 'write') this.writes.push(request)
   }
 
   notice(notice: Notice): void {

@@ -1,40 +1,19 @@
 import { z } from 'zod'
 import { programs } from '../world/catalogue.ts'
-import { labelOf } from '../world/open-lane.ts'
 import type { Plain } from '../world/plain.ts'
-import { answerProblem, questionOf } from '../world/questions.ts'
+import { answerProblem, labelOf, questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
-import type { World } from '../world/world.ts'
-import { applicationOf, applicationRecord, noteAnswer } from './applications.ts'
+import { applicationOf, applicationRecord, noteAnswer, sourceFrom } from './applications.ts'
 import { outstandingView } from './details.ts'
-import type { Life } from './life.ts'
+import type { BuiltParts } from './parts.ts'
 
 export const answersBody = z.object({
   answers: z.array(z.object({ key: z.string(), value: z.json() })),
   producer_email: z.string().optional(),
 })
 
-const OUTSTANDING = {
-  source_id: 'outstanding',
-  content_hash: 'outstanding',
-  channel: 'broker_portal',
-  evidence: 'explicit',
-  snippet: null,
-  extractor_version: null,
-}
-
-export interface Answering {
-  readonly world: World
-  readonly life: Life
-}
-
-/**
- * "Answers land on the brief and are routed to live carrier sessions. Keys not in the current outstanding view are skipped, never written."
- * @returns the answer of the operation.
- */
 export function answerOutstanding(
-  parts: Answering,
-  account: string,
+  parts: BuiltParts,
   submission: Submission,
   answers: z.output<typeof answersBody>['answers'],
   atMs: number,
@@ -54,21 +33,14 @@ export function answerOutstanding(
       skipped.push({ key, reason: problem ?? 'not outstanding' })
       continue
     }
-    for (const session of applyAnswer(parts, account, submission, question.key, value as Plain, atMs)) routed.add(session)
+    for (const session of applyAnswer(parts, submission, question.key, value as Plain, atMs)) routed.add(session)
     applied.push(key)
   }
   return { applied, skipped, routed: routed.size }
 }
 
-/** Puts an answer on the brief and to every lane that asks for it. @returns the carrier sessions that it was routed to. */
-export function applyAnswer(
-  { world, life }: Answering,
-  account: string,
-  submission: Submission,
-  key: string,
-  value: Plain,
-  atMs: number,
-): string[] {
+/** Stores an answer on the brief and on each lane that asks for it. @returns the carrier sessions that got it. */
+export function applyAnswer({ world, life }: BuiltParts, submission: Submission, key: string, value: Plain, atMs: number): string[] {
   submission.records.answers[key] = value
   const sessions: string[] = []
   for (const lane of [...submission.lanes.values()]) {
@@ -79,26 +51,26 @@ export function applyAnswer(
     const patched = satisfy(lane, labelOf(key), (item) => item.key === key)
     const session = { missing_questions: questions, completion_pct: questions.length === 0 ? 90 : 60 }
     world.play(
-      account,
+      submission.account,
       submission.id,
       [{ do: 'patch_lane', laneId: lane.rail.submission_market_id, patch: { ...patched, ...(asks && { session }) } }],
       atMs,
     )
-    life.proceed(account, submission, submission.lane(lane.rail.submission_market_id), atMs)
+    life.proceed(submission, submission.lane(lane.rail.submission_market_id), atMs)
   }
   for (const lane of submission.lanes.values()) {
-    // An application that only assumed it has another answer now, so its revision rises as well.
+    // Applications that assumed it have a new answer too.
     const application = applicationOf(submission, lane)
     if (!application?.visible_fields.includes(key)) continue
     const record = applicationRecord(submission, application.application_id)
     record.commands++
-    noteAnswer(record, key, value, application.answer_revision + 1, OUTSTANDING)
+    noteAnswer(record, key, value, application.answer_revision + 1, sourceFrom('outstanding', 'broker_portal'))
   }
   return sessions
 }
 
-/** Asks a lane's question again, whose answer was cleared. */
-export function reopen({ world }: Answering, account: string, submission: Submission, laneId: string, key: string, atMs: number): void {
+/** Reopens a lane's question after its answer was cleared. */
+export function reopen({ world }: BuiltParts, submission: Submission, laneId: string, key: string, atMs: number): void {
   const { market, rail, session } = submission.lane(laneId)
   if (!session || session.missing_questions.some((asked) => asked.key === key)) return
   const label = labelOf(key)
@@ -115,25 +87,24 @@ export function reopen({ world }: Answering, account: string, submission: Submis
     assessment: { submit_ready: false },
     session: { missing_questions: [...session.missing_questions, { key, label }], completion_pct: 60 },
   }
-  world.play(account, submission.id, [{ do: 'patch_lane', laneId, patch }], atMs)
+  world.play(submission.account, submission.id, [{ do: 'patch_lane', laneId, patch }], atMs)
 }
 
-/** Takes an uploaded file: one whose name says that it is loss runs counts for what asks for these, now or when its lane opens. */
-export function applyFile(parts: Answering, account: string, submission: Submission, name: string, atMs: number): void {
+/** Applies an uploaded file: a name with "loss runs" provides them to current and future lanes. */
+export function applyFile(parts: BuiltParts, submission: Submission, name: string, atMs: number): void {
   if (!LOSS_RUNS.test(name)) return
   const needed = [...openFiles(submission), ...programs.flatMap(({ needs }) => needs)]
-  for (const label of new Set(needed)) if (LOSS_RUNS.test(label)) provide(parts, account, submission, label, atMs)
+  for (const label of new Set(needed)) if (LOSS_RUNS.test(label)) provide(parts, submission, label, atMs)
 }
 
 const LOSS_RUNS = /loss.?run/i
 
 /**
- * Takes the files of a reply: "Reply in the thread with the file". They count for the only file that is outstanding, or else for those of
- * which the reply or the name of a file says a word.
+ * Applies the files of a reply: "Reply in the thread with the file". They count for the only outstanding file, or for those mentioned in
+ * the reply or a file name.
  */
 export function applyReply(
-  parts: Answering,
-  account: string,
+  parts: BuiltParts,
   submission: Submission,
   reply: { readonly text: string; readonly documentIds: readonly string[] },
   atMs: number,
@@ -148,23 +119,22 @@ export function applyReply(
       .toLowerCase()
       .match(/[a-z]{5,}/g)
       ?.some((word) => words.includes(word))
-  for (const label of outstanding) if (isMeant(label)) provide(parts, account, submission, label, atMs)
+  for (const label of outstanding) if (isMeant(label)) provide(parts, submission, label, atMs)
 }
 
-/** @returns the labels of the files that are outstanding. */
 function openFiles(submission: Submission): string[] {
   return outstandingView(submission).items.flatMap(({ input, label }) => (input === 'file' ? [label] : []))
 }
 
-function provide({ world, life }: Answering, account: string, submission: Submission, label: string, atMs: number): void {
+function provide({ world, life }: BuiltParts, submission: Submission, label: string, atMs: number): void {
   const { provided = [] } = submission.records
   if (!provided.includes(label)) submission.records.provided = [...provided, label]
   for (const lane of [...submission.lanes.values()]) {
     const item = lane.assessment.unmet.find((other) => other.repr === 'file' && other.label === label)
     if (!item) continue
     const patch = satisfy(lane, label, (other) => other === item)
-    world.play(account, submission.id, [{ do: 'patch_lane', laneId: lane.rail.submission_market_id, patch }], atMs)
-    life.proceed(account, submission, submission.lane(lane.rail.submission_market_id), atMs)
+    world.play(submission.account, submission.id, [{ do: 'patch_lane', laneId: lane.rail.submission_market_id, patch }], atMs)
+    life.proceed(submission, submission.lane(lane.rail.submission_market_id), atMs)
   }
 }
 

@@ -1,19 +1,14 @@
 import { z } from 'zod'
-import { canonicalLine, canonicalLines, type Program, programs, writesIn } from '../world/catalogue.ts'
+import type { AppetiteSearch, ProgramLine } from '../../client/schemas/appetite.ts'
+import { canonicalLine, canonicalLines, type Program, programOf, programs, writesIn } from '../world/catalogue.ts'
 import { categoryLabels } from '../world/names.ts'
 import type { AccountRecords } from '../world/records.ts'
 import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 
-export const appetiteSearchBody = z.object({
-  query: z.string().optional(),
-  state: z.string().optional(),
-  lines: z.array(z.string()).optional(),
-})
-
 /**
- * Counts one question about appetite. "Same daily limit" for both operations; the day is that of the service's clock, in UTC.
- * @throws Refusal when the brokerage has asked as often as it may today.
+ * Counts an appetite question. "Same daily limit" for both operations; days are UTC on the service's clock.
+ * @throws Refusal at the daily limit.
  */
 export function countQuestion({ appetite }: AccountRecords, unshown: Unshown, atMs: number): void {
   const day = new Date(atMs).toISOString().slice(0, 10)
@@ -25,7 +20,6 @@ export function countQuestion({ appetite }: AccountRecords, unshown: Unshown, at
 
 export const appetiteQuery = z.object({ q: z.string(), state: z.string().optional(), lob: z.string().optional() })
 
-/** @returns programs that write one of `lines` (any, when empty) in `state`, those with words of `query` in their names or lines first. */
 function matching(query: string, state: string | undefined, lines: readonly string[]): Program[] {
   const open = programs.filter(
     (program) => writesIn(state?.toUpperCase() ?? '') && (lines.length === 0 || lines.some((line) => program.lines.includes(line))),
@@ -45,7 +39,7 @@ function linesOf(program: Program) {
   return program.lines.map((slug) => ({ slug, label: canonicalLines[slug] ?? slug }))
 }
 
-/** @returns the answer of the appetite read ("Appetite result"). */
+/** @returns the "Appetite result". */
 export function appetiteResult({ q, state, lob }: z.output<typeof appetiteQuery>) {
   const line = lob === undefined ? undefined : (canonicalLine(lob) ?? lob)
   return {
@@ -80,8 +74,8 @@ function turnaroundOf({ market }: Program) {
   }
 }
 
-/** @returns the answer of the appetite search: ranked markets with matched programs and category. */
-export function appetiteSearch({ query, state, lines }: z.output<typeof appetiteSearchBody>) {
+/** @returns ranked markets with matched programs and category. */
+export function appetiteSearch({ query, state, lines }: AppetiteSearch) {
   const wanted = (lines ?? []).map((line) => canonicalLine(line) ?? line)
   return {
     query: query ?? '',
@@ -95,5 +89,37 @@ export function appetiteSearch({ query, state, lines }: z.output<typeof appetite
       category_label: categoryLabels[program.market.category],
       programs: [{ program_id: program.programId, name: program.market.program, lines: linesOf(program) }],
     })),
+  }
+}
+
+/**
+ * Turns a program's line on or off for a brokerage. "Turning off every listed line equals turning the program off."
+ * @returns the refreshed market-access table.
+ * @throws Refusal for an unknown program or an unlisted line.
+ */
+export function setProgramLine({ linesOff }: AccountRecords, body: ProgramLine) {
+  const program = programOf(body.program_id)
+  if (!program) throw new Refusal('not_found', 'Program not found')
+  const line = body.lob_slug
+  if (!program.lines.includes(line)) throw new Refusal('line_not_listed', `${program.market.program} does not list the line ${line}`)
+  const others = (linesOff[program.programId] ?? []).filter((other) => other !== line)
+  linesOff[program.programId] = body.enabled ? others : [...others, line]
+  return marketAccess({ linesOff })
+}
+
+function marketAccess({ linesOff }: Pick<AccountRecords, 'linesOff'>) {
+  return {
+    programs: programs.map(({ programId, marketId, market, lines }) => {
+      const off = linesOff[programId] ?? []
+      return {
+        program_id: programId,
+        market_id: marketId,
+        market_name: market.name,
+        program: market.program,
+        program_category: market.category,
+        enabled: lines.some((line) => !off.includes(line)),
+        lines: lines.map((line) => ({ lob_slug: line, enabled: !off.includes(line) })),
+      }
+    }),
   }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { quoteProductsSchema } from '../../client/schemas/checkpoint.ts'
 import { programOf } from '../world/catalogue.ts'
 import { uuidOf } from '../world/ids.ts'
 import { type Plain, type PlainObject, setOwnValue } from '../world/plain.ts'
@@ -6,8 +7,8 @@ import { questionOf } from '../world/questions.ts'
 import type { ApplicationRecord } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import type { CarrierSession } from '../world/wire.ts'
+import { invalid, parseBody, Refusal } from './refusal.ts'
 
-/** What an application shows before anybody wrote to it. */
 interface Ground {
   readonly questions: readonly string[]
   readonly answers: PlainObject
@@ -15,16 +16,14 @@ interface Ground {
   readonly revision: number
 }
 
-const MAPPED = {
-  source_id: 'intake',
-  content_hash: 'intake',
-  channel: 'mapping',
-  evidence: 'translated',
-  snippet: null,
-  extractor_version: '1',
+/** @returns a "SourceReference" of an explicit value. */
+export function sourceFrom(source_id: string, channel: string, content_hash = source_id) {
+  return { source_id, content_hash, channel, evidence: 'explicit', snippet: null, extractor_version: null }
 }
 
-/** @returns one carrier application, "a carrier-API quote session"; null for a lane that has none. */
+const MAPPED = { ...sourceFrom('intake', 'mapping'), evidence: 'translated', extractor_version: '1' }
+
+/** @returns a carrier application, "a carrier-API quote session"; null for a lane without one. */
 export function applicationOf(submission: Submission, lane: Lane) {
   const { session, rail } = lane
   if (session === null) return null
@@ -69,12 +68,12 @@ export function applicationOf(submission: Submission, lane: Lane) {
 
 export type Application = NonNullable<ReturnType<typeof applicationOf>>
 
-/** @returns the revision of the submission's facts: it rises with every command that was saved. */
+/** @returns the revision of the submission's facts, which rises with every saved command. */
 export function factRevision({ records }: Submission): number {
   return 1 + Object.values(records.applications).reduce((sum, { commands }) => sum + commands, 0)
 }
 
-/** @returns what was saved of an application; a first time, nothing yet. */
+/** @returns an application's saved content, created if missing. */
 export function applicationRecord({ records }: Submission, sessionId: string): ApplicationRecord {
   const record = records.applications[sessionId] ?? {
     answers: {},
@@ -89,7 +88,6 @@ export function applicationRecord({ records }: Submission, sessionId: string): A
   return record
 }
 
-/** Notes an answer with where it came from. */
 export function noteAnswer(record: ApplicationRecord, key: string, value: Plain, revision: number, source: PlainObject): void {
   setOwnValue(record.answers, key, value)
   record.cleared = record.cleared.filter((other) => other !== key)
@@ -107,7 +105,7 @@ function generated({ facts, taxId }: Submission, session: CarrierSession): Groun
   }
 }
 
-/** Of a submission that was created here: what its program asks, from the brief and, in favor of the insured, assumed. */
+/** Of a created submission: its program's questions, answered from the brief or assumed in favor of the insured. */
 function created({ facts, records, taxId }: Submission, { rail }: Lane, session: CarrierSession): Ground {
   const program = programOf(rail.program_id)
   const asks = [...(program?.asks ?? []), ...(program?.assumes ?? [])]
@@ -123,4 +121,25 @@ function created({ facts, records, taxId }: Submission, { rail }: Lane, session:
     ownership[key] = { kind: 'derived', revision: 1, source, dependencies: [key] }
   }
   return { questions: ['insured.name', ...(taxId === null ? [] : ['fein_or_ssn']), ...asks], answers, ownership, revision: 1 }
+}
+
+/**
+ * Selects programs to quote.
+ * @returns the refreshed selection.
+ * @throws Refusal for a stale revision, and 422 for an id outside `program_ids`.
+ */
+export function selectProducts({ records }: Submission, input: unknown) {
+  const body = parseBody(quoteProductsSchema, input)
+  const strange = body.selected_ids.find((id) => !body.program_ids.includes(id))
+  if (strange !== undefined) throw invalid(['body', 'selected_ids'], `${strange} is not among program_ids`)
+  if (body.expected_revision !== records.selectionRevision)
+    throw new Refusal('stale_selection', {
+      code: 'stale_selection',
+      message: 'The selection has changed; read the workspace again',
+      selection_revision: records.selectionRevision,
+    })
+  records.selectionRevision++
+  const others = records.selectedPrograms.filter((id) => !body.program_ids.includes(id))
+  records.selectedPrograms = [...others, ...new Set(body.selected_ids)]
+  return { selection_revision: records.selectionRevision, program_ids: body.program_ids, selected_ids: records.selectedPrograms }
 }

@@ -4,7 +4,7 @@ import type { Scope } from './scopes.ts'
 import type { Caller } from './tokens.ts'
 import type { Unshown } from './unshown.ts'
 
-/** Decides who may do what. Each check throws the Refusal that the service answers. */
+/** Checks permissions. Each check throws the service's Refusal. */
 export class Authority {
   readonly #unshown: Unshown
 
@@ -18,13 +18,13 @@ export class Authority {
     throw new Refusal('missing_scope', `This operation needs the scope ${scope}`)
   }
 
-  /** "Market-access changes need the admin role." A machine credential has no role. */
+  /** "Market-access changes need the admin role." Machine credentials have no role. */
   requireAdmin(caller: Caller): void {
     if (caller.user?.role === 'admin') return
     throw new Refusal('missing_role', 'This operation needs the admin role')
   }
 
-  /** "Product selection is portal-session only": connected apps and machine credentials are refused with 403, which is shown. */
+  /** "Product selection is portal-session only": 403 for connected apps and machine credentials. */
   requirePortalSession(caller: Caller): void {
     if (caller.kind !== 'portal') throw new Refusal('no_portal_session', 'This operation needs a broker portal session')
   }
@@ -41,8 +41,8 @@ export class Authority {
   }
 
   /**
-   * To whom a write is attributed: the caller's own user, whatever `producer_email` says, or, with a machine credential, the active portal
-   * user of the brokerage that it names. "Missing or unknown `producer_email` gives 422."
+   * The user of a write: the caller's own, or for a machine credential the active portal user in `producer_email`. "Missing or unknown
+   * `producer_email` gives 422."
    */
   attributed(caller: Caller, producerEmail: unknown): User {
     if (caller.user) return caller.user
@@ -55,9 +55,9 @@ export class Authority {
   }
 
   /**
-   * The same for a write whose row lists no `producer_email`: "with a machine credential every write names" it. Where that holds can be varied;
-   * who names one has to name an active user all the same.
-   * @param hasBody false: the call has "no body" to name it in.
+   * The same for writes whose spec row lists no `producer_email`: "with a machine credential every write names" it. A variant decides where
+   * it is required; if present, it must be an active user.
+   * @param hasBody false: the operation has "no body".
    */
   checkNamed(caller: Caller, producerEmail: unknown, hasBody = true): void {
     const where = this.#unshown.word('unlisted_attribution')

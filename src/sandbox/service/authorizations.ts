@@ -3,17 +3,17 @@ import type { Clock } from '../../base/clock.ts'
 import type { Prng } from '../world/prng.ts'
 import type { Account, User } from './accounts.ts'
 import { allowsRedirect, type Clients, type RegisteredClient } from './clients.ts'
-import { OAuthError } from './oauth-error.ts'
+import { OAuthError } from './refusal.ts'
 import { parseScopes, type Scope, scopes } from './scopes.ts'
 import type { Approval, Sessions, TokenPair } from './sessions.ts'
 import type { Unshown } from './unshown.ts'
 
-/** A request at `/oauth/authorize` whose client and redirect URI are good. */
+/** A request at `/oauth/authorize` with a valid client and redirect URI. */
 export interface AuthorizationRequest {
   readonly client: RegisteredClient
   readonly redirectUri: string
   readonly state: string | null
-  /** What else is wrong with it, to be told to the client by redirect; null: nothing. */
+  /** Another problem, for the redirect; null: none. */
   readonly problem: OAuthError | null
   readonly codeChallenge: string
   readonly scopes: readonly Scope[]
@@ -24,7 +24,7 @@ interface Code {
   readonly redirectUri: string
   readonly codeChallenge: string
   readonly expiresAtMs: number
-  /** The session that was opened with it; null: not used yet. */
+  /** The session opened with it; null: unused. */
   family: string | null
 }
 
@@ -36,7 +36,6 @@ export interface AuthorizationsOptions {
   readonly unshown: Unshown
 }
 
-/** The authorization code grant with PKCE. */
 export class Authorizations {
   readonly #options: AuthorizationsOptions
   readonly #codes = new Map<string, Code>()
@@ -46,15 +45,12 @@ export class Authorizations {
     this.#options = options
   }
 
-  /** The query of the latest request at `/oauth/authorize` that nobody has decided on; null: there is none. */
+  /** The query of the latest undecided request; null: none. */
   get latest(): URLSearchParams | null {
     return this.#latest
   }
 
-  /**
-   * Reads an authorization request.
-   * @throws OAuthError for an unknown client, or a redirect URI that it did not register: then nobody may be redirected.
-   */
+  /** @throws OAuthError for an unknown client or an unregistered redirect URI, which must not be used. */
   read(query: URLSearchParams): AuthorizationRequest {
     const client = this.#options.clients.read(query.get('client_id') ?? '')
     if (!client) throw new OAuthError('invalid_client', 'client_id is missing or was not issued by /oauth/register')
@@ -68,7 +64,7 @@ export class Authorizations {
     return { client, redirectUri, state: query.get('state'), problem, codeChallenge, scopes: read ?? [] }
   }
 
-  /** Approves a request for a user. @returns where to send the browser: with a code, or with what is wrong. */
+  /** Approves a request. @returns the redirect, with a code or the problem. */
   approve(request: AuthorizationRequest, account: Account, user: User): string {
     this.#latest = null
     if (request.problem) return this.deny(request)
@@ -86,7 +82,7 @@ export class Authorizations {
     }
   }
 
-  /** @returns where to send the browser when the broker does not approve, or the request has a problem. */
+  /** @returns the redirect for a denied or invalid request. */
   deny(request: AuthorizationRequest): string {
     this.#latest = null
     const { problem } = request
@@ -95,8 +91,8 @@ export class Authorizations {
   }
 
   /**
-   * Exchanges a code, which is used up by it. A second use also ends the session of the first (RFC 6749, 4.1.2).
-   * @throws OAuthError when code, client, redirect URI and verifier do not belong together.
+   * Exchanges a code once. A second use also ends the session of the first (RFC 6749, 4.1.2).
+   * @throws OAuthError if code, client, redirect URI and verifier don't match.
    */
   redeem(form: { code: string; clientId: string; redirectUri: string; verifier: string }): TokenPair {
     const { clock, prng, sessions } = this.#options

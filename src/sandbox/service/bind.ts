@@ -1,23 +1,19 @@
-import { z } from 'zod'
+import { bindRequestCreateSchema } from '../../client/schemas/binding.ts'
 import { programOf } from '../world/catalogue.ts'
 import type { BindRecord } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import type { User } from './accounts.ts'
-import { bindRecordView, materialBind } from './binding.ts'
+import { bindRecordView, materialBind, newContingency } from './binding.ts'
 import { pdfOf } from './files.ts'
-import { parseBody } from './parse.ts'
 import { policyDocuments } from './policies.ts'
-import { Refusal } from './refusal.ts'
+import { parseBody, Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 import { checkFile, checkPdf, storeDocument, type UploadedFile } from './uploads.ts'
 
-export const bindBody = z.object({
-  quote_id: z.uuid(),
-  payment_option: z.string().optional(),
-  attest_assumptions: z.union([z.boolean(), z.array(z.string())]).default(false),
-  producer_email: z.string().optional(),
-})
+const { attest_assumptions } = bindRequestCreateSchema.shape
+const bindBody = bindRequestCreateSchema.extend({ attest_assumptions: attest_assumptions.unwrap().default(false) })
+const bindSubmitBody = bindBody.omit({ quote_id: true, payment_option: true })
 
 export const bindStatuses = [
   'drafted',
@@ -31,19 +27,17 @@ export const bindStatuses = [
   'expired',
 ] as const
 export type BindStatus = (typeof bindStatuses)[number]
-/** After these the lane can be bound anew. */
+/** Afterwards the lane can be bound again. */
 const ENDED: readonly string[] = ['bind_failed', 'cancelled', 'declined', 'expired']
 
 /**
- * Drafts a bind request, or returns the draft of the lane with newly attested assumptions.
- * @throws Refusal 404 for a quote that is not on the submission, 422 for an indication, not bindable for a superseded quote or a lane that
- *   is binding, 409 `assumptions_unconfirmed` with the kept draft.
+ * Drafts a bind request, or updates the lane's draft with attested assumptions.
+ * @throws Refusal: 404 for an unknown quote; 422 for an indication; not bindable for a superseded quote or a binding lane; 409
+ * `assumptions_unconfirmed`, keeping the draft.
  */
 export function createBind(submission: Submission, input: unknown, user: User, unshown: Unshown, atMs: number) {
   const body = parseBody(bindBody, input)
-  const lane = [...submission.lanes.values()].find(
-    ({ rail, visible }) => visible && rail.quotes.some((one) => one.quote_id === body.quote_id),
-  )
+  const lane = submission.shownLanes.find(({ rail }) => rail.quotes.some((one) => one.quote_id === body.quote_id))
   if (!lane) throw new Refusal('not_found', 'Quote not found')
   const quote = submission.records.quotes[body.quote_id]
   if (quote ? !quote.firm : lane.rail.source_offers.some(({ kind }) => kind === 'indication'))
@@ -65,7 +59,6 @@ export function createBind(submission: Submission, input: unknown, user: User, u
 }
 
 function newDraft(submission: Submission, lane: Lane, quoteId: string, user: User, atMs: number): BindRecord {
-  const contingency = { status: 'pending', files: [] } as const
   const draft: BindRecord = {
     id: submission.newId(),
     laneId: lane.rail.submission_market_id,
@@ -76,31 +69,15 @@ function newDraft(submission: Submission, lane: Lane, quoteId: string, user: Use
     requestedBy: user.email,
     unconfirmed: [...(submission.records.quotes[quoteId]?.assumptions ?? [])],
     contingencies: [
-      {
-        ...contingency,
-        id: submission.newId(),
-        kind: 'signed_form',
-        label: 'Signed application',
-        required: true,
-        esignStatus: null,
-        files: [],
-      },
-      {
-        ...contingency,
-        id: submission.newId(),
-        kind: 'loss_runs',
-        label: 'Currently valued loss runs',
-        required: false,
-        esignStatus: null,
-        files: [],
-      },
+      newContingency(submission.newId(), 'signed_form', 'Signed application', true),
+      newContingency(submission.newId(), 'loss_runs', 'Currently valued loss runs', false),
     ],
   }
   submission.records.binds.push(draft)
   return draft
 }
 
-/** @returns a bind request of the submission. @throws Refusal 404. */
+/** @throws Refusal 404. */
 export function bindOf(submission: Submission, id: string): BindRecord {
   for (const lane of submission.lanes.values()) materialBind(submission, lane)
   const bind = submission.records.binds.find((one) => one.id === id)
@@ -108,15 +85,10 @@ export function bindOf(submission: Submission, id: string): BindRecord {
   return bind
 }
 
-export const bindSubmitBody = z.object({
-  attest_assumptions: z.union([z.boolean(), z.array(z.string())]).default(false),
-  producer_email: z.string().optional(),
-})
-
 /**
- * Submits a draft. Its status stays until the admin route moves it, unless `bind_submit_status` says another.
- * @throws Refusal 404; 422 for a lane that collects card payment in the portal; 409 `assumptions_unconfirmed` with the kept draft; not
- *   bindable when it is no draft any more, or a required contingency is open.
+ * Submits a draft. Its status stays until the admin route changes it, unless `bind_submit_status` differs.
+ * @throws Refusal: 404; 422 for a lane with card payment in the portal; 409 `assumptions_unconfirmed`, keeping the draft; not bindable
+ * unless drafted and without open required contingencies.
  */
 export function submitBind(submission: Submission, id: string, input: unknown, unshown: Unshown) {
   const body = parseBody(bindSubmitBody, input)
@@ -136,7 +108,7 @@ export function submitBind(submission: Submission, id: string, input: unknown, u
   return bindRecordView(submission, bind)
 }
 
-/** @throws Refusal 409 when assumptions remain; what was attested is kept. */
+/** @throws Refusal 409 if assumptions remain. Keeps attested ones. */
 function confirmAssumptions(draft: BindRecord, attested: boolean | readonly string[], unshown: Unshown): void {
   const isConfirmed = (key: string) => attested === true || (Array.isArray(attested) && attested.includes(key))
   draft.unconfirmed = draft.unconfirmed.filter(({ key }) => !isConfirmed(key))
@@ -149,7 +121,7 @@ function confirmAssumptions(draft: BindRecord, attested: boolean | readonly stri
     })
 }
 
-/** Adds a file to a contingency, which is then satisfied. @throws Refusal 404, 409 when the request is no draft, or for the file. */
+/** Satisfies a contingency with a file. @throws Refusal: 404; 409 unless drafted; for an invalid file. */
 export function uploadContingency(
   submission: Submission,
   ids: { readonly bindRequestId: string; readonly contingencyId: string },
@@ -170,12 +142,10 @@ export function uploadContingency(
   return bindRecordView(submission, bind)
 }
 
-/** In the order in which a bind goes on. */
 const progress: readonly string[] = ['drafted', 'submitted', 'sent', 'binder_received', 'bound']
-/** Nothing follows these; a bind that failed is only "under review". */
+/** Final; a failed bind is only "under review". */
 const FINAL: readonly string[] = ['cancelled', 'declined', 'expired']
 
-/** @throws RangeError for a move that makes no sense: back to an earlier status, or on from an end. */
 function checkMove({ id, status }: BindRecord, to: BindStatus): void {
   const isBack = progress.includes(to) && progress.indexOf(to) < progress.indexOf(status)
   const isUndone = status === 'bound' && to !== 'bind_failed' && to !== 'cancelled'
@@ -184,10 +154,10 @@ function checkMove({ id, status }: BindRecord, to: BindStatus): void {
 }
 
 /**
- * Moves a bind request as the service does: the spec shows no other moves. `bound` emits its event and makes a policy.
- * @throws RangeError for a move that makes no sense.
+ * Changes the status of a bind request, which the spec leaves open. `bound` emits its event and creates a policy.
+ * @throws RangeError for a move backwards or after the end.
  */
-export function moveBind(world: World, account: string, submission: Submission, bind: BindRecord, to: BindStatus, atMs: number) {
+export function moveBind(world: World, submission: Submission, bind: BindRecord, to: BindStatus, atMs: number) {
   checkMove(bind, to)
   const wasBound = bind.status === 'bound'
   bind.status = to
@@ -195,14 +165,14 @@ export function moveBind(world: World, account: string, submission: Submission, 
   if (to === 'bound' && !wasBound) {
     const rail = { status: 'bound', status_label: 'Bound', bound: true, chip: 'bound', next_step: null } as const
     const program = programOf(lane.rail.program_id)?.market.name ?? lane.rail.market_name
-    // A lane that is bound anew has them already.
+    // A lane bound before has them already.
     const stored = new Set(submission.records.documents.map(({ id }) => id))
     for (const { document_id: id, name } of policyDocuments(lane)) {
       const file = { name, contentType: 'application/pdf', bytes: pdfOf(`${name} of ${program}`) }
       if (!stored.has(id)) storeDocument(submission, file, { id, source: 'carrier', kind: 'policy' }, atMs)
     }
     world.play(
-      account,
+      submission.account,
       submission.id,
       [
         { do: 'patch_lane', laneId: bind.laneId, patch: { rail } },
@@ -213,7 +183,7 @@ export function moveBind(world: World, account: string, submission: Submission, 
   }
   if (to !== 'bound' && wasBound) {
     const rail = { status: 'quoted', status_label: 'Quoted', bound: false, chip: 'quoted' } as const
-    world.play(account, submission.id, [{ do: 'patch_lane', laneId: bind.laneId, patch: { rail } }], atMs)
+    world.play(submission.account, submission.id, [{ do: 'patch_lane', laneId: bind.laneId, patch: { rail } }], atMs)
   }
   return bindRecordView(submission, bind)
 }

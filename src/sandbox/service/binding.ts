@@ -3,15 +3,14 @@ import { uuidOf } from '../world/ids.ts'
 import type { Assumption, BindRecord, Contingency } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 
-/*
- * Binding, and what comes of it. It is made from the lanes: about half of the quotes are about to be bound, and a bound lane has a policy. The
- * service lists no bind requests; the sandbox names them in the markets of the requirements view, as a field that the specification does not
- * show.
+/**
+ * Bind requests, derived from the lanes: about half of the quotes are about to be bound, and a bound lane has a policy. Nothing in the spec
+ * lists bind requests, so the sandbox adds a field to the markets of the requirements view.
  */
 
 type Answer = Readonly<Record<string, unknown>>
 
-/** @returns the id of a lane's newest bind request; null when it has none. Nobody asked for those of a generated submission. */
+/** @returns the id of a lane's newest bind request; null: none. */
 export function bindRequestIdOf(submission: Submission, lane: Lane): string | null {
   const { binds, brief } = submission.records
   const asked = binds.findLast(({ laneId }) => laneId === lane.rail.submission_market_id)
@@ -24,56 +23,29 @@ function generatedId({ rail }: Lane): string | null {
   return isRequested ? id : null
 }
 
-/** @returns the bind requests of the lanes that are shown. */
+/** @returns the bind requests of the shown lanes. */
 export function bindRequestsOf(submission: Submission): Answer[] {
-  return shownLanes(submission).flatMap((lane) => {
-    const asked = submission.records.binds.filter(({ laneId }) => laneId === lane.rail.submission_market_id)
-    if (asked.length > 0) return asked.map((bind) => bindRecordView(submission, bind))
-    const id = bindRequestIdOf(submission, lane)
-    return id === null ? [] : [bindRequest(submission, lane, id)]
-  })
+  return submission.shownLanes.flatMap((lane) => bindsOf(submission, lane).map((bind) => bindRecordView(submission, bind)))
 }
 
-/** Makes a record of the bind request that a generated lane has, so that it can change. */
+function bindsOf(submission: Submission, lane: Lane): BindRecord[] {
+  const asked = submission.records.binds.filter(({ laneId }) => laneId === lane.rail.submission_market_id)
+  const id = asked.length > 0 ? null : bindRequestIdOf(submission, lane)
+  return id === null ? asked : [generatedBind(lane, id)]
+}
+
+/** Stores the bind request of a generated lane, so that it can change. */
 export function materialBind(submission: Submission, lane: Lane): void {
-  const laneId = lane.rail.submission_market_id
-  const id = bindRequestIdOf(submission, lane)
-  if (id === null || submission.records.binds.some((one) => one.laneId === laneId)) return
-  const view = bindRequest(submission, lane, id)
-  submission.records.binds.push({
-    id,
-    laneId,
-    quoteId: view.quote_id ?? '',
-    status: view.status,
-    paymentOption: view.payment_option,
-    requestedAtMs: Date.parse(view.requested_at),
-    requestedBy: view.requested_by,
-    unconfirmed: [...view.unconfirmed_assumptions],
-    contingencies: view.contingencies.map(({ id: of, label, required, esign_status, kind, status }) => ({
-      id: of,
-      label,
-      required,
-      esignStatus: esign_status,
-      files: [],
-      kind: kind as Contingency['kind'],
-      status: status as Contingency['status'],
-    })),
-  })
+  const { binds } = submission.records
+  binds.push(...bindsOf(submission, lane).filter((bind) => !binds.includes(bind)))
 }
 
-const statusLabels: Readonly<Record<string, string>> = {
-  drafted: 'Draft',
-  submitted: 'Submitted',
-  sent: 'Sent',
-  binder_received: 'Binder received',
-  bound: 'Bound',
-  bind_failed: 'Bind failed',
-  cancelled: 'Cancelled',
-  declined: 'Declined',
-  expired: 'Expired',
+function statusLabelOf(status: string): string {
+  const words = status === 'drafted' ? 'draft' : status.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** @returns a bind request that somebody asked for ("BindRequest"). */
+/** @returns a "BindRequest". */
 export function bindRecordView(submission: Submission, bind: BindRecord): Answer {
   const isOpen = bind.status === 'drafted'
   const path = `/broker/submissions/${submission.id}/bind-requests/${bind.id}/contingencies`
@@ -83,7 +55,7 @@ export function bindRecordView(submission: Submission, bind: BindRecord): Answer
     bind_request_id: bind.id,
     submission_id: submission.id,
     status: bind.status,
-    status_label: statusLabels[bind.status] ?? bind.status,
+    status_label: statusLabelOf(bind.status),
     quote_id: bind.quoteId,
     payment_option: bind.paymentOption,
     requested_at: timeFromMs(bind.requestedAtMs),
@@ -107,52 +79,38 @@ export function bindRecordView(submission: Submission, bind: BindRecord): Answer
   }
 }
 
-function bindRequest(submission: Submission, lane: Lane, id: string) {
-  const { rail } = lane
+function generatedBind({ rail }: Lane, id: string): BindRecord {
   const isOpen = rail.chip === 'quoted'
-  const [status, label] = rail.bound ? ['bound', 'Bound'] : isOpen ? ['drafted', 'Draft'] : ['declined', 'Declined']
   const assumptions: Assumption[] = [
     { key: 'years_in_business', label: 'Years in business', value: 12 },
     { key: 'prior_losses', label: 'Losses in the last five years', value: null },
     { key: 'inspected', label: 'The premises were inspected' },
   ]
-  const item = { required: true, esign_status: null }
   return {
-    bind_request_id: id,
-    submission_id: submission.id,
-    status,
-    status_label: label,
-    quote_id: rail.quotes.at(-1)?.quote_id ?? null,
-    payment_option: rail.bound ? 'annual' : null,
-    requested_at: '2026-01-05T12:00:00Z',
-    requested_by: 'producer@brokerage.example',
-    effective_date: submission.facts.effective_date,
-    policy_id: rail.bound ? policyIdOf(lane) : null,
-    unconfirmed_assumptions: isOpen ? assumptions : [],
+    id,
+    laneId: rail.submission_market_id,
+    quoteId: rail.quotes.at(-1)?.quote_id ?? null,
+    status: rail.bound ? 'bound' : isOpen ? 'drafted' : 'declined',
+    paymentOption: rail.bound ? 'annual' : null,
+    requestedAtMs: Date.UTC(2026, 0, 5, 12),
+    requestedBy: 'producer@brokerage.example',
+    unconfirmed: isOpen ? assumptions : [],
     contingencies: [
       {
-        ...item,
-        id: uuidOf(`signed ${id}`),
-        kind: 'signed_form',
-        label: 'Signed application',
+        ...newContingency(uuidOf(`signed ${id}`), 'signed_form', 'Signed application', true),
         status: isOpen ? 'pending' : 'satisfied',
-        upload_path: isOpen
-          ? `/broker/submissions/${submission.id}/bind-requests/${id}/contingencies/${uuidOf(`signed ${id}`)}/document`
-          : null,
-        ...(isOpen && { esign_status: 'sent' }),
+        esignStatus: isOpen ? 'sent' : null,
       },
-      { ...item, id: uuidOf(`runs ${id}`), kind: 'loss_runs', label: 'Loss runs', status: 'waived', required: false, upload_path: null },
+      { ...newContingency(uuidOf(`runs ${id}`), 'loss_runs', 'Loss runs', false), status: 'waived' },
     ],
-    next_steps: isOpen ? ['Confirm the assumptions', 'Upload the signed application', 'Submit'] : [],
   }
 }
 
-/** @returns the id of the policy of a lane, which it has once it is bound. */
-export function policyIdOf({ rail }: Lane): string {
-  return uuidOf(`policy ${rail.submission_market_id}`)
+export function newContingency(id: string, kind: Contingency['kind'], label: string, required: boolean): Contingency {
+  return { id, kind, label, required, status: 'pending', esignStatus: null, files: [] }
 }
 
-/** @returns the lanes that the requirements view shows. */
-export function shownLanes(submission: Submission): Lane[] {
-  return [...submission.lanes.values()].filter((lane) => lane.visible)
+/** @returns the id of a lane's policy, which exists once it is bound. */
+export function policyIdOf({ rail }: Lane): string {
+  return uuidOf(`policy ${rail.submission_market_id}`)
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { generateAccount } from '../world/generate.ts'
+import { generateAccount } from '../world/plan.ts'
 import { Prng } from '../world/prng.ts'
 import { Story } from '../world/story.ts'
 import { type News, World } from '../world/world.ts'
@@ -15,20 +15,19 @@ import { type AccountOptions, RETRY_SCHEDULE_MS, type SandboxOptions } from './o
 import type { BuiltParts } from './parts.ts'
 import { eventPayloads, messagePayload } from './payloads.ts'
 import { Schedule } from './schedule.ts'
-import { readState, type SavedState, StateFile, type StateOwner } from './state-file.ts'
-import { statefulParts } from './stateful.ts'
+import { readState, type SavedState, StateFile, type Stateful, type StateOwner } from './state-file.ts'
 import { Tokens } from './tokens.ts'
 import { Unshown } from './unshown.ts'
 
 const DEFAULT_ACCOUNTS: readonly AccountOptions[] = [{ name: 'default' }]
 
-/** Builds a sandbox without its server, from the seed or from its state file. @throws UsageError for a file of another world. */
+/** Builds a sandbox without its server, from the seed or its state file. @throws UsageError for another world's file. */
 export function buildParts(options: SandboxOptions): BuiltParts {
   const owner = { seed: options.seed ?? 'sandbox', accounts: (options.accounts ?? DEFAULT_ACCOUNTS).map(({ name }) => name) }
   const saved = options.stateFile === undefined ? null : readState(options.stateFile, owner)
   const clock = clockFor(options, saved)
   const seeded = new Prng(owner.seed)
-  // A later process draws other numbers than those before it: ids must not repeat.
+  // Each process draws other numbers, since ids must not repeat.
   const prng = saved ? seeded.fork(`run ${saved.runs}`) : seeded
   let stateFile: StateFile | null = null
   const touch = () => stateFile?.touch()
@@ -50,7 +49,7 @@ export function buildParts(options: SandboxOptions): BuiltParts {
     timeoutMs: options.deliveryTimeoutMs ?? 10_000,
     persist: async () => stateFile?.persist(),
   })
-  const unshown = createUnshown(options)
+  const unshown = new Unshown(options.unshown)
   const announce = (news: News) => {
     touch()
     announceTo(accounts, deliveries, unshown, options, news)
@@ -92,7 +91,6 @@ export function buildParts(options: SandboxOptions): BuiltParts {
   return { ...parts, stateFile }
 }
 
-/** Restores what was kept, and keeps it from now on. */
 function openStateFile(parts: BuiltParts, owner: StateOwner, saved: SavedState | null): StateFile | null {
   const { clock, options } = parts
   if (options.stateFile === undefined) return null
@@ -108,16 +106,6 @@ function createFaults(prng: Prng, activity: ActivityLog, options: SandboxOptions
   return faults
 }
 
-/** Options of their own count as choices, too. */
-function createUnshown({ announceLate, expiresIn, unshown }: SandboxOptions): Unshown {
-  return new Unshown({
-    ...(announceLate !== undefined && { announce_late: announceLate ? 'yes' : 'no' }),
-    ...(expiresIn !== undefined && { expires_in: expiresIn }),
-    ...unshown,
-  })
-}
-
-/** A clock that was ahead of the real one goes on from where it was. */
 function clockFor(options: SandboxOptions, saved: SavedState | null): Clock {
   const base = options.clock ?? systemClock
   const kind = options.clockKind ?? 'real'
@@ -140,7 +128,6 @@ function makeWorld(world: World, prng: Prng, accounts: ReadonlyMap<string, Accou
   })
 }
 
-/** Sends news as deliveries, if the account's endpoint subscribes to their types. */
 function announceTo(
   accounts: ReadonlyMap<string, Account>,
   deliveries: Deliveries,
@@ -159,5 +146,50 @@ function announceTo(
   if (events.length === 0) return
   for (const payload of eventPayloads(options.eventsPayload ?? 'events', news.submissionId, events, unshown)) {
     deliveries.send(account, news.submissionId, payload)
+  }
+}
+
+/**
+ * Parts in the state file, by name, restored in this order: accounts first, since others refer to them, deliveries last, since they start
+ * sending. Content of a submission or account belongs in their `toState`. If a shape changes, increase `STATE_VERSION` in state-file.ts.
+ */
+function statefulParts(parts: BuiltParts): Readonly<Record<string, Stateful>> {
+  const { accounts, deliveries, grants, options, schedule, story, tokens, world } = parts
+  return {
+    accounts: accountsState(accounts, options),
+    tokens,
+    sessions: grants.sessions,
+    codes: grants.authorizations,
+    devices: grants.devices,
+    world,
+    story,
+    schedule: {
+      toState: () => schedule.pending(),
+      fromState: (entries: Parameters<typeof schedule.restore>[0]) => schedule.restore(entries),
+    },
+    deliveries,
+  }
+}
+
+type Saved = Omit<Account, 'eventTypes'> & Partial<Pick<Account, 'eventTypes'>>
+
+/** Options override the saved endpoint. */
+function accountsState(accounts: ReadonlyMap<string, Account>, options: SandboxOptions) {
+  return {
+    toState(): Saved[] {
+      return [...accounts.values()]
+    },
+    fromState(saved: readonly Saved[]): void {
+      for (const { name, credentials, readOnly, partner, users, target, eventTypes, ...rest } of saved) {
+        const account = accounts.get(name)
+        if (!account) throw new RangeError(`no account ${name}`)
+        account.credentials.splice(0, Infinity, ...credentials)
+        account.users.splice(0, Infinity, ...users)
+        Object.assign(account.readOnly, readOnly)
+        Object.assign(account.partner, partner)
+        const given = options.accounts?.find((other) => other.name === name)
+        Object.assign(account, rest, { target: given?.target ?? target, eventTypes: given?.eventTypes ?? eventTypes ?? [] })
+      }
+    },
   }
 }

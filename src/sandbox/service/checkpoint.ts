@@ -1,51 +1,32 @@
 import { z } from 'zod'
+import { checkpointSchema } from '../../client/schemas/checkpoint.ts'
 import { ownValue, type Plain, type PlainObject, setOwnValue } from '../world/plain.ts'
 import { answerProblem, questionOf } from '../world/questions.ts'
 import type { ApplicationRecord } from '../world/records.ts'
 import type { Lane, Submission } from '../world/submission.ts'
-import { type Answering, applyAnswer, reopen } from './answering.ts'
-import { type Application, applicationOf, applicationRecord, noteAnswer } from './applications.ts'
-import type { FaultInjector } from './faults.ts'
-import { parseBody } from './parse.ts'
-import { Refusal } from './refusal.ts'
-import type { Unshown } from './unshown.ts'
+import { applyAnswer, reopen } from './answering.ts'
+import { type Application, applicationOf, applicationRecord, noteAnswer, sourceFrom } from './applications.ts'
+import type { BuiltParts } from './parts.ts'
+import { parseBody, Refusal } from './refusal.ts'
 
-const sourceReference = z.object({
-  source_id: z.string(),
-  content_hash: z.string(),
-  channel: z.enum(['broker_portal', 'broker_email', 'insured', 'connected_app', 'document', 'paste', 'mapping']),
-  evidence: z.enum(['explicit', 'translated', 'assumed']).default('explicit'),
-  snippet: z.string().nullable().default(null),
-  extractor_version: z.string().nullable().default(null),
-})
-
-const collectionOperation = z.object({
-  field_key: z.string(),
-  operation: z.enum(['insert', 'update', 'remove']),
-  record_id: z.string(),
-  changes: z.record(z.string(), z.json()).default({}),
-})
-
-const checkpointBody = z.object({
-  operation_id: z.string().min(1),
-  expected_answer_revision: z.int(),
-  expected_schema_fingerprint: z.string(),
-  field_changes: z.record(z.string(), z.json()).default({}),
+const values = z.record(z.string(), z.json()).default({})
+const { collection_operations, source_reference } = checkpointSchema.shape
+const checkpointBody = checkpointSchema.extend({
+  field_changes: values,
   explicit_clears: z.array(z.string()).default([]),
-  collection_operations: z.array(collectionOperation).default([]),
-  selected_products: z.array(z.string()).nullish(),
-  source_reference: sourceReference.optional(),
+  collection_operations: z.array(collection_operations.unwrap().element.extend({ changes: values })).default([]),
+  source_reference: source_reference
+    .unwrap()
+    .extend({
+      evidence: z.string().default('explicit'),
+      snippet: z.string().nullable().default(null),
+      extractor_version: z.string().nullable().default(null),
+    })
+    .optional(),
 })
 type Command = z.output<typeof checkpointBody>
 
-export interface CheckpointParts extends Answering {
-  readonly faults: FaultInjector
-  readonly unshown: Unshown
-}
-
-/** The application that a command is for. */
 interface Target {
-  readonly account: string
   readonly submission: Submission
   readonly lane: Lane
   readonly record: ApplicationRecord
@@ -54,41 +35,35 @@ interface Target {
 
 /**
  * Saves answers to one application. "Idempotent per `operation_id` (a retry replays the original receipt)."
- * @throws Refusal 404; 409 with the current application when the revision or the fingerprint is stale; busy; a rejected command.
+ * @throws Refusal: 404; 409 with the current application for a stale revision or fingerprint; busy; a rejected command.
  */
-export function checkpoint(
-  parts: CheckpointParts,
-  { account, submission, sessionId }: { readonly account: string; readonly submission: Submission; readonly sessionId: string },
-  input: unknown,
-  atMs: number,
-): PlainObject {
+export function checkpoint(parts: BuiltParts, submission: Submission, sessionId: string, input: unknown, atMs: number): PlainObject {
   const command = parseBody(checkpointBody, input)
-  const lane = [...submission.lanes.values()].find(({ session, visible }) => visible && session?.session_id === sessionId)
+  const lane = submission.shownLanes.find(({ session }) => session?.session_id === sessionId)
   const current = lane && applicationOf(submission, lane)
   if (!lane || !current) throw new Refusal('not_found', 'Application not found')
   const receipt = ownValue(submission.records.applications[sessionId]?.receipts ?? {}, command.operation_id)
   if (receipt) return receipt
-  refuseBusy(parts, account, submission.id)
+  refuseBusy(parts, submission)
   if (command.expected_answer_revision !== current.answer_revision || command.expected_schema_fingerprint !== current.schema_fingerprint)
     throw new Refusal('stale_application', {
       code: 'stale_application',
-      message: 'The application has changed meanwhile',
+      message: 'The application has changed',
       application: current,
     })
   const record = applicationRecord(submission, sessionId)
   const refused = rejection(command, record, current.available_products)
   if (refused !== null) throw new Refusal('command_rejected', { code: 'application_command_rejected', message: refused })
-  return save(parts, { account, submission, lane, record, atMs }, command, current)
+  return save(parts, { submission, lane, record, atMs }, command, current)
 }
 
-function refuseBusy({ faults, unshown }: CheckpointParts, account: string, submissionId: string): void {
+function refuseBusy({ faults, unshown }: BuiltParts, { account, id: submissionId }: Submission): void {
   if (!faults.draw(['application_busy'], { operation: 'write', account, submissionId })) return
   const seconds = unshown.number('busy_retry_after_s')
   const detail = { code: 'application_busy', message: 'The application is being saved' }
   throw new Refusal('application_busy', detail, { 'retry-after': String(seconds) })
 }
 
-/** @returns why the command cannot be carried out at all, "for example an invalid classification"; null when it can. */
 function rejection(command: Command, record: ApplicationRecord, available: readonly string[]): string | null {
   const { classification } = command.field_changes
   const question = questionOf('classification')
@@ -103,16 +78,9 @@ function rejection(command: Command, record: ApplicationRecord, available: reado
   return null
 }
 
-function save(parts: CheckpointParts, target: Target, command: Command, before: Application): PlainObject {
+function save(parts: BuiltParts, target: Target, command: Command, before: Application): PlainObject {
   const { submission, lane, record } = target
-  const source = (command.source_reference ?? {
-    source_id: command.operation_id,
-    content_hash: command.operation_id,
-    channel: 'connected_app',
-    evidence: 'explicit',
-    snippet: null,
-    extractor_version: null,
-  }) as PlainObject
+  const source = (command.source_reference ?? sourceFrom(command.operation_id, 'connected_app')) as PlainObject
   const revision = before.answer_revision + 1
   const commands = record.commands + 1
   const rejected: Record<string, string>[] = []
@@ -127,18 +95,18 @@ function save(parts: CheckpointParts, target: Target, command: Command, before: 
   }) as [string, Plain][]
   const cleared = command.explicit_clears.filter((key) => isTaken(key, questionProblem(key)))
   for (const [key, value] of changed) {
-    applyAnswer(parts, target.account, submission, key, value, target.atMs)
+    applyAnswer(parts, submission, key, value, target.atMs)
     noteAnswer(record, key, value, revision, source)
   }
   for (const key of cleared) {
     delete record.answers[key]
     record.cleared = [...new Set([...record.cleared, key])]
     record.ownership[key] = { kind: 'cleared', revision, source, dependencies: [] }
-    reopen(parts, target.account, submission, lane.rail.submission_market_id, key, target.atMs)
+    reopen(parts, submission, lane.rail.submission_market_id, key, target.atMs)
   }
   const collections = changeCollections(record, command, revision, source)
   if (command.selected_products !== undefined) record.selected = command.selected_products
-  // The answers of this command are one change of its application, however many they are.
+  // A command is one change, with any number of answers.
   record.commands = commands
   const facts = changed.map(([key, value]) => ({ key, value, scope: 'insured', period: null, source, confirmed: true }))
   const receipt = {
@@ -153,7 +121,6 @@ function save(parts: CheckpointParts, target: Target, command: Command, before: 
   return kept
 }
 
-/** Changes lists of records. A list is the answer to the question of its field. @returns the fields. */
 function changeCollections(record: ApplicationRecord, command: Command, revision: number, source: PlainObject): string[] {
   const fields = new Set<string>()
   for (const { field_key, operation, record_id, changes } of command.collection_operations) {

@@ -1,8 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Prng } from '../world/prng.ts'
-import { OAuthError } from './oauth-error.ts'
-import { Refusal } from './refusal.ts'
+import { OAuthError, Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 
 export interface RegisteredClient {
@@ -17,7 +16,7 @@ const HOUR_MS = 3_600_000
 
 /**
  * Dynamic client registration (RFC 7591): "stateless public PKCE client ids encoding the registered redirect_uris; there is no client store
- * and no client_secret". An id is signed, so that none can be made up. Registrations are counted by address.
+ * and no client_secret". Ids are signed. Registrations are counted by address.
  */
 export class Clients {
   readonly #key: Buffer
@@ -32,8 +31,8 @@ export class Clients {
   }
 
   /**
-   * @param address of who asks.
-   * @throws Refusal when that address has registered too often this hour; OAuthError for an address that no client may be sent back to.
+   * @param address of the caller.
+   * @throws Refusal at the hourly limit of that address; OAuthError for an invalid redirect URI.
    */
   register(name: string, redirectUris: readonly string[], address: string): RegisteredClient {
     this.#count(address)
@@ -42,7 +41,7 @@ export class Clients {
     return { clientId: `${PREFIX}${content}.${this.#sign(content)}`, name, redirectUris }
   }
 
-  /** @returns what the id of a client says; null when it was not issued here. */
+  /** @returns the client encoded in its id; null: not issued here. */
   read(clientId: string): RegisteredClient | null {
     const [content, signature] = clientId.startsWith(PREFIX) ? clientId.slice(PREFIX.length).split('.') : []
     if (content === undefined || signature === undefined) return null
@@ -69,7 +68,7 @@ export class Clients {
   }
 }
 
-/** https, http on loopback, or a scheme of an application's own, always without a fragment. */
+/** https, http on loopback, or an application's own scheme, without a fragment. */
 function isRedirectUri(text: string): boolean {
   if (!URL.canParse(text) || text.includes('#')) return false
   const { protocol, hostname } = new URL(text)
@@ -77,7 +76,7 @@ function isRedirectUri(text: string): boolean {
   return protocol === 'https:' || /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(protocol)
 }
 
-/** @returns whether a client may be sent back there. On loopback any port will do (RFC 8252). */
+/** Whether a redirect is allowed. On loopback, any port (RFC 8252). */
 export function allowsRedirect({ redirectUris }: RegisteredClient, uri: string): boolean {
   const withoutPort = (text: string) => text.replace(LOOPBACK, 'http://$1')
   return redirectUris.some(

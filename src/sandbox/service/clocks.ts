@@ -3,42 +3,18 @@ import type { Clock } from '../../base/clock.ts'
 export const clockKinds = ['real', 'fast', 'step'] as const
 export type ClockKind = (typeof clockKinds)[number]
 
-/** A minute a second: matching takes five seconds. */
+/** One minute per second. */
 export const FAST_FACTOR = 60
 
-/** Passes `factor` times as fast as another clock. */
-export class FastClock implements Clock {
-  readonly #base: Clock
-  readonly #factor: number
-  readonly #startMs: number
-  readonly #baseStartMs: number
-
-  /** @param startMs what it shows first, ms since the epoch. */
-  constructor(base: Clock, factor: number, startMs: number) {
-    this.#base = base
-    this.#factor = factor
-    this.#startMs = startMs
-    this.#baseStartMs = base.now()
-  }
-
-  now(): number {
-    return Math.floor(this.#startMs + (this.#base.now() - this.#baseStartMs) * this.#factor)
-  }
-
-  steady(): number {
-    return this.#base.steady() * this.#factor
-  }
-
-  random(): number {
-    return this.#base.random()
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#base.sleep(ms / this.#factor, signal)
-  }
-
-  after(ms: number, action: () => void): () => void {
-    return this.#base.after(ms / this.#factor, action)
+/** @returns a clock `factor` times as fast as `base`. @param startMs start time, ms since the epoch. */
+export function fastClock(base: Clock, factor: number, startMs: number): Clock {
+  const baseStartMs = base.now()
+  return {
+    now: () => Math.floor(startMs + (base.now() - baseStartMs) * factor),
+    steady: () => base.steady() * factor,
+    random: () => base.random(),
+    sleep: (ms, signal) => base.sleep(ms / factor, signal),
+    after: (ms, action) => base.after(ms / factor, action),
   }
 }
 
@@ -47,14 +23,14 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Stands still until `advance` is called. What waits on it is woken in order of time, each at its own moment. */
+/** Advances only by `advance`. Wakes sleepers in order, each at its own time. */
 export class StepClock implements Clock {
   #nowMs: number
   readonly #startMs: number
   #sleepers: Sleeper[] = []
   #advancing: Promise<void> = Promise.resolve()
 
-  /** @param startMs what it shows first, ms since the epoch. */
+  /** @param startMs start time, ms since the epoch. */
   constructor(startMs: number) {
     this.#nowMs = startMs
     this.#startMs = startMs
@@ -94,9 +70,8 @@ export class StepClock implements Clock {
   }
 
   /**
-   * Lets `ms` milliseconds pass, from one waiting moment to the next.
-   * @param settled resolves when nothing is going on that could still begin to wait, such as the attempt of a delivery.
-   * @returns when they have passed. Calls are carried out one after the other.
+   * Advances by `ms`, from one sleeper to the next. Calls run one after another.
+   * @param settled resolves when no activity could still start to wait, such as an attempt of a delivery.
    */
   advance(ms: number, settled: () => Promise<void>): Promise<void> {
     this.#advancing = this.#advancing.then(() => this.#advance(ms, settled))
@@ -116,15 +91,14 @@ export class StepClock implements Clock {
     this.#nowMs = endMs
   }
 
-  /** @returns the first moment at which something waits, up to `endMs`; null: nothing does. */
   #next(endMs: number): number | null {
     const first = this.#sleepers.reduce((least, { atMs }) => Math.min(least, atMs), Infinity)
     return first <= endMs ? first : null
   }
 }
 
-/** @param startMs what a fast or stepped clock shows first. @param factor of a fast one. */
+/** @param startMs start time of a fast or stepped clock. @param factor of a fast one. */
 export function createClock(kind: ClockKind, base: Clock, startMs: number, factor: number): Clock {
   if (kind === 'step') return new StepClock(startMs)
-  return kind === 'fast' ? new FastClock(base, factor, startMs) : base
+  return kind === 'fast' ? fastClock(base, factor, startMs) : base
 }

@@ -1,29 +1,20 @@
-import { programOf } from '../world/catalogue.ts'
-import { uuidOf } from '../world/ids.ts'
+import { z } from 'zod'
+import { submissionCreateSchema } from '../../client/schemas/submission-create.ts'
+import { canonicalLine, programOf } from '../world/catalogue.ts'
+import { insuredIdByName, uuidOf } from '../world/ids.ts'
 import type { Plain, PlainObject } from '../world/plain.ts'
 import type { Submission } from '../world/submission.ts'
-import type { World } from '../world/world.ts'
-import type { Authority } from './authority.ts'
-import { insuredIdByName, insuredIdOf } from './insured-ids.ts'
-import { type Life, MATCHING_S } from './life.ts'
-import { invalid, parseBody } from './parse.ts'
-import { Refusal } from './refusal.ts'
-import { type SubmissionCreate, submissionCreate } from './submission-create.ts'
+import { MATCHING_S } from './life.ts'
+import type { BuiltParts } from './parts.ts'
+import { invalid, parseBody, Refusal } from './refusal.ts'
 import type { Caller } from './tokens.ts'
-import type { Unshown } from './unshown.ts'
-
-export interface CreationParts {
-  readonly world: World
-  readonly authority: Authority
-  readonly life: Life
-  readonly unshown: Unshown
-}
+import type { UploadedFile } from './uploads.ts'
 
 /**
  * Creates a submission and starts marketing, unless `hold` or `mode: rater`.
- * @throws Refusal 422, 403 for `mode: rater` by a non-partner token, 404 for an unknown `insured_id`, 409 `service_file_exists`.
+ * @throws Refusal: 422; 403 for `mode: rater` without a partner token; 404 for an unknown `insured_id`; 409 `service_file_exists`.
  */
-export function createSubmission(parts: CreationParts, caller: Caller, input: unknown, atMs: number): Submission {
+export function createSubmission(parts: BuiltParts, caller: Caller, input: unknown, atMs: number): Submission {
   const isRater = (input as { mode?: unknown } | null)?.mode === 'rater'
   if (isRater) parts.authority.requirePartner(caller)
   const body = parseBody(submissionCreate, input)
@@ -31,13 +22,13 @@ export function createSubmission(parts: CreationParts, caller: Caller, input: un
   const state = stateOf(body)
   const { account } = caller
   const all = [...parts.world.submissions(account.name).values()]
-  if (body.insured_id !== undefined && !all.some((one) => insuredIdOf(one) === body.insured_id))
+  if (body.insured_id !== undefined && !all.some((one) => one.insuredId === body.insured_id))
     throw new Refusal('unknown_insured', 'Insured not found')
   for (const id of body.partner_program_ids ?? []) if (!programOf(id)) throw invalid(['body', 'partner_program_ids'], `no program ${id}`)
   const createdBy = caller.credential?.clientId ?? caller.user?.id ?? ''
   refuseCollision(all, body, createdBy)
-  const ledger = parts.world.recordsOf(account.name)
-  const id = uuidOf(`created ${account.name} ${account.brokerage.id} ${ledger.created++}`)
+  const records = parts.world.recordsOf(account.name)
+  const id = uuidOf(`created ${account.name} ${account.brokerage.id} ${records.created++}`)
   const facts = {
     insured_name: body.applicant.insured_name,
     lines: body.lines_of_business?.length ? body.lines_of_business : ['general_liability'],
@@ -60,14 +51,14 @@ export function createSubmission(parts: CreationParts, caller: Caller, input: un
     raterPrograms: isRater ? (body.partner_program_ids ?? []) : null,
     createdBy,
   }
-  if (!body.hold && !isRater) parts.life.startMatching(account.name, submission, atMs)
+  if (!body.hold && !isRater) parts.life.startMatching(submission, atMs)
   return submission
 }
 
-/** "Releases a held submission." One that runs already is answered with where it stands. */
-export function finalize(parts: CreationParts, account: string, submission: Submission, atMs: number): PlainObject {
+/** "Releases a held submission." Otherwise returns its status. */
+export function finalize(parts: BuiltParts, submission: Submission, atMs: number): PlainObject {
   const wasHeld = submission.facts.marketing_status === 'not_started'
-  if (wasHeld) parts.life.startMatching(account, submission, atMs)
+  if (wasHeld) parts.life.startMatching(submission, atMs)
   return {
     status: wasHeld ? 'queued' : 'already_released',
     marketing_status: submission.facts.marketing_status,
@@ -89,7 +80,6 @@ function stateOf({ primary_state, applicant, locations }: SubmissionCreate): str
   return primary_state ?? mailing ?? locations?.[0]?.address.state.toUpperCase() ?? ''
 }
 
-/** @returns what the brief already answers, by question. */
 function answersOf(body: SubmissionCreate, atMs: number): Record<string, Plain> {
   const sum = (numbers: readonly (number | undefined)[]) =>
     numbers.some((number) => number !== undefined) ? numbers.reduce<number>((total, number) => total + (number ?? 0), 0) : undefined
@@ -111,13 +101,13 @@ function isLive({ facts, lanes }: Submission): boolean {
 }
 
 /**
- * The rule of live files: one for an insured, except the caller's own rater submissions "where no chosen program's market already quotes one
+ * The rule of live files: one per insured, except the caller's own rater submissions "where no chosen program's market already quotes one
  * of the lines and no carrier application is shared".
  */
 function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
   const name = body.applicant.insured_name.trim().toLowerCase()
   const isSame = (one: Submission) =>
-    body.insured_id === undefined ? one.facts.insured_name.trim().toLowerCase() === name : insuredIdOf(one) === body.insured_id
+    body.insured_id === undefined ? one.facts.insured_name.trim().toLowerCase() === name : one.insuredId === body.insured_id
   const live = all.filter((one) => isSame(one) && isLive(one))
   const refuse = (submission: Submission, more: object = {}) => {
     const message = 'A live submission for this insured exists'
@@ -149,4 +139,56 @@ function collisions({ facts, records }: Submission, programId: string, lines: re
   const reasons = facts.lines.some((line) => lines.includes(line)) ? ['market_line_on_live_file'] : []
   const shared = sameMarket.some((one) => one.programId === programId && one.market.channel === 'api')
   return shared ? [...reasons, 'carrier_application_on_live_file'] : reasons
+}
+
+const sent = submissionCreateSchema.shape
+
+/** A line by its slug or alias. Unknown lines stay, and match no market. */
+const line = z
+  .string()
+  .min(1)
+  .transform((name) => canonicalLine(name) ?? name)
+
+const submissionCreate = submissionCreateSchema
+  .extend({
+    lines_of_business: z.array(line).optional(),
+    primary_state: sent.primary_state.unwrap().toUpperCase().optional(),
+    line_target_premiums: sent.line_target_premiums
+      .unwrap()
+      // "Non-positive values are dropped."
+      .transform((targets) => Object.fromEntries(Object.entries(targets).filter(([, dollars]) => dollars >= 1)))
+      .optional(),
+    structure_to_target: z.boolean().default(false),
+    hold: z.boolean().default(false),
+  })
+  .superRefine((body, context) => {
+    const problem = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (body.mode !== 'rater') {
+      if (body.partner_program_ids) problem('partner_program_ids', 'only with mode rater')
+      return
+    }
+    if (!body.partner_program_ids) problem('partner_program_ids', 'required with mode rater')
+    if (!body.lines_of_business?.length) problem('lines_of_business', 'required with mode rater')
+    if (body.primary_state === undefined) problem('primary_state', 'required with mode rater')
+  })
+
+type SubmissionCreate = z.output<typeof submissionCreate>
+
+/**
+ * Reads a submission from free text and files: the first line, or else the first file's name, is the insured; `, ST` is the state.
+ * @throws Refusal 422 without text and files.
+ */
+export function intakeBody({ fields, files }: { fields: Readonly<Record<string, string>>; files: readonly UploadedFile[] }): unknown {
+  const text = (fields['text'] ?? '').trim()
+  if (text === '' && files.length === 0) throw invalid(['body', 'text'], 'Send text, files, or both', 'missing')
+  const firstLine = text.split('\n')[0]?.split(/[,.;]/)[0]?.trim()
+  const name = firstLine || files[0]?.name.replace(/\.pdf$/i, '') || 'Unnamed insured'
+  const state = /, ([A-Z]{2})\b/.exec(text)?.[1]
+  return {
+    applicant: { insured_name: name.slice(0, 256) },
+    narrative: text || `From ${files.map((file) => file.name).join(', ')}`,
+    producer_email: fields['producer_email'],
+    ...(state !== undefined && { primary_state: state }),
+    ...(fields['hold'] === 'true' && { hold: true }),
+  }
 }

@@ -10,9 +10,9 @@ import { DeliveryHistory, type DeliveryRecord } from './delivery-history.ts'
 import type { FaultContext, FaultInjector } from './faults.ts'
 import type { Payload } from './payloads.ts'
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   readonly clock: Clock
-  /** Of the signatures: the receiver's clock is neither fast nor stepped, and it refuses timestamps that are minutes off. */
+  /** For signatures, since receivers check timestamps against real time. */
   readonly wallClock: Clock
   readonly accounts: ReadonlyMap<string, Account>
   readonly prng: Prng
@@ -21,11 +21,10 @@ export interface DeliveriesOptions {
   readonly signatureHeaders: 'svix' | 'webhook'
   readonly retryScheduleMs: readonly number[]
   readonly timeoutMs: number
-  /** Called before each attempt, so that nothing is told that a state file does not know yet. */
+  /** Called before each attempt, so that the state file is up to date. */
   readonly persist?: () => Promise<void>
 }
 
-/** Deliveries in flight. */
 const CONCURRENCY = 16
 
 interface Delivery extends Payload {
@@ -35,25 +34,20 @@ interface Delivery extends Payload {
   readonly holdMs: number
 }
 
-/** A delivery in its queue. */
 interface Queued extends Delivery {
   readonly record: DeliveryRecord
   isLost: boolean
-  /** Ends the present wait; null: it does not wait. */
+  /** Ends the current wait; null: not waiting. */
   stopWaiting: (() => void) | null
 }
 
-/** What a state file keeps. */
-export interface DeliveriesState {
+interface DeliveriesState {
   readonly records: readonly DeliveryRecord[]
-  /** Ids of what is not delivered yet, in order, with the queue that each is in. */
+  /** Undelivered ids in order, with their queues. */
   readonly queued: readonly { readonly id: string; readonly queue: string }[]
 }
 
-/**
- * Signs and sends deliveries at least once. Within a submission they are sent in order: a failing delivery blocks the later ones of its
- * submission, but no others.
- */
+/** Signs and sends deliveries at least once. A failing delivery blocks later ones of its submission only. */
 export class Deliveries {
   readonly #options: DeliveriesOptions
   readonly #agent: Agent
@@ -62,10 +56,10 @@ export class Deliveries {
   readonly #history = new DeliveryHistory()
   readonly #slots = new PQueue({ concurrency: CONCURRENCY })
   #pending = 0
-  /** Queues that do something other than wait. */
+  /** Queues that aren't waiting. */
   #busy = 0
   readonly #whenQuiet: (() => void)[] = []
-  /** How many of the next deliveries are lost. */
+  /** Number of next deliveries to lose. */
   #loseNext = 0
   #idle: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
 
@@ -74,14 +68,14 @@ export class Deliveries {
     this.#agent = new Agent({ connections: CONCURRENCY })
   }
 
-  /** Number of deliveries that are neither acknowledged nor given up. */
+  /** Number of undelivered deliveries. */
   get pending(): number {
     return this.#pending
   }
 
   /**
-   * Queues a payload for sending; does nothing when the account has no endpoint. Faults may lose, repeat, delay or reorder it.
-   * @param id the delivery's id; default: a new one.
+   * Queues a payload, unless the account has no endpoint. Faults may lose, repeat, delay or reorder it.
+   * @param id default: a new one.
    * @returns the delivery's id.
    */
   send(account: Account, submissionId: string, payload: Payload, id = this.#newId()): string {
@@ -114,17 +108,16 @@ export class Deliveries {
     return id
   }
 
-  /** The latest deliveries, oldest first, and those that are pending. */
+  /** Pending and recent deliveries, oldest first. */
   list(): readonly DeliveryRecord[] {
     return this.#history.list()
   }
 
-  /** The next delivery is lost. */
   loseNext(): void {
     this.#loseNext++
   }
 
-  /** Drops a pending delivery, as if it had been lost. @throws RangeError for one that has ended, or an unknown one. */
+  /** Loses a pending delivery. @throws RangeError for an ended or unknown one. */
   lose(id: string): void {
     const record = this.#history.get(id)
     const queued = [...this.#queues.values()].flat().filter((other) => other.id === id)
@@ -135,16 +128,16 @@ export class Deliveries {
     }
   }
 
-  /** Sends a delivery that has ended once more, under its id. @throws RangeError for a pending one, or an unknown one. */
+  /** Sends an ended delivery again, with its id. @throws RangeError for a pending or unknown one. */
   resend(id: string): void {
     const record = this.#history.get(id)
     if (record.outcome === 'pending') throw new RangeError(`delivery ${id} is still pending`)
     this.#requeue(record, record.submissionId)
   }
 
-  /** Resolves when no attempt is in flight: all that is pending waits on the clock. */
+  /** Resolves when all pending deliveries wait on the clock. */
   async settled(): Promise<void> {
-    // What the clock woke runs first.
+    // Lets woken tasks run first.
     await new Promise((resolve) => setImmediate(resolve))
     if (this.#busy === 0) return
     await new Promise<void>((resolve) => this.#whenQuiet.push(resolve))
@@ -158,7 +151,7 @@ export class Deliveries {
     return { records: this.#history.list(), queued }
   }
 
-  /** Takes up what was pending. A delivery that was in flight when the state was written is sent again. */
+  /** Continues pending deliveries. Those in flight at the time are sent again. */
   fromState(state: DeliveriesState): void {
     this.#history.restore(state.records)
     for (const { id, queue } of state.queued) this.#requeue(this.#history.get(id), queue)
@@ -171,7 +164,6 @@ export class Deliveries {
     return this.#idle.promise
   }
 
-  /** Stops sending and drops pending deliveries. */
   async close(): Promise<void> {
     this.#closing.abort()
     await this.idle()
@@ -258,10 +250,9 @@ export class Deliveries {
     for (const resolve of this.#whenQuiet.splice(0)) resolve()
   }
 
-  /** @returns whether the receiver answered with a 2xx in time. */
   async #attempt(delivery: Queued): Promise<boolean> {
     const { wallClock, faults, activity, signatureHeaders: prefix, timeoutMs } = this.#options
-    // Read for each attempt, because a test may change the endpoint in between.
+    // Tests may change the endpoint between attempts.
     const { target } = delivery.account
     if (target === null) return false
     await this.#options.persist?.()
@@ -287,7 +278,7 @@ export class Deliveries {
       delivery.record.lastStatus = answer.statusCode
       return answer.statusCode >= 200 && answer.statusCode < 300
     } catch {
-      // Refused, cut off, too slow, or the sandbox closes: not acknowledged.
+      // Refused, cut off, too slow, or the sandbox closes.
       return false
     }
   }

@@ -1,7 +1,8 @@
+import { timeFromMs } from '../../model/time.ts'
 import type { DeliveryOutcome } from './activity-log.ts'
 import type { Payload } from './payloads.ts'
 
-/** A delivery and how it went. Plain data. Copies under the same id share one. */
+/** A delivery and its outcome, as plain data. Copies with the same id share one. */
 export interface DeliveryRecord extends Payload {
   readonly id: string
   readonly account: string
@@ -9,20 +10,19 @@ export interface DeliveryRecord extends Payload {
   readonly createdAtMs: number
   outcome: DeliveryOutcome | 'pending'
   attempts: number
-  /** What the last attempt was answered; null: nothing in time, or no attempt yet. */
+  /** Status of the last attempt; null: no answer in time, or no attempt. */
   lastStatus: number | null
   endedAtMs: number | null
 }
 
-/** Ended deliveries kept, at least. */
 const MAX_ENDED = 1_000
 
-/** The latest deliveries, for those who want to see, lose or repeat one. */
+/** The latest deliveries. */
 export class DeliveryHistory {
   #records = new Map<string, DeliveryRecord>()
   #ended = 0
 
-  /** @returns the record of that id, which is made when there is none. */
+  /** @returns the record of that id, created if missing. */
   begin(of: Payload & { readonly id: string; readonly submissionId: string }, account: string, nowMs: number): DeliveryRecord {
     const known = this.#records.get(of.id)
     if (known) {
@@ -53,14 +53,12 @@ export class DeliveryHistory {
     if (this.#ended > MAX_ENDED * 2) this.#forget()
   }
 
-  /** @throws RangeError for an unknown id. */
   get(id: string): DeliveryRecord {
     const record = this.#records.get(id)
     if (!record) throw new RangeError(`there is no delivery ${id}, or it is too long ago`)
     return record
   }
 
-  /** @returns all, oldest first. */
   list(): DeliveryRecord[] {
     return [...this.#records.values()]
   }
@@ -77,5 +75,32 @@ export class DeliveryHistory {
       this.#records.delete(id)
       this.#ended--
     }
+  }
+}
+
+/** @returns a delivery without its body. */
+export function deliveryView({
+  id,
+  account,
+  submissionId,
+  type,
+  itemIds,
+  outcome,
+  attempts,
+  lastStatus,
+  createdAtMs,
+  endedAtMs,
+}: DeliveryRecord) {
+  return {
+    id,
+    account,
+    submission_id: submissionId,
+    type,
+    item_ids: itemIds,
+    outcome,
+    attempts,
+    last_status: lastStatus,
+    created_at: timeFromMs(createdAtMs),
+    ended_at: endedAtMs === null ? null : timeFromMs(endedAtMs),
   }
 }

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto'
+import { matchingPrograms } from '../world/catalogue.ts'
 import { uuidOf } from '../world/ids.ts'
 import { type Question, questionOf } from '../world/questions.ts'
-import type { Lane, Submission } from '../world/submission.ts'
-import { applicationOf, factRevision } from './applications.ts'
-import { matchingPrograms } from './matching.ts'
+import type { Submission } from '../world/submission.ts'
+import { applicationOf, factRevision, sourceFrom } from './applications.ts'
 
-/*
- * The reads beside the requirements view. They are made from the same data, so that a step of the story shows in all of them: what a lane
- * still needs is outstanding, and a carrier session is an application whose questions are answered in the end.
- */
+/** The detail reads, derived from the lanes: open needs are outstanding, and a carrier session is an application. */
 
 interface OutstandingItem {
   readonly label: string
@@ -26,8 +23,8 @@ function file(label: string): OutstandingItem {
 }
 
 /**
- * "Documents can be attached and requirements answered first": what the programs that would take a held submission will ask for.
- * @returns these programs, with what is still open of each. Other submissions have none.
+ * "Documents can be attached and requirements answered first": programs that would take a held submission, with their open questions and
+ * files. Empty for other submissions.
  */
 function heldPrograms(submission: Submission) {
   const { answers, brief, provided } = submission.records
@@ -39,9 +36,9 @@ function heldPrograms(submission: Submission) {
   }))
 }
 
-/** @returns the outstanding requirements: what the programs need and the carriers ask, each once. */
+/** @returns the outstanding requirements, each once. */
 export function outstandingView(submission: Submission) {
-  const lanes = shownLanes(submission)
+  const lanes = submission.shownLanes
   const items = new Map<string, OutstandingItem & { markets: string[] }>()
   const add = (key: string, market: string, item: OutstandingItem) => {
     const known = items.get(key)
@@ -72,9 +69,9 @@ export function outstandingView(submission: Submission) {
   }
 }
 
-/** @returns the application workspace: an application for each carrier session, and the facts of the submission. */
+/** @returns the application workspace: an application per carrier session, and the facts. */
 export function workspaceView(submission: Submission): Readonly<Record<string, unknown>> {
-  const lanes = shownLanes(submission)
+  const lanes = submission.shownLanes
   const workspaceId = idFor(submission, 'workspace')
   return {
     contract_version: 'structured_v1',
@@ -95,9 +92,9 @@ export function workspaceView(submission: Submission): Readonly<Record<string, u
   }
 }
 
-/** @returns the carrier sessions, with the questions as JSON in text. */
+/** @returns the carrier sessions, with questions as JSON text. */
 export function sessionsView(submission: Submission): readonly Readonly<Record<string, unknown>>[] {
-  return shownLanes(submission).flatMap(({ session }) =>
+  return submission.shownLanes.flatMap(({ session }) =>
     session === null
       ? []
       : [
@@ -111,14 +108,7 @@ export function sessionsView(submission: Submission): readonly Readonly<Record<s
 }
 
 function factsOf({ facts, records, taxId }: Submission) {
-  const source = {
-    source_id: 'intake',
-    content_hash: createHash('sha256').update(facts.insured_name).digest('hex'),
-    channel: 'broker_portal',
-    evidence: 'explicit',
-    snippet: null,
-    extractor_version: null,
-  }
+  const source = sourceFrom('intake', 'broker_portal', createHash('sha256').update(facts.insured_name).digest('hex'))
   const fact = (key: string, value: unknown, period: string | null = null) => ({
     key,
     value,
@@ -137,11 +127,6 @@ function factsOf({ facts, records, taxId }: Submission) {
   ]
 }
 
-function shownLanes(submission: Submission): Lane[] {
-  return [...submission.lanes.values()].filter((lane) => lane.visible)
-}
-
-/** A uuid that depends on the submission and `label` alone. */
 function idFor({ id }: Submission, label: string): string {
   return uuidOf(`${id} ${label}`)
 }

@@ -1,13 +1,9 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Prng } from '../world/prng.ts'
 import type { Account, User } from './accounts.ts'
-import type { Clients } from './clients.ts'
-import { OAuthError } from './oauth-error.ts'
+import type { AuthorizationsOptions } from './authorizations.ts'
+import { OAuthError } from './refusal.ts'
 import type { Scope } from './scopes.ts'
-import type { Approval, Sessions, TokenPair } from './sessions.ts'
-import type { Unshown } from './unshown.ts'
+import type { Approval, TokenPair } from './sessions.ts'
 
-/** A device that waits for its broker. Plain data. */
 interface Device {
   readonly deviceCode: string
   readonly userCode: string
@@ -19,32 +15,23 @@ interface Device {
   polledAtMs: number | null
 }
 
-export interface DevicesOptions {
-  readonly clock: Clock
-  readonly prng: Prng
-  readonly clients: Clients
-  readonly sessions: Sessions
-  readonly unshown: Unshown
-}
-
-/** Letters of user codes: none that could be taken for another, and no vowels, so that they make no words (RFC 8628, 6.1). */
+/** Letters of user codes, without ambiguous letters and vowels (RFC 8628, 6.1). */
 const LETTERS = [...'BCDFGHJKLMNPQRSTVWXZ']
 /** "Increase by 5 seconds for this and all subsequent requests" (RFC 8628, 3.5). */
 const SLOW_DOWN_SECONDS = 5
 
-/** How long an expired code is told from an unknown one. */
+/** How long an expired code is distinguished from an unknown one. */
 const KEPT_MS = 3_600_000
 
-/** The device authorization grant (RFC 8628). */
 export class Devices {
-  readonly #options: DevicesOptions
+  readonly #options: AuthorizationsOptions
   readonly #devices = new Map<string, Device>()
 
-  constructor(options: DevicesOptions) {
+  constructor(options: AuthorizationsOptions) {
     this.#options = options
   }
 
-  /** @throws OAuthError for a client that was not registered, when `device_clients` asks for one. */
+  /** @throws OAuthError for an unregistered client, if `device_clients` requires one. */
   start(clientId: string, scopes: readonly Scope[]): Device & { readonly expiresInSeconds: number } {
     const { clients, clock, prng, unshown } = this.#options
     if (unshown.word('device_clients') === 'registered' && !clients.read(clientId))
@@ -67,8 +54,8 @@ export class Devices {
   }
 
   /**
-   * Decides on a device as a user. @param userCode in any writing.
-   * @throws RangeError when nothing waits under that code. @throws OAuthError when the brokerage allows none of the scopes.
+   * Approves or denies a device. @param userCode in any spelling.
+   * @throws RangeError without a waiting device; OAuthError if the brokerage allows none of the scopes.
    */
   decide(userCode: string, account: Account, user: User, isApproved: boolean): void {
     const plain = (code: string) => code.replace(/[^a-z]/gi, '').toUpperCase()
@@ -78,7 +65,6 @@ export class Devices {
     device.decision = isApproved ? this.#options.sessions.approve(account, user, device.clientId, device.scopes) : 'denied'
   }
 
-  /** @returns the user codes that wait for a decision. */
   waiting(): string[] {
     const now = this.#options.clock.now()
     return [...this.#devices.values()].filter((one) => one.decision === null && one.expiresAtMs > now).map((one) => one.userCode)
@@ -92,7 +78,7 @@ export class Devices {
     for (const device of state) this.#devices.set(device.deviceCode, device)
   }
 
-  /** Answers a poll. @throws OAuthError until there are tokens, and after they were given out. */
+  /** @throws OAuthError before the decision, and after the tokens were issued. */
   poll(deviceCode: string, clientId: string): TokenPair {
     const now = this.#options.clock.now()
     const device = this.#devices.get(deviceCode)

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Prng } from '../world/prng.ts'
 
-/** Operations to which a fault can be limited. */
 export const operations = [
   'token',
   'metadata',
@@ -29,8 +28,8 @@ export const operations = [
 export type Operation = (typeof operations)[number]
 
 /**
- * The limits of a fault. Without any it strikes every time.
- * @param striking the operations in which this kind of fault can occur.
+ * Limits of a fault. Default: strikes every time.
+ * @param striking operations in which it can occur.
  */
 function limits<const O extends readonly Operation[]>(striking: O) {
   return {
@@ -38,7 +37,7 @@ function limits<const O extends readonly Operation[]>(striking: O) {
     submissionId: z.string().toLowerCase().optional(),
     operation: z.enum(striking).optional(),
     probability: z.number().min(0).max(1).default(1),
-    /** Strikes at most this many times. */
+    /** Limit of strikes. */
     count: z.int().positive().optional(),
   }
 }
@@ -52,7 +51,7 @@ const inWrites = limits(['write'])
 
 const ms = z.number().int().min(0).max(600_000)
 
-/** One fault, in the form that options and the admin route accept. */
+/** A fault in options and the admin route. */
 export const faultSchema = z.discriminatedUnion('kind', [
   // Answers of the API.
   z.strictObject({
@@ -63,50 +62,49 @@ export const faultSchema = z.discriminatedUnion('kind', [
     retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
     ...inAnswers,
   }),
-  /** 200 with a page of HTML. */
+  /** 200 with HTML. */
   z.strictObject({ kind: z.literal('html'), ...inAnswers }),
-  /** The connection ends before the declared length was sent. */
+  /** Ends the connection before the declared length. */
   z.strictObject({ kind: z.literal('cut'), ...inAnswers }),
-  /** No answer; the connection ends after `ms`. */
+  /** Ends the connection after `ms` without an answer. */
   z.strictObject({ kind: z.literal('hang'), ms: ms.default(60_000), ...inAnswers }),
-  /** The right answer, `ms` late. */
+  /** Answers `ms` late. */
   z.strictObject({ kind: z.literal('slow'), ms: ms.default(1_000), ...inAnswers }),
   // Pages of a feed.
-  /** A valid cursor is refused as invalid. */
+  /** Refuses a valid cursor. */
   z.strictObject({ kind: z.literal('invalid_cursor'), ...inFeeds }),
-  /** An empty page with the same cursor again. */
+  /** An empty page with the same cursor. */
   z.strictObject({ kind: z.literal('stuck_cursor'), ...inFeeds }),
   z.strictObject({ kind: z.literal('no_next_cursor'), ...inFeeds }),
   /** An empty page with a new cursor; at most three in a row. */
   z.strictObject({ kind: z.literal('empty_page'), ...inFeeds }),
-  /** A page with at least one item, often fewer than asked for, and a cursor even at the end of the feed. */
+  /** A page with some of the items, and a cursor even at the end. */
   z.strictObject({ kind: z.literal('short_page'), ...inFeeds }),
-  /** A new token expires after `ms`, whatever the answer says. */
+  /** A new token expires after `ms`, earlier than announced. */
   z.strictObject({ kind: z.literal('token_dies_early'), ms: ms.default(0), ...inTokens }),
-  /** A stored PDF cannot be retrieved. */
+  /** A stored PDF is unavailable. */
   z.strictObject({ kind: z.literal('pdf_unavailable'), ...inDocuments }),
-  /** A checkpoint is refused, for the application is being saved. */
+  /** A checkpoint is refused because the application is being saved. */
   z.strictObject({ kind: z.literal('application_busy'), ...inWrites }),
   // Deliveries.
   /** Never sent. */
   z.strictObject({ kind: z.literal('lose'), ...inDeliveries }),
   /** Sent twice with the same id. */
   z.strictObject({ kind: z.literal('duplicate'), ...inDeliveries }),
-  /** Sent twice with different ids, as if two endpoints had the same address. */
+  /** Sent twice with different ids, as to two endpoints with the same address. */
   z.strictObject({ kind: z.literal('twin'), ...inDeliveries }),
-  /** Sent `ms` later, outside the order of its submission. */
+  /** Sent `ms` later, out of order. */
   z.strictObject({ kind: z.literal('reorder'), ms: ms.default(1_000), ...inDeliveries }),
-  /** Sent `ms` later, and the later ones of its submission after it. */
+  /** Sent `ms` later, in order. */
   z.strictObject({ kind: z.literal('delay'), ms: ms.default(1_000), ...inDeliveries }),
-  /** `Date` headers and signature timestamps are off by `ms`; positive: ahead. */
+  /** `Date` headers and signature timestamps are `ms` ahead. */
   z.strictObject({ kind: z.literal('clock_skew'), ms: z.number().int(), ...limits(operations) }),
 ])
 
 export type Fault = z.output<typeof faultSchema>
 export type FaultInput = z.input<typeof faultSchema>
-export type FaultKind = Fault['kind']
+type FaultKind = Fault['kind']
 
-/** What faults are matched against. */
 export interface FaultContext {
   readonly operation: Operation
   readonly account?: string | undefined
@@ -117,7 +115,7 @@ export const presets = ['none', 'all'] as const
 export type Preset = (typeof presets)[number]
 
 const readOperations = ['events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions'] as const satisfies readonly Operation[]
-/** Not for token requests: a refused exchange means that the credential was revoked. */
+/** Not for token requests, where a refusal means a revoked credential. */
 const refusals = [
   { status: 401 },
   { status: 404 },
@@ -126,7 +124,7 @@ const refusals = [
   { status: 429, retryAfterSeconds: 1, retryAfterAs: 'date' },
 ] as const
 
-/** @returns the faults of a preset. `all`: every kind of fault, occasionally, and no long hangs; but a feed always tells its end. */
+/** @returns the faults of a preset. `all`: every kind, occasionally, without long hangs and `no_next_cursor`. */
 export function presetFaults(preset: Preset): FaultInput[] {
   if (preset === 'none') return []
   return [
@@ -156,10 +154,9 @@ export function presetFaults(preset: Preset): FaultInput[] {
   ]
 }
 
-/** A fault and how often it has struck. */
-export type FaultState = Fault & { readonly struck: number }
+type FaultState = Fault & { readonly struck: number }
 
-/** The active faults. Has a random generator of its own, so that faults do not change the generated data. */
+/** The active faults. Uses its own random generator, so that faults don't change the data. */
 export class FaultInjector {
   #faults: { readonly fault: Fault; struck: number }[] = []
   readonly #prng: Prng
@@ -175,7 +172,7 @@ export class FaultInjector {
     this.#faults = faults.map((fault) => ({ fault: faultSchema.parse(fault), struck: 0 }))
   }
 
-  /** Adds one fault. @throws z.ZodError for an invalid fault. */
+  /** @throws z.ZodError for an invalid fault. */
   add(fault: FaultInput): void {
     this.#faults.push({ fault: faultSchema.parse(fault), struck: 0 })
   }
@@ -184,7 +181,7 @@ export class FaultInjector {
     return this.#faults.map(({ fault, struck }) => ({ ...fault, struck }))
   }
 
-  /** @returns the first fault of these kinds that strikes, and counts it; null when none does. */
+  /** @returns the first fault of these kinds that strikes; null: none. */
   draw<K extends FaultKind>(kinds: readonly K[], context: FaultContext): Extract<Fault, { kind: K }> | null {
     for (const entry of this.#faults) {
       const { fault } = entry
@@ -198,7 +195,6 @@ export class FaultInjector {
     return null
   }
 
-  /** @returns a random whole number from `min` to `max`. */
   int(min: number, max: number): number {
     return this.#prng.int(min, max)
   }

@@ -1,14 +1,13 @@
 import type { Submission } from '../world/submission.ts'
 import { policiesOf } from './policies.ts'
 
-/** A document's file. */
-export interface DocumentFile {
-  /** "Streams the PDF (`application/pdf`)", whatever type the upload named. */
+/** A document's file. "Streams the PDF (`application/pdf`)", for any uploaded type. */
+interface DocumentFile {
   readonly contentType: 'application/pdf'
   readonly bytes: Buffer
 }
 
-/** @returns the file at a path below the base URL; undefined when no submission names it. The same path always has the same bytes. */
+/** @returns the file at a path below the base URL, always with the same bytes; undefined if no submission has it. */
 export function fileAt(submissions: readonly Submission[], path: string): DocumentFile | undefined {
   const stored = submissions.flatMap(({ records }) => records.documents).find(({ id }) => path === `/broker/finalized-documents/${id}/pdf`)
   if (stored) return { contentType: 'application/pdf', bytes: Buffer.from(stored.bytes, 'base64') }
@@ -24,7 +23,7 @@ function pathsOf(submission: Submission): (string | null | undefined)[] {
   return [...attached, ...originals, ...ofPolicies]
 }
 
-/** A PDF of one page that says `text`, in ASCII. */
+/** A one-page PDF with ASCII `text`. */
 export function pdfOf(text: string): Buffer {
   const stream = `BT /F1 12 Tf 40 740 Td (${text.replace(/[()\\]/g, '\\$&')}) Tj ET`
   const objects = [

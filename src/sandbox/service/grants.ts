@@ -8,7 +8,6 @@ import { Sessions } from './sessions.ts'
 import type { Tokens } from './tokens.ts'
 import type { Unshown } from './unshown.ts'
 
-/** The ways in which a user lets a client act for the brokerage. */
 export interface Grants {
   readonly clients: Clients
   readonly sessions: Sessions
@@ -16,11 +15,11 @@ export interface Grants {
   readonly devices: Devices
 }
 
-export interface GrantsOptions {
+interface GrantsOptions {
   readonly clock: Clock
   /** Of this process. */
   readonly prng: Prng
-  /** Of the seed alone, so that the ids of clients outlive the process. */
+  /** Of the seed alone, so that client ids stay valid after a restart. */
   readonly seeded: Prng
   readonly tokens: Tokens
   readonly accounts: ReadonlyMap<string, Account>

@@ -1,12 +1,8 @@
 import type { PlainObject } from '../world/plain.ts'
 import type { Submission } from '../world/submission.ts'
-import { insuredIdOf } from './insured-ids.ts'
 import { policiesOf } from './policies.ts'
 
-/*
- * The insured record. Its fields are named as those of the applicant that submissions are created with; what no submission has said of the
- * insured is null. The specification shows no names of its own; the choice stands in `GET /_sandbox/variants`.
- */
+/** The insured record. The spec doesn't define its fields, so they are those of the applicant at creation; see `GET /_sandbox/variants`. */
 
 const identityFields = [
   'dba_name',
@@ -21,9 +17,9 @@ const identityFields = [
   'mailing_address',
 ] as const
 
-/** @returns the insured with that id, of a brokerage's submissions in the order in which they were made; undefined when none has it. */
+/** @param submissions a brokerage's, oldest first. @returns undefined for an unknown insured. */
 export function insuredOf(insuredId: string, submissions: readonly Submission[]) {
-  const own = submissions.filter((one) => insuredIdOf(one) === insuredId)
+  const own = submissions.filter((one) => one.insuredId === insuredId)
   const [first] = own
   if (!first) return undefined
   const applicants = own.flatMap(({ records }) => applicantOf(records.brief?.body))
@@ -43,7 +39,6 @@ function applicantOf(body: PlainObject | undefined): PlainObject[] {
   return typeof applicant === 'object' && applicant !== null && !Array.isArray(applicant) ? [applicant as PlainObject] : []
 }
 
-/** @returns the people whom the submissions named, each once, with what was said last. */
 function contactsOf(applicants: readonly PlainObject[]): PlainObject[] {
   const contacts = new Map<string, PlainObject>()
   for (const applicant of applicants) {

@@ -1,27 +1,22 @@
-import { programOf } from '../world/catalogue.ts'
+import { matchingPrograms, programOf } from '../world/catalogue.ts'
 import { type Correspondence, clearance, quoteDelivery } from '../world/correspondence.ts'
-import { newOffer, newQuote, quotedPatch } from '../world/lanes.ts'
-import { labelOf, openLane } from '../world/open-lane.ts'
+import { newOffer, newQuote, openLane, quotedPatch } from '../world/lanes.ts'
 import { Prng } from '../world/prng.ts'
-import { questionOf } from '../world/questions.ts'
+import { labelOf, questionOf } from '../world/questions.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import type { RailQuote } from '../world/wire.ts'
 import type { Action, World } from '../world/world.ts'
 import { finishForms } from './forms.ts'
-import { matchingPrograms } from './matching.ts'
 import type { Due, Schedule } from './schedule.ts'
+import type { Unshown } from './unshown.ts'
 
 /** "Matching time: about 5 minutes (300 seconds typical)." */
 export const MATCHING_S = 300
-/** How long the service takes to fill the forms of a session. */
 const FILL_MS = 180_000
-/** "Quotes in minutes" of a carrier's interface, and longer ones of portals and underwriters. */
+/** "Quotes in minutes" from carrier APIs; later from portals and underwriters. */
 const QUOTE_AFTER_MS = { instant_quote: 60_000, binding: 600_000, specialty: 1_200_000 } as const
 
-/**
- * What the service does with a submission by itself. Each step is an entry of the schedule; what it does follows from the submission as it
- * stands then.
- */
+/** Automatic steps of a submission, as entries of the schedule. */
 export class Life {
   readonly #world: World
   readonly #schedule: Schedule
@@ -31,20 +26,18 @@ export class Life {
     this.#schedule = schedule
   }
 
-  /** Starts marketing: "not_started" to "matching"; the lanes attach about 300 seconds later. */
-  startMatching(account: string, submission: Submission, atMs: number): void {
+  /** Starts marketing: "not_started" to "matching"; lanes attach 300 s later. */
+  startMatching(submission: Submission, atMs: number): void {
     const patch = { marketing_status: 'matching', marketing_hint: 'Matching usually takes about five minutes.' } as const
-    this.#world.play(account, submission.id, [{ do: 'facts', patch }], atMs)
-    this.#schedule.add({ atMs: atMs + MATCHING_S * 1000, account, submissionId: submission.id, kind: 'match', data: {} })
+    this.#world.play(submission.account, submission.id, [{ do: 'facts', patch }], atMs)
+    this.#plan(submission, atMs + MATCHING_S * 1000, 'match', {})
   }
 
-  /** Plays actions later. */
-  later(account: string, submissionId: string, atMs: number, actions: readonly Action[]): void {
-    const data = JSON.parse(JSON.stringify({ actions })) as Due['data']
-    this.#schedule.add({ atMs, account, submissionId, kind: 'play', data })
+  later(submission: Submission, atMs: number, actions: readonly Action[]): void {
+    this.#plan(submission, atMs, 'play', JSON.parse(JSON.stringify({ actions })) as Due['data'])
   }
 
-  /** Carries out what is due. A submission that was removed meanwhile has no further life. */
+  /** Carries out a due entry, unless its submission was removed. */
   carryOut(due: Due): void {
     const submission = this.#world.submissions(due.account).get(due.submissionId)
     if (!submission) return
@@ -54,14 +47,29 @@ export class Life {
     if (due.kind === 'forms') this.#finishForms(due, submission)
   }
 
-  /** Fills the forms of a session later. */
-  fillForms(account: string, submission: Submission, forms: readonly string[], atMs: number): void {
-    this.#world.play(account, submission.id, [{ do: 'facts', patch: { form_fill_active: true } }], atMs)
-    this.#schedule.add({ atMs: atMs + FILL_MS, account, submissionId: submission.id, kind: 'forms', data: { forms: [...forms] } })
+  /**
+   * Starts a form-fill session. `form_keys` trims the resolved set; the first form, the application, is always kept. The completed forms
+   * become finalized documents later.
+   */
+  startFormFill(submission: Submission, formKeys: readonly string[] | undefined, unshown: Unshown, atMs: number) {
+    const forms = submission.facts.forms.filter((key, index) => index === 0 || (formKeys?.includes(key) ?? true))
+    const sessionId = submission.newId()
+    this.#world.play(submission.account, submission.id, [{ do: 'facts', patch: { form_fill_active: true } }], atMs)
+    this.#plan(submission, atMs + FILL_MS, 'forms', { forms })
+    return {
+      session_id: sessionId,
+      workflow_version: 'structured_v1',
+      token: `fill_${sessionId.replaceAll('-', '')}`,
+      auth_mode: 'token',
+      forms_assigned: unshown.word('forms_assigned') === 'count' ? forms.length : forms,
+      status: 'in_progress',
+      carrier_schemas: submission.shownLanes.flatMap(({ session }) =>
+        session ? [{ carrier_slug: session.carrier_slug, program: session.program }] : [],
+      ),
+    }
   }
 
-  /** The forms are filled: they are documents, a mail brings them, and the last session ends. */
-  #finishForms({ account, atMs, data, kind }: Due, submission: Submission): void {
+  #finishForms({ atMs, data, kind }: Due, submission: Submission): void {
     const { producer, rootMessageId, insuredName } = writerOf(submission)
     const attachments = finishForms(submission, data['forms'] as readonly string[], atMs)
     const isLast = !this.#schedule.pending().some((other) => other.kind === kind && other.submissionId === submission.id)
@@ -77,20 +85,18 @@ export class Life {
     }
     const actions: Action[] = [{ do: 'message', message }]
     if (isLast) actions.push({ do: 'facts', patch: { form_fill_active: false } })
-    this.#world.play(account, submission.id, actions, atMs)
+    this.#world.play(submission.account, submission.id, actions, atMs)
   }
 
-  /** Lets a lane that lacks nothing any more go on to its quote. A generated submission follows its own story. */
-  proceed(account: string, submission: Submission, lane: Lane, atMs: number): void {
+  /** Schedules a complete lane's quote. Generated submissions follow their story. */
+  proceed(submission: Submission, lane: Lane, atMs: number): void {
     if (submission.records.brief === null || !lane.rail.submit_ready || lane.rail.quotes.length > 0) return
-    const data = { lane_id: lane.rail.submission_market_id }
-    this.#schedule.add({
-      atMs: atMs + QUOTE_AFTER_MS[lane.rail.program_category],
-      account,
-      submissionId: submission.id,
-      kind: 'quote',
-      data,
-    })
+    const { program_category, submission_market_id: lane_id } = lane.rail
+    this.#plan(submission, atMs + QUOTE_AFTER_MS[program_category], 'quote', { lane_id })
+  }
+
+  #plan({ account, id: submissionId }: Submission, atMs: number, kind: string, data: Due['data']): void {
+    this.#schedule.add({ atMs, account, submissionId, kind, data })
   }
 
   #match(due: Due, submission: Submission): void {
@@ -123,21 +129,20 @@ export class Life {
       ),
     ]
     this.#world.play(due.account, submission.id, actions, due.atMs)
-    for (const lane of submission.lanes.values()) this.proceed(due.account, submission, lane, due.atMs)
+    for (const lane of submission.lanes.values()) this.proceed(submission, lane, due.atMs)
   }
 
   #quote(due: Due, submission: Submission): void {
     const lane = submission.lanes.get(String(due.data['lane_id']))
     if (!lane?.rail.submit_ready || lane.rail.quotes.length > 0 || lane.rail.chip !== 'in_progress') return
-    this.release(due.account, submission, lane, due.atMs, { firm: lane.rail.program_category !== 'specialty' })
+    this.release(submission, lane, due.atMs, { firm: lane.rail.program_category !== 'specialty' })
   }
 
   /**
-   * Releases a quote on a lane: rail, event and mail. An earlier quote of the lane is superseded, and a draft to bind it expires.
-   * @param terms `firm`: whether it can be bound; `totalCents`: default, a premium of the sandbox's own.
+   * Releases a quote on a lane: rail, event and mail. Supersedes an earlier quote, and expires its draft bind request.
+   * @param terms `firm`: can be bound; `totalCents`: default, a generated premium.
    */
   release(
-    account: string,
     submission: Submission,
     lane: Lane,
     atMs: number,
@@ -146,8 +151,7 @@ export class Life {
     const { rail } = lane
     const market = programOf(rail.program_id)?.market
     const prng = new Prng(`${submission.id} ${rail.submission_market_id} quote ${rail.quotes.length}`)
-    const made = newQuote(prng, rail.lines, rail.quotes.at(-1))
-    const quote = totalCents === undefined ? made : { ...made, total_cents: totalCents, premium_display: dollars(totalCents) }
+    const quote = newQuote(prng, rail.lines, rail.quotes.at(-1), totalCents)
     submission.records.quotes[quote.quote_id] = { laneId: rail.submission_market_id, firm, assumptions: assumptionsOf(submission, lane) }
     for (const bind of submission.records.binds)
       if (bind.laneId === rail.submission_market_id && bind.status === 'drafted') bind.status = 'expired'
@@ -161,7 +165,7 @@ export class Life {
     const offer = { ...newOffer(prng, named), kind: firm ? ('quote' as const) : ('indication' as const) }
     const message = quoteDelivery(writerOf(submission), named, quote.premium_display, [])
     this.#world.play(
-      account,
+      submission.account,
       submission.id,
       [
         { do: 'patch_lane', laneId: rail.submission_market_id, patch: quotedPatch([...rail.quotes, quote], [offer]) },
@@ -174,7 +178,6 @@ export class Life {
   }
 }
 
-/** @returns what a quote of the lane is based on without anybody having said it. */
 function assumptionsOf({ records }: Submission, lane: Lane) {
   const assumed = lane.session ? (programOf(lane.rail.program_id)?.assumes ?? []) : []
   return assumed
@@ -182,7 +185,7 @@ function assumptionsOf({ records }: Submission, lane: Lane) {
     .map((key) => ({ key, label: labelOf(key), value: questionOf(key)?.favorable ?? null }))
 }
 
-/** The two sides of the mails about a submission. */
+/** The parties of a submission's mails. */
 export function writerOf({ id, facts, records }: Submission): Correspondence {
   const email = records.brief?.producerEmail ?? 'producer@brokerage.example'
   const name = email.split(/[.@]/)[0] ?? email
@@ -191,8 +194,4 @@ export function writerOf({ id, facts, records }: Submission): Correspondence {
     producer: { name: name.charAt(0).toUpperCase() + name.slice(1), email },
     rootMessageId: `<${id}@desk.invalid>`,
   }
-}
-
-function dollars(cents: number): string {
-  return `$${(cents / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`
 }

@@ -16,7 +16,6 @@ import type { StateFile } from './state-file.ts'
 import type { Tokens } from './tokens.ts'
 import type { Unshown } from './unshown.ts'
 
-/** What a sandbox is made of. */
 export interface SandboxParts {
   readonly app: FastifyInstance
   readonly origin: string
@@ -34,10 +33,10 @@ export interface SandboxParts {
   readonly authority: Authority
   readonly grants: Grants
   readonly unshown: Unshown
-  /** null: the world ends with the process. */
+  /** null: not saved. */
   readonly stateFile: StateFile | null
   readonly options: SandboxOptions
 }
 
-/** All but the server. */
+/** All except the server. */
 export type BuiltParts = Omit<SandboxParts, 'app' | 'origin'>

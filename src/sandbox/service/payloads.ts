@@ -3,15 +3,15 @@ import type { EventsPayload } from './options.ts'
 import type { Unshown } from './unshown.ts'
 import { deliveredEvent, deliveredMessage } from './variants.ts'
 
-/** The body of a delivery before it is signed. */
+/** An unsigned delivery. */
 export interface Payload {
   readonly type: string
   readonly body: string
-  /** Ids of the events or of the message in it. */
+  /** Ids of its events or message. */
   readonly itemIds: readonly string[]
 }
 
-/** @returns the deliveries of events in a layout: one for all, or one for each. */
+/** @returns the deliveries of events in a layout. */
 export function eventPayloads(layout: EventsPayload, submissionId: string, all: readonly MarketEvent[], unshown: Unshown): Payload[] {
   const type = 'submission.events'
   const ids = all.map((event) => event.id)
@@ -31,7 +31,7 @@ export function eventPayloads(layout: EventsPayload, submissionId: string, all: 
   }
 }
 
-/** @returns the delivery of one message, as in the spec. */
+/** @returns the delivery of one message. */
 export function messagePayload(submissionId: string, message: ThreadMessage, unshown: Unshown): Payload {
   const type = 'submission.message'
   return {

@@ -1,14 +1,10 @@
 import { uuidOf } from '../world/ids.ts'
 import type { Lane, Submission } from '../world/submission.ts'
-import { policyIdOf, shownLanes } from './binding.ts'
-import { insuredIdOf } from './insured-ids.ts'
+import { policyIdOf } from './binding.ts'
 
-/*
- * The policy record: a bound lane has one. The specification names what it holds, but not the names of its fields; those are the sandbox's
- * own, and stand in `GET /_sandbox/variants`.
- */
+/** The policy of a bound lane. The spec doesn't define its field names; see `GET /_sandbox/variants`. */
 
-/** Of the net premium. What is written by an underwriter comes on non-admitted paper, which bears a tax and a fee. */
+/** Share of the net premium. Non-admitted paper has a tax and a fee. */
 const SURPLUS_LINES_TAX = 0.0485
 const SURPLUS_LINES_FEE_CENTS = 15_000
 const COMMISSION_RATES = { instant_quote: 0.12, binding: 0.15, specialty: 0.1 } as const
@@ -19,11 +15,9 @@ const documentKinds = [
   { kind: 'declarations', name: 'Declarations.pdf' },
 ] as const
 
-/** @returns the policies of the bound lanes that are shown. Amounts are in cents, the rate is a share of the net premium. */
+/** @returns the policies of the shown bound lanes. Amounts are in cents; the rate is a share of the net premium. */
 export function policiesOf(submission: Submission) {
-  return shownLanes(submission)
-    .filter(({ rail }) => rail.bound)
-    .map((lane) => policyOf(submission, lane))
+  return submission.shownLanes.filter(({ rail }) => rail.bound).map((lane) => policyOf(submission, lane))
 }
 
 function policyOf(submission: Submission, lane: Lane) {
@@ -39,7 +33,7 @@ function policyOf(submission: Submission, lane: Lane) {
   return {
     policy_id: id,
     submission_id: submission.id,
-    insured_id: insuredIdOf(submission),
+    insured_id: submission.insuredId,
     policy_number: `POL-${id.slice(0, 8).toUpperCase()}`,
     status: 'in_force',
     coverage_lines: rail.lines,
@@ -53,7 +47,6 @@ function policyOf(submission: Submission, lane: Lane) {
   }
 }
 
-/** @returns the documents of a lane's policy. */
 export function policyDocuments({ rail }: Lane) {
   return documentKinds.map(({ kind, name }) => {
     const document_id = uuidOf(`${kind} document ${rail.submission_market_id}`)
@@ -61,13 +54,12 @@ export function policyDocuments({ rail }: Lane) {
   })
 }
 
-/** @returns the same day a year later; of February 29, February 28. */
+/** @returns the same day a year later; February 28 for a 29th. */
 function yearAfter(day: string): string {
   const [year = '', month = '', date = ''] = day.split('-')
   return `${Number(year) + 1}-${month}-${month === '02' && date === '29' ? '28' : date}`
 }
 
-/** @returns five digits that depend on the name alone. */
 function naicCodeOf(market: string): string {
   return String(10_000 + (Number.parseInt(uuidOf(`naic ${market}`).slice(0, 8), 16) % 90_000))
 }

@@ -1,12 +1,10 @@
+import type { z } from 'zod'
 import type { ConditionName } from '../../client/openapi/conditions.ts'
 
-/**
- * A request that the service refuses. Thrown anywhere while it is answered, and sent with the status of its condition as an error whose body
- * is `{"detail": …}`.
- */
+/** A refused request. Sent as `{"detail": …}` with the status of its condition. */
 export class Refusal extends Error {
   readonly condition: ConditionName
-  /** Text, the list of a validation error, or an object with a `code` and what belongs to it. */
+  /** Text, a list of validation errors, or an object with a `code`. */
   readonly detail: unknown
   readonly headers: Readonly<Record<string, string>>
 
@@ -14,6 +12,31 @@ export class Refusal extends Error {
     super(typeof detail === 'string' ? detail : `refused: ${condition}`)
     this.condition = condition
     this.detail = detail
+    this.headers = headers
+  }
+}
+
+/** @throws Refusal with a list of `loc`, `msg` and `type`. */
+export function parseBody<T extends z.ZodType>(schema: T, body: unknown, place: 'body' | 'query' = 'body'): z.output<T> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(({ path, message, code }) => ({ loc: [place, ...path.map(String)], msg: message, type: code }))
+  throw new Refusal('invalid_input', problems)
+}
+
+/** @returns the error for one field. */
+export function invalid(loc: readonly string[], msg: string, type = 'value_error', condition: ConditionName = 'invalid_input'): Refusal {
+  return new Refusal(condition, [{ loc, msg, type }])
+}
+
+/** An OAuth error with a code of RFC 6749 or 8628. */
+export class OAuthError extends Error {
+  readonly code: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: string, description: string, headers: Readonly<Record<string, string>> = {}) {
+    super(description)
+    this.code = code
     this.headers = headers
   }
 }

@@ -3,9 +3,9 @@ import type { Lane, Submission } from '../world/submission.ts'
 import type { Assessment, MarketReadiness, Rail, RequirementsView } from '../world/wire.ts'
 import { bindRequestIdOf } from './binding.ts'
 
-/** @returns the requirements view of a submission at `nowMs`, without hidden lanes. */
+/** @returns the requirements view at `nowMs`, without hidden lanes. */
 export function requirementsView(submission: Submission, nowMs: number): RequirementsView {
-  const lanes = [...submission.lanes.values()].filter((lane) => lane.visible)
+  const lanes = submission.shownLanes
   const generatedAt = timeFromMs(nowMs)
   return {
     submission_id: submission.id,
@@ -17,7 +17,7 @@ export function requirementsView(submission: Submission, nowMs: number): Require
   }
 }
 
-/** The one place in which a bind request is named. */
+/** Only this contains a bind request's id. */
 function marketOf(submission: Submission, lane: Lane): MarketReadiness {
   const bindRequestId = bindRequestIdOf(submission, lane)
   return bindRequestId === null ? lane.market : { ...lane.market, bind_request_id: bindRequestId }

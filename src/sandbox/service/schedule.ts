@@ -1,30 +1,23 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PlainObject } from '../world/plain.ts'
 
-/** Something that happens to a submission later. Plain data, so that a state file can keep it. */
+/** A future step of a submission, as plain data. */
 export interface Due {
-  /** When it happens, ms since the epoch. */
+  /** ms since the epoch. */
   readonly atMs: number
   readonly account: string
   readonly submissionId: string
-  /** What happens; the owner of the schedule knows the kinds. */
+  /** Known to the owner of the schedule. */
   readonly kind: string
-  /** What the kind needs beside the submission. */
   readonly data: PlainObject
 }
 
-/** A clock that moves only when told to. */
-export interface SteppedClock extends Clock {
-  advance(ms: number): void
-}
-
-/** An hour at a time: a timer must not be longer than a day, and a system clock that was set shows within the hour. */
+/** Timers are limited to a day, and clock changes must be noticed. */
 const LONGEST_WAIT_MS = 3_600_000
 
 /**
- * What is due later, carried out in order of time when the clock reaches it, each at its own moment: an entry that another one adds inside
- * the time that has passed already is carried out in the same turn. One timer of the clock serves all entries, so that a real, a fast and a
- * stepped clock are served alike.
+ * Carries out entries in order of time, each at its own time. Entries added for a past time run in the same turn. One timer serves all
+ * entries, with any kind of clock.
  */
 export class Schedule {
   readonly #clock: Clock
@@ -34,13 +27,13 @@ export class Schedule {
   #isClosed = false
   #isRunning = false
 
-  /** @param carryOut called at the time of an entry, or later; what happens, happens at `due.atMs`. */
+  /** @param carryOut called at an entry's time or later; its effects have the time `due.atMs`. */
   constructor(clock: Clock, carryOut: (due: Due) => void) {
     this.#clock = clock
     this.#carryOut = carryOut
   }
 
-  /** Entries of the same time are carried out in the order in which they were added. */
+  /** Entries of the same time keep their order. */
   add(due: Due): void {
     const at = this.#entries.findIndex((other) => other.atMs > due.atMs)
     if (at === -1) this.#entries.push(due)
@@ -48,37 +41,22 @@ export class Schedule {
     this.#arm()
   }
 
-  /** Drops the entries that match. */
   remove(matches: (due: Due) => boolean): void {
     this.#entries = this.#entries.filter((due) => !matches(due))
     this.#arm()
   }
 
-  /** @returns what is not carried out yet, in order of time. */
+  /** @returns pending entries, in order of time. */
   pending(): readonly Due[] {
     return [...this.#entries]
   }
 
-  /** Replaces all entries, as read from a state file. What was due meanwhile is carried out at once. */
+  /** Replaces all entries. Overdue ones run immediately. */
   restore(entries: readonly Due[]): void {
     this.#entries = [...entries].sort((a, b) => a.atMs - b.atMs)
     this.#arm()
   }
 
-  /**
-   * Lets time pass on a stepped clock, from one entry to the next, so that all else that waits on the clock keeps its place between them.
-   * @param clock the clock that the schedule was made with.
-   */
-  advance(clock: SteppedClock, ms: number): void {
-    const endMs = clock.now() + ms
-    for (let next = this.#entries[0]; next && next.atMs <= endMs; next = this.#entries[0]) {
-      clock.advance(Math.max(0, next.atMs - clock.now()))
-      this.#runDue()
-    }
-    clock.advance(endMs - clock.now())
-  }
-
-  /** Carries out nothing any more. */
   close(): void {
     this.#isClosed = true
     this.#cancelTimer?.()

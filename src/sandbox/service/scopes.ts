@@ -2,7 +2,7 @@ export const scopes = ['broker_mcp', 'broker_submit'] as const
 /** `broker_mcp` reads, `broker_submit` writes. */
 export type Scope = (typeof scopes)[number]
 
-/** @returns the scopes of a space-separated list, in the order of `scopes`; null when one is unknown. Empty text names none. */
+/** @returns the scopes of a space-separated list; null if one is unknown. */
 export function parseScopes(text: string): Scope[] | null {
   const named = text.split(' ').filter((scope) => scope !== '')
   if (named.some((name) => !scopes.some((scope) => scope === name))) return null

@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Prng } from '../world/prng.ts'
 import type { Account, User } from './accounts.ts'
-import { OAuthError } from './oauth-error.ts'
+import { OAuthError } from './refusal.ts'
 import type { Scope } from './scopes.ts'
 import type { Tokens } from './tokens.ts'
 import type { Unshown } from './unshown.ts'
 
-/** What a broker approved: who, for which client, and how much. Plain data. */
+/** A broker's approval, as plain data. */
 export interface Approval {
   readonly account: string
   readonly userId: string
@@ -14,7 +14,6 @@ export interface Approval {
   readonly scopes: readonly Scope[]
 }
 
-/** A token pair of a user. */
 export interface TokenPair {
   readonly accessToken: string
   readonly refreshToken: string
@@ -23,14 +22,14 @@ export interface TokenPair {
 
 interface RefreshToken {
   readonly token: string
-  /** All tokens that follow from one approval. */
+  /** Groups all tokens of one approval. */
   readonly family: string
   readonly approval: Approval
   readonly expiresAtMs: number
   isUsed: boolean
 }
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly clock: Clock
   readonly prng: Prng
   readonly tokens: Tokens
@@ -47,18 +46,18 @@ export class Sessions {
     this.#options = options
   }
 
-  /** "The scope is capped by the brokerage's programmatic-access controls." @throws OAuthError when nothing is left of it. */
+  /** "The scope is capped by the brokerage's programmatic-access controls." @throws OAuthError if none is left. */
   approve(account: Account, user: User, clientId: string, asked: readonly Scope[]): Approval {
     const scopes = asked.filter((scope) => account.programmaticScopes.includes(scope))
     if (scopes.length === 0) throw new OAuthError('invalid_scope', 'This brokerage allows none of these scopes to connected apps')
     return { account: account.name, userId: user.id, clientId, scopes }
   }
 
-  /** Begins a session. @param family a name for it, to end it by. @throws OAuthError when the user is no longer active. */
+  /** Begins a session. @param family its name. @throws OAuthError if the user is inactive. */
   open(approval: Approval, family: string = this.#options.prng.uuid()): TokenPair {
     const { account, user } = this.#holder(approval)
     const { clock, prng, tokens, unshown } = this.#options
-    // What the brokerage allows may have become less since the approval.
+    // The brokerage may allow less than at the approval.
     const { scopes } = this.approve(account, user, approval.clientId, approval.scopes)
     for (const [old, { expiresAtMs: endMs }] of this.#refreshTokens) if (endMs <= clock.now()) this.#refreshTokens.delete(old)
     const token = `ort_${prng.uuid()}${prng.uuid()}`.replaceAll('-', '')
@@ -69,10 +68,10 @@ export class Sessions {
   }
 
   /**
-   * Gives a new pair for a refresh token, which is used up by it.
-   * @param clientId of who asks, when it says so. @param scopes fewer than approved; null: all of them.
-   * @throws OAuthError for a token that is unknown, expired, of another client, or used before. The last ends the whole session, unless
-   * `refresh_reuse` says otherwise: somebody else may have it.
+   * Exchanges a refresh token once.
+   * @param clientId null: not sent. @param scopes null: all approved.
+   * @throws OAuthError for a token that is unknown, expired, used, or another client's. Reuse ends the session, unless `refresh_reuse`
+   * differs.
    */
   refresh(token: string, clientId: string | null, scopes: readonly Scope[] | null): TokenPair {
     const known = this.#refreshTokens.get(token)
@@ -88,13 +87,13 @@ export class Sessions {
     return pair
   }
 
-  /** @returns the sessions of a brokerage's connected apps that have not ended, by their names. */
+  /** @returns active sessions of a brokerage's connected apps, by name. */
   list(account: string): Map<string, Approval> {
     const live = [...this.#refreshTokens.values()].filter((one) => one.approval.account === account && !one.isUsed)
     return new Map(live.map(({ family, approval }) => [family, approval]))
   }
 
-  /** Ends a session: its tokens are refused from now on. */
+  /** Ends a session and expires its tokens. */
   end(family: string): void {
     for (const [token, known] of this.#refreshTokens) if (known.family === family) this.#refreshTokens.delete(token)
     this.#options.tokens.expireFamily(family)

@@ -2,20 +2,19 @@ import { readFileSync } from 'node:fs'
 import { replaceFile } from '../../base/durable-file.ts'
 import { codeOf, UsageError } from '../../base/errors.ts'
 
-/** Counted up whenever the content of a part changes its shape. */
+/** Increased with each change of a part's shape. */
 const STATE_VERSION = 2
-/** How long a change waits for others before it is written, when no answer waits for it. */
 const WRITE_DELAY_MS = 200
 
-/** Something whose content a state file keeps. */
+/** A part of a state file. */
 export interface Stateful {
-  /** @returns all that is not derived from the seed and the options, as values that JSON keeps as they are. */
+  /** @returns all content not derived from seed and options, as JSON values. */
   toState(): unknown
-  /** Takes over what `toState` returned in an earlier process, after the same start with the same seed. */
+  /** Restores the result of `toState` from an earlier process with the same seed. */
   fromState(state: unknown): void
 }
 
-/** Whose state it is: a file of another world cannot be taken up. */
+/** Identifies the world of a state file. */
 export interface StateOwner {
   readonly seed: string
   readonly accounts: readonly string[]
@@ -23,17 +22,16 @@ export interface StateOwner {
 
 export interface SavedState extends StateOwner {
   readonly version: number
-  /** Processes that have had the file before. */
+  /** Number of earlier processes. */
   readonly runs: number
-  /** What the clock showed. */
+  /** Time of the sandbox's clock. */
   readonly nowMs: number
   readonly parts: Readonly<Record<string, unknown>>
 }
 
 /**
- * Reads a state file.
- * @returns null when there is none yet.
- * @throws UsageError for a file that cannot be read, is no state file, or one of another version, seed or other accounts.
+ * @returns null without a file.
+ * @throws UsageError for an unreadable or invalid file, or one with another version, seed or accounts.
  */
 export function readState(path: string, owner: StateOwner): SavedState | null {
   const saved = parse(path)
@@ -60,22 +58,22 @@ function parse(path: string): SavedState | null {
     if (value && typeof value.version === 'number' && typeof value.seed === 'string' && Array.isArray(value.accounts))
       return value as SavedState
   } catch {
-    // Said below: no JSON, or JSON of something else.
+    // Not JSON: see below.
   }
   throw new UsageError([`${path} is no state file of the sandbox; name another file, or remove it`])
 }
 
-export interface StateFileOptions extends StateOwner {
+interface StateFileOptions extends StateOwner {
   readonly path: string
-  /** Processes that had the file before, and this one. */
+  /** Number of processes, including this one. */
   readonly runs: number
   readonly nowMs: () => number
   readonly parts: Readonly<Record<string, Stateful>>
 }
 
 /**
- * Keeps the state of a sandbox in a file. Each write replaces the file as a whole, so that a process may be killed at any time. An answer
- * or a delivery is only sent after the state that it tells of is in the file.
+ * Saves a sandbox's state. Each write replaces the whole file, so the process may be killed at any time. Answers and deliveries are sent
+ * only after the state is saved.
  */
 export class StateFile {
   readonly #options: StateFileOptions
@@ -89,22 +87,22 @@ export class StateFile {
     this.#options = options
   }
 
-  /** Notes that something has changed. It is written soon, or by `persist`. */
+  /** Marks the state as changed. It is saved soon, or by `persist`. */
   touch(): void {
     if (this.#isClosed) return
     this.#isDirty = true
-    // A write that fails is tried again with the next change, and by whoever waits for an answer, who is told.
+    // A failed write is retried with the next change, and reported to callers of `persist`.
     this.#timer ??= setTimeout(() => void this.persist().catch(() => {}), WRITE_DELAY_MS).unref()
   }
 
-  /** Resolves when all that has changed so far is in the file. Rejects when it cannot be written. */
+  /** Resolves when all changes so far are saved. Rejects if that fails. */
   persist(): Promise<void> {
     if (!this.#isDirty || this.#isClosed) return this.#writing ?? Promise.resolve()
     this.#queued ??= (this.#writing ?? Promise.resolve()).catch(() => {}).then(() => this.#start())
     return this.#queued
   }
 
-  /** Writes the state for the last time. */
+  /** Saves the state for the last time. */
   async close(): Promise<void> {
     this.touch()
     const written = this.persist()

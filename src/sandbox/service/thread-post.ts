@@ -1,40 +1,39 @@
 import { z } from 'zod'
+import { threadPostSchema } from '../../client/schemas/thread.ts'
+import { reply } from '../world/correspondence.ts'
 import { ownValue, setOwnValue } from '../world/plain.ts'
 import type { Submission } from '../world/submission.ts'
-import type { World } from '../world/world.ts'
 import type { User } from './accounts.ts'
 import { applyReply } from './answering.ts'
-import { type Life, writerOf } from './life.ts'
-import { invalid, parseBody } from './parse.ts'
-import { Refusal } from './refusal.ts'
+import { writerOf } from './life.ts'
+import type { BuiltParts } from './parts.ts'
+import { invalid, parseBody, Refusal } from './refusal.ts'
 
-export const threadBody = z.object({
-  body: z.string(),
-  document_ids: z.array(z.uuid()).default([]),
-  producer_email: z.string().optional(),
-})
+const { document_ids } = threadPostSchema.shape
+/** A blank body has its own refusal. */
+const threadBody = threadPostSchema.extend({ body: z.string(), document_ids: document_ids.unwrap().default([]) })
 
 const MAX_KEY_LENGTH = 128
 /** "Typically within a couple of minutes." */
 const ANSWER_AFTER_MS = 120_000
 
-export interface ThreadPost {
-  readonly account: string
+interface ThreadPost {
   readonly submission: Submission
   readonly input: unknown
   readonly idempotencyKey: string | undefined
   readonly atMs: number
-  /** Whom the message is attributed to. */
+  /** Sender. */
   readonly user: User
 }
 
 /**
- * Records a reply of the brokerage, and lets the service answer it a little later. A known `Idempotency-Key` attaches to its first turn.
- * @returns the id of the recorded message.
- * @throws Refusal for a blank body, a key that is too long, or, with 400, a document of another submission.
+ * Records a reply of the brokerage, and schedules the service's answer. A known `Idempotency-Key` returns its first message.
+ * @returns the message's id.
+ * @throws Refusal for a blank body, a long key, or (400) another submission's document.
  */
-export function postToThread({ world, life }: { world: World; life: Life }, post: ThreadPost): string {
-  const { account, submission, idempotencyKey: key, atMs, user } = post
+export function postToThread(parts: BuiltParts, post: ThreadPost): string {
+  const { life, world } = parts
+  const { submission, idempotencyKey: key, atMs, user } = post
   const { body, document_ids } = parseBody(threadBody, post.input)
   if (key !== undefined && key.length > MAX_KEY_LENGTH)
     throw invalid(['header', 'Idempotency-Key'], `must have at most ${MAX_KEY_LENGTH} characters`, 'string_too_long')
@@ -47,26 +46,20 @@ export function postToThread({ world, life }: { world: World; life: Life }, post
   if (known !== undefined) return known
   const id = submission.newId()
   if (key !== undefined) setOwnValue(messagesByKey, key, id)
-  const message = {
-    ...({ id, channel: 'email', direction: 'inbound', kind: 'broker_reply', body_text: body } as const),
-    subject: `Re: ${submission.facts.insured_name}`,
-    from: user.email,
-    to: ['submissions@desk.invalid'],
-    attachments: attached.flatMap((document) =>
-      document ? [{ name: document.displayName, download_path: `/broker/finalized-documents/${document.id}/pdf` }] : [],
-    ),
-    in_reply_to: writerOf(submission).rootMessageId,
-  }
-  world.play(account, submission.id, [{ do: 'message', message }], atMs)
-  applyReply({ world, life }, account, submission, { text: body, documentIds: document_ids }, atMs)
+  const files = attached.flatMap((document) =>
+    document ? [{ name: document.displayName, download_path: `/broker/finalized-documents/${document.id}/pdf` }] : [],
+  )
+  const message = { ...reply(writerOf(submission), body, files), id, body_text: body, from: user.email }
+  world.play(submission.account, submission.id, [{ do: 'message', message }], atMs)
+  applyReply(parts, submission, { text: body, documentIds: document_ids }, atMs)
   const answer = {
     ...({ id: submission.newId(), channel: 'email', direction: 'outbound', kind: 'broker_update' } as const),
     subject: `Re: ${submission.facts.insured_name}`,
-    body_text: `Hi ${user.fullName},\n\nthank you, we have noted this on the file and told the markets that it concerns.\n\nYour submissions desk`,
+    body_text: `Hi ${user.fullName},\n\nthank you, we have noted this on the file and informed the markets.\n\nYour submissions desk`,
     from: 'submissions@desk.invalid',
     to: [user.email],
     in_reply_to: writerOf(submission).rootMessageId,
   }
-  life.later(account, submission.id, atMs + ANSWER_AFTER_MS, [{ do: 'message', message: answer }])
+  life.later(submission, atMs + ANSWER_AFTER_MS, [{ do: 'message', message: answer }])
   return id
 }

@@ -8,11 +8,11 @@ import type { Scope } from './scopes.ts'
 export const LIFETIME_SECONDS = 3_600
 
 /**
- * Who a token stands for, and what it may do.
- * - `machine`: a brokerage's own key; no broker identity
- * - `partner`: a key of a partner that acts as the brokerage; no broker identity
+ * The owner of a token, and its scopes.
+ * - `machine`: a brokerage's key
+ * - `partner`: the key of a partner that acts as the brokerage
  * - `user`: a user through a connected app
- * - `portal`: a user in an unrestricted broker portal session
+ * - `portal`: a user in an unrestricted portal session
  */
 export type Caller = { readonly account: Account; readonly scopes: readonly Scope[] } & (
   | { readonly kind: 'machine' | 'partner'; readonly credential: Credential; readonly user: null }
@@ -21,12 +21,12 @@ export type Caller = { readonly account: Account; readonly scopes: readonly Scop
 
 interface Token {
   readonly caller: Caller
-  /** The session of a user that it belongs to. */
+  /** Session of the user. */
   readonly family: string | null
   readonly expiresAtMs: number
 }
 
-/** A token in a state file. `holder`: the public id of its credential or the id of its user. */
+/** A token in a state file. `holder`: the id of its credential or user. */
 interface SavedToken {
   readonly token: string
   readonly account: string
@@ -37,14 +37,14 @@ interface SavedToken {
   readonly expiresAtMs: number
 }
 
-export interface TokensOptions {
+interface TokensOptions {
   readonly clock: Clock
   readonly prng: Prng
   readonly faults: FaultInjector
   readonly accounts: ReadonlyMap<string, Account>
 }
 
-/** Issues bearer tokens and finds the caller of a token. */
+/** Issues bearer tokens and finds their callers. */
 export class Tokens {
   readonly #options: TokensOptions
   readonly #tokens = new Map<string, Token>()
@@ -53,7 +53,7 @@ export class Tokens {
     this.#options = options
   }
 
-  /** @returns whom the credential with this id and secret stands for, active or not; null when there is none. */
+  /** @returns the credential's caller, active or not; null: unknown. */
   find(clientId: string, clientSecret: string): Extract<Caller, { kind: 'machine' | 'partner' }> | null {
     const isMeant = (other: Credential) => other.clientId === clientId && other.clientSecret === clientSecret
     for (const account of this.#options.accounts.values()) {
@@ -65,7 +65,7 @@ export class Tokens {
     return null
   }
 
-  /** @param family the session of a user that the token ends with. */
+  /** @param family the user's session. */
   mint(caller: Caller, family: string | null = null): string {
     const { clock, faults, prng } = this.#options
     this.#deleteExpired()
@@ -81,19 +81,17 @@ export class Tokens {
     return token
   }
 
-  /** @param authorization the header. @returns null when the token is missing, unknown or expired. */
+  /** @param authorization the header. @returns null for a missing, unknown or expired token. */
   callerOf(authorization: string | undefined): Caller | null {
     const token = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1]
     const known = token === undefined ? undefined : this.#tokens.get(token)
     return known && known.expiresAtMs > this.#options.clock.now() ? known.caller : null
   }
 
-  /** Expires all tokens of an account. */
   expireAll(account: string): void {
     for (const [token, known] of this.#tokens) if (known.caller.account.name === account) this.#tokens.delete(token)
   }
 
-  /** Expires the tokens of one session. */
   expireFamily(family: string): void {
     for (const [token, known] of this.#tokens) if (known.family === family) this.#tokens.delete(token)
   }

@@ -7,10 +7,10 @@ import { requirementsView } from './requirements.ts'
 import { Unshown } from './unshown.ts'
 import { contentOf } from './variants.ts'
 
-/** Everything that the API shows of one submission, to compare a mirror with. */
+/** The API's complete content of one submission. */
 export interface SubmissionTruth {
   readonly submission_id: string
-  /** Both lists oldest first. */
+  /** Oldest first. */
   readonly events: readonly MarketEvent[]
   readonly messages: readonly ThreadMessage[]
   readonly requirements: RequirementsView
@@ -21,7 +21,7 @@ export interface SubmissionTruth {
   readonly policies: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** @param nowMs becomes `generated_at` of the requirements view. */
+/** @param nowMs `generated_at` of the requirements view. */
 export function submissionTruth(submission: Submission, nowMs: number, unshown: Unshown = new Unshown()): SubmissionTruth {
   return {
     submission_id: submission.id,

@@ -1,7 +1,6 @@
-/*
- * Every choice that the specification leaves open, with what the emulator does there. The statuses of errors are in
- * `client/openapi/conditions.ts`. Each entry names the row that leaves it open. `value`, or the first of `values`, is the default; a client
- * must expect the others as well. `variants.ts` applies those that reshape answers.
+/**
+ * Every choice that the specification leaves open, with the row that leaves it open. `value`, or the first of `values`, is the default;
+ * clients must expect the others. Statuses of errors are in `client/openapi/conditions.ts`; `variants.ts` reshapes answers.
  */
 
 interface NumberChoice {
@@ -26,7 +25,7 @@ interface WordChoice {
   readonly values: readonly [string, ...string[]]
 }
 
-/** Names of fields, forms of answers and ways to behave. */
+/** Field names, forms of answers, and behavior. */
 export const words = {
   create_id_field: { row: 'POST /broker/submissions: field that identifies the created submission', values: ['submission_id', 'id'] },
   thread_post_id_field: {
@@ -34,10 +33,10 @@ export const words = {
     values: ['message_id', 'id', 'thread_message_id'],
   },
   refresh_reuse: {
-    row: 'Authentication 2: what a second use of a refresh token does beside being refused',
+    row: 'Authentication 2: effect of a refused second use of a refresh token',
     values: ['revoke_family', 'refuse'],
   },
-  device_clients: { row: 'POST /oauth/device_authorization: which client_id is taken', values: ['any', 'registered'] },
+  device_clients: { row: 'POST /oauth/device_authorization: which client_id is accepted', values: ['any', 'registered'] },
   register_answer: { row: 'POST /oauth/register: body of the response', values: ['rfc7591', 'client_id'] },
   bind_submit_path: { row: 'Binding: path of the bind submission, below the bind request', values: ['submit', 'submission'] },
   bind_submit_status: {
@@ -45,11 +44,11 @@ export const words = {
     values: ['drafted', 'submitted'],
   },
   conflict_fields: {
-    row: 'Errors: where the fields of a 409 stand (submission_id, programs, application), beside detail or in it',
+    row: 'Errors: place of the fields of a 409 (submission_id, programs, application), next to detail or in it',
     values: ['detail', 'body'],
   },
   document_upload_limit: {
-    row: 'POST …/documents: whether 25 MB is the limit there, too',
+    row: 'POST …/documents: whether the limit of 25 MB applies',
     values: ['25_mb', 'none'],
   },
   assumptions_field: {
@@ -96,8 +95,8 @@ export const words = {
   policy_lines_field: { row: 'GET /broker/policies/{policy_id}: field of the coverage lines', values: ['coverage_lines', 'lines'] },
   nulls: { row: 'Resources: a field without a value, null or absent', values: ['null', 'absent'] },
   null_fields: {
-    row: 'Resources: null in fields whose nullability is not stated; requirements: effective_date, program and program_id of lanes; workspace: connection_id and result of applications',
-    values: ['none', 'requirements', 'workspace'],
+    row: 'Resources: null in fields whose nullability is not stated; requirements: effective_date, program and program_id of lanes; workspace: connection_id and result of applications, or facts as a whole',
+    values: ['none', 'requirements', 'workspace', 'facts'],
   },
   legacy_workspace_id: { row: 'Application workspace: workspace_id of a legacy workflow', values: ['uuid', 'null'] },
   partial_view: {

@@ -2,35 +2,35 @@ import { type ConditionName, conditionOf, chosenConditions as statuses } from '.
 import { Prng } from '../world/prng.ts'
 import { numbers, words } from './unshown-choices.ts'
 
-export type NumberName = keyof typeof numbers
-export type WordName = keyof typeof words
-export type WordOf<N extends WordName> = (typeof words)[N]['values'][number]
+type NumberName = keyof typeof numbers
+type WordName = keyof typeof words
+type WordOf<N extends WordName> = (typeof words)[N]['values'][number]
 
-/** Other values than the chosen ones, by the names of the choices. */
+/** Chosen values, by the names of the choices. */
 export type UnshownInput = Readonly<Record<string, string | number>>
 
-/** One choice, as `GET /_sandbox/variants` lists it. */
+/** A choice in `GET /_sandbox/variants`. */
 export interface Choice {
   readonly name: string
-  /** The place in the specification that leaves it open. */
+  /** The row of the specification that leaves it open. */
   readonly row: string
   readonly choice: string | number | boolean | readonly number[]
-  /** What varies it. */
+  /** The option that changes it. */
   readonly option: string
-  /** Other values, or what they may be. */
+  /** Other values, or their description. */
   readonly alternatives: readonly (string | number | boolean)[]
 }
 
 const MAX_NUMBER = 1_000_000_000
 
 /**
- * Every choice that the emulator makes where the specification says "not shown". Whoever needs one reads it here by its name, so that it
- * can be varied and nobody comes to rely on it. A new choice is a line in `unshown-choices.ts`, or for a status in `client/openapi/conditions.ts`.
+ * Every choice that the spec leaves open, read by name. A new one is a line in `unshown-choices.ts`, or for a status in
+ * `client/openapi/conditions.ts`.
  */
 export class Unshown {
   readonly #values = new Map<string, string | number>()
 
-  /** @throws RangeError for a name or a value that does not exist. */
+  /** @throws RangeError for an unknown name or value. */
   constructor(input: UnshownInput = {}) {
     for (const [name, { status }] of Object.entries(statuses)) this.#values.set(name, status)
     for (const [name, { value }] of Object.entries(numbers)) this.#values.set(name, value)
@@ -38,7 +38,7 @@ export class Unshown {
     for (const [name, value] of Object.entries(input)) this.#values.set(name, checked(name, value))
   }
 
-  /** @returns the HTTP status of an error: the one that the specification gives, or the choice where it gives none. */
+  /** @returns an error's HTTP status, specified or chosen. */
   status(name: ConditionName): number {
     return (this.#values.get(name) as number | undefined) ?? conditionOf(name).status
   }
@@ -48,12 +48,10 @@ export class Unshown {
     return this.#values.get(name) as number
   }
 
-  /** @returns one of a few forms of an answer or ways to behave. */
   word<N extends WordName>(name: N): WordOf<N> {
     return this.#values.get(name) as WordOf<N>
   }
 
-  /** @returns all choices with their present values. */
   list(): Choice[] {
     const choice = (name: string, row: string, alternatives: Choice['alternatives']): Choice => {
       const value = this.#values.get(name) as string | number
@@ -81,7 +79,7 @@ function checked(name: string, value: string | number): string | number {
   throw new RangeError(`${name} must be ${values.join(' or ')}, not ${value}`)
 }
 
-/** @returns a random choice of every variant that has a few values. The same seed gives the same mix. */
+/** @returns random choices of all variants with few values, the same for the same seed. */
 export function mixOf(seed: string): UnshownInput {
   const prng = new Prng(`mix ${seed}`)
   return Object.fromEntries([
@@ -90,12 +88,11 @@ export function mixOf(seed: string): UnshownInput {
   ])
 }
 
-/** The name that stands for a random mix in `--variants`; its value is the seed. */
 const MIX = 'mix'
 
 /**
- * Reads the text of `--variants`: `name=value,…`. `mix=SEED` chooses all of them at random; names beside it are chosen as given.
- * @throws RangeError for a part without `=`, a name or a value that does not exist.
+ * Reads `--variants`: `name=value,…`. `mix=SEED` chooses all at random, except the other names.
+ * @throws RangeError for a part without `=`, and an unknown name or value.
  */
 export function parseUnshown(text: string): UnshownInput {
   const parts = text.split(',').map((part) => part.trim())

@@ -2,12 +2,11 @@ import type { ConditionName } from '../../client/openapi/conditions.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { StoredDocument } from '../world/records.ts'
 import type { Submission } from '../world/submission.ts'
-import { invalid } from './parse.ts'
-import { Refusal } from './refusal.ts'
+import { invalid, Refusal } from './refusal.ts'
 
-/** A file as a form brought it. */
+/** An uploaded file. */
 export interface UploadedFile {
-  /** Name of the form field; absent if no form brought the file. */
+  /** Form field; undefined without a form. */
   readonly field?: string
   readonly name: string
   readonly contentType: string
@@ -16,26 +15,25 @@ export interface UploadedFile {
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024
 
-/** @throws Refusal for an empty file, or, where it is limited, one of more than 25 MB. */
+/** @throws Refusal for an empty file, or, if limited, more than 25 MB. */
 export function checkFile(file: UploadedFile, isLimited = true): void {
   if (file.bytes.length === 0) throw invalid(['body', 'file'], 'The file is empty', 'value_error', 'empty_file')
   if (isLimited && file.bytes.length > MAX_FILE_BYTES) throw new Refusal('file_too_large', 'The file has more than 25 MB')
 }
 
-/** @throws Refusal for a file that does not begin as a PDF does. */
+/** @throws Refusal for a file that isn't a PDF. */
 export function checkPdf(file: UploadedFile): void {
-  // Readers look for the head within the first 1,024 bytes.
+  // Readers search the header within 1,024 bytes.
   if (!file.bytes.subarray(0, 1_024).includes('%PDF-')) throw invalid(['body', 'file'], 'The file is no PDF')
 }
 
-/** @throws Refusal when the form has no file. */
 export function requireFile(files: readonly UploadedFile[], condition?: ConditionName): UploadedFile {
   const [file] = files
   if (!file) throw invalid(['body', 'file'], 'Field required', 'missing', condition)
   return file
 }
 
-/** Keeps a file on a submission: a finalized document, and one of `documents_on_file`. */
+/** Stores a file as a finalized document and in `documents_on_file`. */
 export function storeDocument(
   submission: Submission,
   file: UploadedFile,
@@ -70,7 +68,7 @@ const sourceLabels: Readonly<Record<string, string>> = {
 }
 const kindLabels: Readonly<Record<string, string>> = { loss_runs: 'Loss runs', form: 'Form', signed_form: 'Signed form', policy: 'Policy' }
 
-/** @returns the submission document ("BrokerFinalizedDocument"). */
+/** @returns a "BrokerFinalizedDocument". */
 export function documentView(document: StoredDocument) {
   return {
     id: document.id,

@@ -4,25 +4,19 @@ import { Prng } from '../world/prng.ts'
 import type { MarketEvent, ThreadMessage } from '../world/wire.ts'
 import type { Unshown } from './unshown.ts'
 
-/*
- * Variants of answers and deliveries. A variant of content changes what the service knows, so it is part of the truth. A variant of form
- * changes only how an answer states it.
- */
+/** Variants of answers and deliveries. Content variants belong to the truth; form variants only change answers. */
 
 type Part = Readonly<Record<string, unknown>>
 type Change = (value: Part, unshown: Unshown) => unknown
 
-/** @returns the objects in a list of an answer. */
 function objectsIn(value: unknown): Part[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
 
-/** Renames a field of an object. */
 function renamed(object: Part, from: string, to: string): Part {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key === from ? to : key, value]))
 }
 
-/** Renames a field of every object in a list of an answer. */
 function renamedIn(answer: Part, list: string, from: string, to: string): Part {
   return { ...answer, [list]: objectsIn(answer[list]).map((item) => renamed(item, from, to)) }
 }
@@ -57,10 +51,11 @@ const contents: Readonly<Record<string, Change>> = {
     ...(unshown.word('null_fields') === 'workspace' && {
       applications: objectsIn(view['applications']).map((one) => ({ ...one, connection_id: null, result: null })),
     }),
+    ...(unshown.word('null_fields') === 'facts' && { facts: null }),
   }),
 }
 
-/** Each market of a lane, and the same for the second program of the lane. */
+/** Each market, and the lane's second program. */
 function withMarkets(markets: readonly Part[], unshown: Unshown): readonly Part[] {
   if (unshown.word('programs_of_lane') === 'one') return markets
   const second = (market: Part) => ({ ...market, program: `${market['program']} Plus`, needs_from_you: ['Payroll (Plus)'] })
@@ -107,7 +102,6 @@ function policyForm(policy: Part, unshown: Unshown): Part {
   return unshown.word('policy_submission_id') === 'absent' ? rest : { ...rest, submission_id }
 }
 
-/** Lists without a specified shape, whose items are made of another object. */
 function listForm(items: readonly Part[], unshown: Unshown, operation: string): unknown {
   if (operation === 'list') {
     const field = unshown.word('list_id_field')
@@ -124,19 +118,17 @@ function listForm(items: readonly Part[], unshown: Unshown, operation: string): 
   }
 }
 
-/** @returns an object, and everything in it, without the fields that are null. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, withoutNulls(part)]])))
 }
 
-/** @returns a view with the variants of content. */
+/** @returns a view with content variants. */
 export function contentOf<T>(operation: string, view: T, unshown: Unshown): T {
   return isObject(view) && contents[operation] ? (contents[operation](view, unshown) as T) : view
 }
 
-/** @returns the body of a read as it is sent. */
 export function answerOf(operation: string, body: unknown, unshown: Unshown): unknown {
   const view = contentOf(operation, body, unshown)
   if (operation === 'sessions') return listForm(objectsIn(view), unshown, operation)
@@ -148,10 +140,10 @@ export function answerOf(operation: string, body: unknown, unshown: Unshown): un
   return unshown.word('nulls') === 'absent' && NULLABLE.has(operation) ? withoutNulls(formed) : formed
 }
 
-/** Reads in which a null says no more than a missing field. In a page of a feed, a null cursor is its end. */
+/** Reads where null equals a missing field. A null cursor doesn't. */
 const NULLABLE = new Set(['requirements', 'outstanding', 'workspace', 'bind_request', 'policy', 'insured', 'extra'])
 
-/** @returns an event as a delivery states it. The feed may state the same event in another spelling. */
+/** @returns an event as in a delivery, perhaps spelled differently from the feed. */
 export function deliveredEvent(event: MarketEvent, unshown: Unshown): MarketEvent {
   const { market } = event
   return {
@@ -165,7 +157,7 @@ export function deliveredEvent(event: MarketEvent, unshown: Unshown): MarketEven
   }
 }
 
-/** @returns a message as a delivery states it. */
+/** @returns a message as in a delivery. */
 export function deliveredMessage(message: ThreadMessage, unshown: Unshown): ThreadMessage {
   return { ...message, occurred_at: deliveredTime(message.occurred_at, unshown) }
 }

@@ -5,7 +5,7 @@ import type { EventMarket } from './wire.ts'
 
 const TYPES = ['market_attached', 'status_changed', 'quote_received'] as const
 
-/** Fills the feeds of one submission for benchmarks: one item a second, ending just before `endMs`. */
+/** Fills a submission's feeds for benchmarks: one item per second, ending just before `endMs`. */
 export function fillFeeds(submission: Submission, prng: Prng, counts: { events: number; messages: number }, endMs: number): void {
   const lanes = Array.from(
     { length: 8 },

@@ -1,24 +1,25 @@
 import { uuidOf } from './ids.ts'
 import { type Market, markets } from './names.ts'
+import type { Submission } from './submission.ts'
 
-/** What a market's program takes, and what it has to know. */
+/** A market's program. */
 export interface Program {
   readonly programId: string
   readonly marketId: string
   readonly market: Market
   /** Canonical slugs. */
   readonly lines: readonly string[]
-  /** Questions that only the broker can answer. */
+  /** Questions for the broker. */
   readonly asks: readonly string[]
-  /** Questions that are answered in favor of the insured while nobody has. */
+  /** Questions answered in favor of the insured by default. */
   readonly assumes: readonly string[]
-  /** Files that only the broker has. */
+  /** Files from the broker. */
   readonly needs: readonly string[]
-  /** Whether the carrier bills directly, by a card that is entered in the portal. */
+  /** Whether the carrier collects card payment in the portal. */
   readonly collectsCard?: boolean
 }
 
-/** The lines of business that the service knows; the last ones have no market. */
+/** Known lines of business; the last ones have no market. */
 export const canonicalLines: Readonly<Record<string, string>> = {
   general_liability: 'General liability',
   workers_compensation: 'Workers compensation',
@@ -49,7 +50,7 @@ const aliases: Readonly<Record<string, string>> = {
   cargo: 'motor_truck_cargo',
 }
 
-/** @returns the canonical slug of a line or of a common alias; undefined for a line that the service does not know. */
+/** @returns the slug of a line or alias; undefined: unknown. */
 export function canonicalLine(text: string): string | undefined {
   const slug = text
     .trim()
@@ -58,7 +59,6 @@ export function canonicalLine(text: string): string | undefined {
   return Object.hasOwn(canonicalLines, slug) ? slug : Object.hasOwn(aliases, slug) ? aliases[slug] : undefined
 }
 
-/** States in which no program writes. */
 const closedStates: readonly string[] = ['AK', 'HI']
 
 type Terms = Pick<Program, 'lines' | 'asks' | 'assumes' | 'needs' | 'collectsCard'>
@@ -104,7 +104,7 @@ const termsOf: Readonly<Record<string, Terms>> = {
   northfork: { lines: ['commercial_property', 'inland_marine'], asks: [], assumes: [], needs: lossRuns },
 }
 
-/** Every program of the service; the same ids in every sandbox. */
+/** Every program, with the same ids in every sandbox. */
 export const programs: readonly Program[] = markets.map((market) => ({
   programId: uuidOf(`program ${market.slug}`),
   marketId: uuidOf(`market ${market.slug}`),
@@ -116,7 +116,21 @@ export function programOf(programId: string): Program | undefined {
   return programs.find((program) => program.programId === programId)
 }
 
-/** @param state two letters; empty: not known. */
+/** @param state two letters; empty: unknown. */
 export function writesIn(state: string): boolean {
   return !closedStates.includes(state)
+}
+
+/**
+ * @param linesOff disabled lines, by program id.
+ * @returns programs (of those that a partner chose, or all) that take lines of the submission in its state, with these lines.
+ */
+export function matchingPrograms({ facts, records }: Submission, linesOff: Readonly<Record<string, readonly string[]>>) {
+  const { brief } = records
+  const chosen = brief?.raterPrograms ? brief.raterPrograms.flatMap((id) => programOf(id) ?? []) : programs
+  return chosen.flatMap((program): { readonly program: Program; readonly lines: readonly string[] }[] => {
+    const off = linesOff[program.programId] ?? []
+    const lines = facts.lines.filter((line) => program.lines.includes(line) && !off.includes(line))
+    return lines.length > 0 && writesIn(facts.state) ? [{ program, lines }] : []
+  })
 }

@@ -3,12 +3,12 @@ import type { Prng } from './prng.ts'
 import type { MessageInit } from './submission.ts'
 import type { Attachment } from './wire.ts'
 
-/** The two sides of the mails about a submission. */
+/** The parties of a submission's mails. */
 export interface Correspondence {
   readonly insuredName: string
-  /** First name and address of the producer at the brokerage. */
+  /** Producer at the brokerage: first name and address. */
   readonly producer: { readonly name: string; readonly email: string }
-  /** Message-ID of the first mail; all later ones reply to it. */
+  /** Message-ID of the first mail, to which all others reply. */
   readonly rootMessageId: string
 }
 
@@ -27,7 +27,7 @@ function outbound(who: Correspondence, kind: string, subject: string, lines: rea
   }
 }
 
-/** @returns the first mail, which lists the approached markets. */
+/** @returns the first mail, with the approached markets. */
 export function clearance(who: Correspondence, approached: readonly Market[]): MessageInit {
   return outbound(who, 'initial_clearance', 'markets cleared', [
     'we are approaching these markets:',
@@ -68,7 +68,7 @@ export function bindConfirmation(who: Correspondence, market: Market): MessageIn
   return outbound(who, 'bind_confirmation', 'bound', [`coverage with ${market.name} is bound. The binder follows.`])
 }
 
-/** @returns a question to the portal assistant and its answer. Chat messages have neither subject nor addresses. */
+/** @returns a question to the portal assistant and its answer, without subject and addresses. */
 export function chat(asked: string, answered: string): [MessageInit, MessageInit] {
   const row = { channel: 'chat', kind: 'chat' } as const
   return [
@@ -77,7 +77,7 @@ export function chat(asked: string, answered: string): [MessageInit, MessageInit
   ]
 }
 
-/** @param finalized whether the file can be fetched; otherwise its path is null. */
+/** @param finalized false: the path is null. */
 export function attachment(prng: Prng, name: string, finalized: boolean): Attachment {
   return { name, download_path: finalized ? `/broker/finalized-documents/${prng.uuid()}/pdf` : null }
 }

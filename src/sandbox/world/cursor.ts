@@ -1,24 +1,24 @@
-/** An item's position in its feed, ordered by time, then id. Every item is after `feedStart`. */
+/** Position in a feed, ordered by time, then id. `feedStart` precedes every item. */
 export interface Position {
-  /** UTC text of fixed width, which sorts by time. */
+  /** Sortable UTC text. */
   readonly time: string
   readonly id: string
 }
 
 export const feedStart: Position = { time: '', id: '' }
 
-/** The content of a cursor. `emptyPages`: consecutive empty pages answered at this position. */
+/** `emptyPages`: consecutive empty pages at this position. */
 export interface Cursor {
   readonly position: Position
   readonly emptyPages: number
 }
 
-/** Encoded as `+/+/`, so that a client that forgets to percent-encode a cursor sends an invalid one. */
+/** Encoded as `+/+/`, so that a cursor without percent-encoding is invalid. */
 const PREFIX = Buffer.from([0xfb, 0xff, 0xbf])
 
 /**
- * @param scope the feed and submission of the cursor; it is invalid elsewhere.
- * @returns opaque text with `+`, `/` and `=`, always the same for the same position.
+ * @param scope feed and submission; the cursor is invalid elsewhere.
+ * @returns opaque text with `+`, `/` and `=`, deterministic.
  */
 export function encodeCursor(scope: string, cursor: Cursor): string {
   const text = [scope, cursor.position.time, cursor.position.id, cursor.emptyPages].join('|')
@@ -27,7 +27,7 @@ export function encodeCursor(scope: string, cursor: Cursor): string {
   return padded.toString('base64')
 }
 
-/** @returns null when `text` is not a cursor of `scope`. */
+/** @returns null if `text` isn't a cursor of `scope`. */
 export function decodeCursor(scope: string, text: string): Cursor | null {
   const bytes = Buffer.from(text, 'base64')
   if (!bytes.subarray(0, PREFIX.length).equals(PREFIX)) return null

@@ -12,24 +12,20 @@ interface Entry<T> {
   visible: boolean
 }
 
-/** All items of a feed. */
 export type FeedState<T> = readonly { readonly item: T; readonly visible: boolean }[]
 
-export interface FeedSlice<T> {
+interface FeedSlice<T> {
   readonly items: readonly T[]
-  /** The position of the last item; without items, the requested position. */
+  /** Position of the last item, or the requested one. */
   readonly end: Position
   readonly more: boolean
 }
 
-/**
- * One feed of a submission, ordered by when items occurred. Items can be hidden and revealed later, so that they appear behind a cursor
- * that a client already has.
- */
+/** A feed of a submission, ordered by time. Hidden items can be revealed later, behind a client's cursor. */
 export class Feed<T extends Positioned> {
   readonly #entries: Entry<T>[] = []
 
-  /** @throws RangeError when `occurred_at` is invalid or the item is in the feed already. */
+  /** @throws RangeError for an invalid `occurred_at` or an existing item. */
   add(item: T, visible: boolean): void {
     const time = parseTime(item.occurred_at)
     if (time === null) throw new RangeError(`item ${item.id} has no readable occurred_at`)
@@ -42,19 +38,18 @@ export class Feed<T extends Positioned> {
     else this.#entries.splice(at, 0, entry)
   }
 
-  /** Shows hidden items that match. @returns them. */
+  /** Shows matching hidden items. @returns them. */
   reveal(matches: (item: T) => boolean): T[] {
     const hidden = this.#entries.filter((entry) => !entry.visible && matches(entry.item))
     for (const entry of hidden) entry.visible = true
     return hidden.map((entry) => entry.item)
   }
 
-  /** Hides items that match. */
   conceal(matches: (item: T) => boolean): void {
     for (const entry of this.#entries) if (matches(entry.item)) entry.visible = false
   }
 
-  /** Replaces fields of an item, except id and time. @throws RangeError for an unknown id. */
+  /** Changes an item's fields, except id and time. @throws RangeError for an unknown id. */
   amend(id: string, patch: Partial<T>): T {
     const entry = this.#entries.find((other) => other.item.id === id)
     if (!entry) throw new RangeError(`no item ${id} in the feed`)
@@ -62,12 +57,11 @@ export class Feed<T extends Positioned> {
     return entry.item
   }
 
-  /** @returns all visible items, oldest first. */
   visible(): T[] {
     return this.#entries.filter((entry) => entry.visible).map((entry) => entry.item)
   }
 
-  /** @returns at most `limit` visible items strictly after `since`. */
+  /** @returns at most `limit` visible items after `since`. */
   after(since: Position, limit: number): FeedSlice<T> {
     const items: T[] = []
     let end = since
@@ -81,7 +75,6 @@ export class Feed<T extends Positioned> {
     return { items, end, more: false }
   }
 
-  /** @returns all items, oldest first, for a state file. */
   toState(): FeedState<T> {
     return this.#entries.map(({ item, visible }) => ({ item, visible }))
   }

@@ -1,7 +1,23 @@
 import { createHash } from 'node:crypto'
 
-/** @returns a uuid that depends on `text` alone. */
+/** @returns a UUID that depends only on `text`. */
 export function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** @returns the tax id in the facts and answers of an insured, which receivers must not keep. */
+export function taxIdOf(insuredName: string): string {
+  const digits = BigInt(`0x${createHash('sha256').update(`tax id of ${insuredName}`).digest('hex')}`)
+    .toString()
+    .slice(-9)
+  return `${digits.slice(0, 2)}-${digits.slice(2)}`
+}
+
+/**
+ * @returns the id of an insured, by brokerage ("no cross-tenant access") and name. For the account `default` by name alone, as in existing
+ * state files.
+ */
+export function insuredIdByName(account: string, name: string): string {
+  return uuidOf(account === 'default' ? `insured ${name}` : `insured ${account} ${name}`)
 }

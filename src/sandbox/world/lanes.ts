@@ -2,18 +2,18 @@ import { timeFromMs } from '../../model/time.ts'
 import type { Program } from './catalogue.ts'
 import { categoryLabels, type Market, type Trade } from './names.ts'
 import type { Prng } from './prng.ts'
-import type { LaneInit, LanePatch } from './submission.ts'
+import { labelOf } from './questions.ts'
+import type { LaneInit, LanePatch, Submission } from './submission.ts'
 import type { CarrierSession, RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
-/** Of one offer in 64 the original lies with the carrier; the service itself has the others. */
+/** One original in 64 is at the carrier's host. */
 const ON_ANOTHER_HOST = /^4[0-3]/
 
-/** What a lane is opened with. */
-export interface Opening {
+interface Opening {
   readonly laneId: string
   readonly program: Pick<Program, 'market' | 'programId' | 'marketId'>
   readonly lines: readonly string[]
-  /** What only the broker can supply, in words, and what comes next while something is. */
+  /** Labels of missing input from the broker, and the next step while it is missing. */
   readonly needs: readonly string[]
   readonly nextStep: string
   readonly obtains: readonly string[]
@@ -22,8 +22,7 @@ export interface Opening {
   readonly atMs: number
 }
 
-/** @returns a lane that was just opened. */
-export function openedLane({ laneId, program, lines, needs, nextStep, obtains, items, session, atMs }: Opening): LaneInit {
+function openedLane({ laneId, program, lines, needs, nextStep, obtains, items, session, atMs }: Opening): LaneInit {
   const { market, programId, marketId } = program
   const ready = needs.length === 0
   const named = { market_name: market.name, program: market.program, program_category: market.category }
@@ -70,8 +69,7 @@ export function openedLane({ laneId, program, lines, needs, nextStep, obtains, i
   }
 }
 
-/** @returns a session with a carrier that has just begun. */
-export function begunSession(
+function begunSession(
   sessionId: string,
   market: Market,
   { completion_pct, missing_questions }: Pick<CarrierSession, 'completion_pct' | 'missing_questions'>,
@@ -88,8 +86,8 @@ export function begunSession(
   }
 }
 
-/** @returns a requirement of the broker that is due for the quote. */
-export function requirement(key: string | null, label: string, repr: RequirementItem['repr'], satisfied: boolean | null): RequirementItem {
+/** @returns a requirement that is due for the quote. */
+function requirement(key: string | null, label: string, repr: RequirementItem['repr'], satisfied: boolean | null): RequirementItem {
   return {
     key,
     label,
@@ -103,7 +101,7 @@ export function requirement(key: string | null, label: string, repr: Requirement
   }
 }
 
-/** @returns a newly opened lane to `market` for a risk of `trade`. */
+/** @returns a new lane to `market` for a risk of `trade`. */
 export function newLane(prng: Prng, market: Market, trade: Trade, atMs: number): LaneInit {
   const [laneId, programId] = [prng.uuid(), prng.uuid()]
   const needs = market.category === 'specialty' ? ['Five years of currently valued loss runs'] : []
@@ -131,7 +129,7 @@ function newSession(prng: Prng, market: Market): CarrierSession {
   return begunSession(id, market, { completion_pct, missing_questions: [{ key: 'years_in_business', label: 'Years in business' }] })
 }
 
-/** @returns the changes of a lane whose missing requirements have arrived. */
+/** @returns the changes when missing requirements have arrived. */
 export function satisfiedPatch(lane: LaneInit): LanePatch {
   return {
     rail: {
@@ -152,7 +150,7 @@ export function satisfiedPatch(lane: LaneInit): LanePatch {
   }
 }
 
-/** @returns the changes of a lane that has quotes, newest last, and the carrier's documents. */
+/** @param quotes newest last. */
 export function quotedPatch(quotes: readonly RailQuote[], offers: readonly SourceOffer[]): LanePatch {
   return {
     rail: { quotes, source_offers: offers, status: 'quoted', status_label: 'Quoted', chip: 'quoted', next_step: 'Review the quote' },
@@ -160,7 +158,7 @@ export function quotedPatch(quotes: readonly RailQuote[], offers: readonly Sourc
   }
 }
 
-/** @returns the changes of a lane that ended without coverage. */
+/** @returns the changes when a lane ends without coverage. */
 export function endedPatch(status: 'declined' | 'withdrawn' | 'blocked', label: string): LanePatch {
   return {
     rail: { status, status_label: label, chip: 'not_available', next_step: null },
@@ -169,8 +167,10 @@ export function endedPatch(status: 'declined' | 'withdrawn' | 'blocked', label: 
   }
 }
 
-export function newQuote(prng: Prng, lines: readonly string[], revisionOf?: RailQuote): RailQuote {
-  const cents = revisionOf ? Math.round(revisionOf.total_cents * (0.88 + prng.next() * 0.08)) : prng.int(180_000, 4_200_000)
+/** @param totalCents default: a generated premium. */
+export function newQuote(prng: Prng, lines: readonly string[], revisionOf?: RailQuote, totalCents?: number): RailQuote {
+  const own = revisionOf ? Math.round(revisionOf.total_cents * (0.88 + prng.next() * 0.08)) : prng.int(180_000, 4_200_000)
+  const cents = totalCents ?? own
   return { quote_id: prng.uuid(), premium_display: dollars(cents), total_cents: cents, lines, is_revision: revisionOf !== undefined }
 }
 
@@ -189,4 +189,39 @@ export function newOffer(prng: Prng, market: Market): SourceOffer {
 
 function dollars(cents: number): string {
   return `$${(cents / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`
+}
+
+/**
+ * @param lines the submission's lines that the program takes.
+ * @returns the program's lane. Its unanswered questions are in the carrier's session or requirements.
+ */
+export function openLane(submission: Submission, program: Program, lines: readonly string[], atMs: number): LaneInit {
+  const { market } = program
+  const laneId = submission.newId()
+  const asked = program.asks.filter((key) => !Object.hasOwn(submission.records.answers, key))
+  const files = program.needs.filter((label) => !submission.records.provided?.includes(label))
+  const needs = [...asked.map(labelOf), ...files]
+  const session = market.channel === 'api' ? sessionOf(submission, program, asked) : null
+  const questions = session ? [] : asked.map((key) => requirement(key, labelOf(key), 'structured', false))
+  const signed = requirement('signed_application', 'Signed application', 'form', null)
+  return openedLane({
+    laneId,
+    program,
+    lines,
+    needs,
+    nextStep: `Provide: ${needs.join(', ')}`,
+    obtains: market.category === 'specialty' ? ['Statement of values'] : [],
+    items: {
+      met: [],
+      unmet: [...questions, ...files.map((label) => requirement(null, label, 'file', false))],
+      deferred: [{ ...signed, due_stage: 'bind', blocks_submission: null }],
+    },
+    session,
+    atMs,
+  })
+}
+
+function sessionOf(submission: Submission, { market }: Program, asked: readonly string[]): CarrierSession {
+  const missing_questions = asked.map((key) => ({ key, label: labelOf(key) }))
+  return begunSession(submission.newId(), market, { completion_pct: asked.length === 0 ? 90 : 60, missing_questions })
 }

@@ -6,15 +6,13 @@ import type { LaneInit } from './submission.ts'
 import type { RailQuote } from './wire.ts'
 import type { Action, PlanStep } from './world.ts'
 
-/** One market that is approached for a submission. */
-export interface MarketPlan {
+interface MarketPlan {
   readonly who: Correspondence
   readonly trade: Trade
   readonly market: Market
   readonly lane: LaneInit
-  /** Whether the broker binds here. */
   readonly wins: boolean
-  /** Start and end of this market's steps, in story time. */
+  /** Start and end, in story time. */
   readonly firstMs: number
   readonly lastMs: number
 }
@@ -22,15 +20,12 @@ export interface MarketPlan {
 type Outcome = 'quote' | 'revised' | 'declined' | 'withdrawn' | 'blocked'
 
 /**
- * Plans one market from the first approach to its end. Variants that real feeds have too:
- *
- * - Some lanes stay hidden until the brokerage approves them. Their earlier events then appear behind cursors that clients already have.
- *   Such a lane always has a later event.
- * - Some markets first appear with their quote, without `market_attached`.
+ * Plans one market from approach to end, with two variants of real feeds: hidden lanes, whose earlier events appear later behind clients'
+ * cursors (a later event always follows); and markets that first appear with their quote, without `market_attached`.
  */
 export function planMarket(prng: Prng, plan: MarketPlan): PlanStep[] {
   const outcome = plan.wins ? prng.pick<Outcome>(['quote', 'revised']) : chooseOutcome(prng, plan.market)
-  if (outcome === 'blocked' && prng.chance(0.5)) return [blockedBeforeLane(prng, plan)]
+  if (outcome === 'blocked' && prng.chance(0.5)) return [blockedBeforeStream(prng, plan)]
   const late = prng.chance(0.25)
   const timeline = spreadMoments(prng, plan, late ? 7 : 6)
   const steps = [attach(prng, plan, timeline.next(), late)]
@@ -50,7 +45,6 @@ function chooseOutcome(prng: Prng, market: Market): Outcome {
   return prng.pick(outcomes[market.category])
 }
 
-/** @returns `count` increasing times between the plan's start and end. */
 function spreadMoments(prng: Prng, plan: MarketPlan, count: number): { next(): number } {
   const gap = (plan.lastMs - plan.firstMs) / count
   let used = 0
@@ -75,8 +69,8 @@ function attach(prng: Prng, plan: MarketPlan, atMs: number, hidden: boolean): Pl
   return step(plan, atMs, 'is approached', unannounced ? [lane] : [lane, event(prng, plan, 'market_attached')])
 }
 
-/** A market that never gets a lane: its event has `lane_id` null. */
-function blockedBeforeLane(prng: Prng, plan: MarketPlan): PlanStep {
+/** A market without a lane: its event has `lane_id` null. */
+function blockedBeforeStream(prng: Prng, plan: MarketPlan): PlanStep {
   const { rail } = plan.lane
   const market = { name: rail.market_name, lines: rail.lines, lane_id: null, category: rail.program_category }
   const detail = prng.pick(blockReasons)
@@ -112,7 +106,6 @@ function quoting(prng: Prng, plan: MarketPlan, timeline: { next(): number }, rev
   return steps
 }
 
-/** A quote comes with a mail. Sometimes its file is finalized, and can be fetched, only later. */
 function deliver(prng: Prng, plan: MarketPlan, atMs: number, quotes: readonly RailQuote[], what: string): PlanStep[] {
   const premium = quotes.at(-1)?.premium_display ?? ''
   const name = `${plan.market.slug}-quote-${quotes.length}.pdf`

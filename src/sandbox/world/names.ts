@@ -1,6 +1,6 @@
 import type { ProgramCategory } from './wire.ts'
 
-/** A trade, as a submission describes it. */
+/** A trade. */
 export interface Trade {
   readonly suffixes: readonly string[]
   readonly lines: readonly string[]
@@ -95,7 +95,6 @@ export const states = ['TX', 'OH', 'CO', 'GA', 'WI', 'OR', 'PA', 'AZ', 'NC', 'MN
 export const producers = ['dana.reyes', 'm.lindqvist', 'priya.shah', 'tom.abernathy', 'jo.castellano'] as const
 export const brokerages = ['Summit & Vale Insurance', 'Northbridge Risk Partners', 'Copperfield Brokerage', 'Lakeshore Commercial'] as const
 
-/** A market that the service can try. */
 export interface Market {
   readonly name: string
   readonly slug: string
@@ -125,7 +124,7 @@ export const categoryLabels: Readonly<Record<ProgramCategory, string>> = {
 export const declineReasons = [
   'Loss experience over the last five years exceeds the program tolerance (3 claims, $84,200 incurred).',
   'Class of business is outside of appetite in this state.',
-  'Location lies within the coastal exclusion zone of the program.',
+  'Location is within the coastal exclusion zone of the program.',
   'Years in business below the program minimum of three.',
 ] as const
 

@@ -1,30 +1,31 @@
 import { attachment, type Correspondence, chat, clearance, planUpdate, reply } from './correspondence.ts'
+import { taxIdOf } from './ids.ts'
 import { newLane } from './lanes.ts'
 import { planMarket } from './market-plan.ts'
 import { endings, type Market, markets, moreOwners, owners, producers, states, type Trade, trades } from './names.ts'
 import type { Prng } from './prng.ts'
+import type { TimedStep } from './story.ts'
 import type { SubmissionFacts } from './wire.ts'
-import type { PlanStep } from './world.ts'
+import type { PlanStep, World } from './world.ts'
 
-/** A submission's initial facts and all its steps, oldest first. */
-export interface SubmissionPlan {
+interface SubmissionPlan {
   readonly submissionId: string
   readonly facts: SubmissionFacts
   readonly steps: readonly PlanStep[]
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   readonly brokerageDomain: string
-  /** Effective dates are after it. */
+  /** Before all effective dates. */
   readonly startMs: number
 }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Story time within which every submission ends. */
+/** Story time of every submission. */
 export const PLAN_LENGTH_MS = 4 * MINUTE_MS
 
-/** Generates one submission. The same generator state and options give the same one. */
+/** Generates one submission, deterministically. */
 export function planSubmission(prng: Prng, options: PlanOptions): SubmissionPlan {
   const trade = prng.pick(trades)
   const facts = newFacts(prng, trade, options.startMs)
@@ -92,7 +93,6 @@ function planMarkets(prng: Prng, who: Correspondence, trade: Trade, approached: 
   })
 }
 
-/** Steps beside the markets: a plan update, a form, chat, an expired quote, incoming documents. */
 function sideEvents(prng: Prng, who: Correspondence, approached: readonly Market[]): PlanStep[] {
   const at = (from: number, to: number) => Math.round((from + prng.next() * (to - from)) * PLAN_LENGTH_MS)
   const waiting = prng.sample(approached, 2).map((market) => `${market.name}: waiting for an answer`)
@@ -129,4 +129,46 @@ function sideEvents(prng: Prng, who: Correspondence, approached: readonly Market
     steps.push({ atMs: at(0.5, 0.9), label: `${who.insuredName}: the broker sends papers`, actions: [{ do: 'message', message }] })
   }
   return steps
+}
+
+interface GenerateOptions {
+  readonly account: string
+  readonly brokerageDomain: string
+  readonly submissions: number
+  /** Start of the live story. */
+  readonly startMs: number
+}
+
+/** Stretches past steps: minutes become days. */
+const HISTORY_STRETCH = 1_200
+const HISTORY_GAP_MS = 3 * 3_600_000
+const LAST_START_MS = 60_000
+
+/**
+ * Adds the submissions of one account to `world`: finished, in progress, and new. Plays past steps without deliveries.
+ * @returns the remaining steps, unordered.
+ */
+export function generateAccount(world: World, prng: Prng, options: GenerateOptions): TimedStep[] {
+  const live: TimedStep[] = []
+  for (let n = 0; n < options.submissions; n++) {
+    const own = prng.fork(`submission ${n}`)
+    const plan = planSubmission(own, options)
+    world.addSubmission(options.account, plan.submissionId, plan.facts, taxIdOf(plan.facts.insured_name))
+    // Of 7, 1 is finished, 3 are in progress, 3 are new. The first is always new, the second in progress.
+    const share = n === 0 ? 0 : n === 1 ? 0.4 : own.pick([0, 0, 0, 0.3, 0.5, 0.7, 1])
+    live.push(...addPlan(world, own, options, plan, share * PLAN_LENGTH_MS))
+  }
+  return live
+}
+
+function addPlan(world: World, prng: Prng, options: GenerateOptions, plan: SubmissionPlan, nowMs: number): TimedStep[] {
+  const { account } = options
+  const past = nowMs > 0 ? plan.steps.filter((step) => step.atMs <= nowMs) : []
+  for (const step of past) {
+    const atMs = options.startMs - HISTORY_GAP_MS - (nowMs - step.atMs) * HISTORY_STRETCH
+    world.play(account, plan.submissionId, step.actions, atMs, true)
+  }
+  const delayMs = nowMs === 0 ? prng.int(1_000, LAST_START_MS) : 0
+  const place = (step: PlanStep): TimedStep => ({ ...step, atMs: step.atMs - nowMs + delayMs, account, submissionId: plan.submissionId })
+  return plan.steps.slice(past.length).map(place)
 }

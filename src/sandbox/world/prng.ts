@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A seeded random generator (sfc32): the same seed gives the same numbers on every machine. */
+/** A seeded random generator (sfc32). */
 export class Prng {
   readonly #seed: string
   readonly #state: Uint32Array
@@ -11,12 +11,12 @@ export class Prng {
     this.#state = Uint32Array.from([0, 4, 8, 12], (at) => hash.readUInt32LE(at))
   }
 
-  /** @returns a generator that depends on the seed and `label`, and not on numbers drawn from this one. */
+  /** @returns a generator that depends only on the seed and `label`. */
   fork(label: string): Prng {
     return new Prng(`${this.#seed}/${label}`)
   }
 
-  /** @returns 32 bytes that depend on the seed and `label` alone. */
+  /** @returns 32 bytes that depend only on the seed and `label`. */
   bytes(label: string): Buffer {
     return createHash('sha256').update(`${this.#seed}#${label}`).digest()
   }
@@ -26,7 +26,7 @@ export class Prng {
     return this.#word() / 4_294_967_296
   }
 
-  /** @returns a whole number from `min` to `max`, both included. */
+  /** @returns an integer from `min` to `max`, inclusive. */
   int(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1))
   }
@@ -41,7 +41,7 @@ export class Prng {
     return items[this.int(0, items.length - 1)] as T
   }
 
-  /** @returns up to `count` different items in random order. */
+  /** @returns up to `count` items in random order. */
   sample<T>(items: readonly T[], count: number): T[] {
     const rest = [...items]
     const chosen: T[] = []

@@ -1,20 +1,20 @@
 import type { Plain } from './plain.ts'
 
-/** Something that a program has to know about a risk. */
+/** A program's question about a risk. */
 export interface Question {
   readonly key: string
   readonly label: string
-  /** Widget type, the `input` of an outstanding item. */
+  /** The `input` of an outstanding item. */
   readonly input: 'text' | 'number' | 'bool' | 'select' | 'date'
   /** For `select`. */
   readonly options: readonly { readonly value: string; readonly label: string }[]
-  /** What is assumed in favor of the insured while nobody has answered; undefined: it cannot be assumed. */
+  /** Default in favor of the insured; undefined: none. */
   readonly favorable?: Plain
 }
 
 const select = (...values: readonly (readonly [value: string, label: string])[]) => values.map(([value, label]) => ({ value, label }))
 
-export const questions: readonly Question[] = [
+const questions: readonly Question[] = [
   { key: 'years_in_business', label: 'Years in business', input: 'number', options: [], favorable: 12 },
   {
     key: 'prior_losses',
@@ -50,6 +50,10 @@ export function questionOf(key: string | null): Question | undefined {
   return key === null ? undefined : byKey.get(key)
 }
 
+export function labelOf(key: string): string {
+  return questionOf(key)?.label ?? key
+}
+
 const wanted: Readonly<Record<Question['input'], string>> = {
   text: 'a text that is not blank',
   number: 'a number',
@@ -58,7 +62,7 @@ const wanted: Readonly<Record<Question['input'], string>> = {
   date: 'a date like 2027-01-31',
 }
 
-/** @returns what is wrong with an answer; null when it fits. */
+/** @returns the problem of an answer; null: none. */
 export function answerProblem(question: Question, value: unknown): string | null {
   const fits = {
     text: () => typeof value === 'string' && value.trim() !== '',

@@ -1,21 +1,17 @@
 import type { Plain, PlainObject } from './plain.ts'
 
-/*
- * What the brokerage wrote and what the service recorded of it, as plain data: a state file keeps it as it is. A generated submission has
- * empty records until somebody writes to it.
- */
+/** Written content of submissions, as plain data. Empty for generated ones without writes. */
 
-/** What a submission was created from. */
-export interface Brief {
-  /** The accepted body; of an intake, what was read from it. */
+interface Brief {
+  /** The accepted body, or that read from an intake. */
   readonly body: PlainObject
   readonly createdAtMs: number
-  /** The portal user to whom the submission is attributed. */
+  /** The submission's portal user. */
   readonly producerEmail: string
   readonly insuredId: string
-  /** Programs that a partner chose; null: the service matches. */
+  /** Chosen by a partner; null: the service matches. */
   readonly raterPrograms: readonly string[] | null
-  /** The public id of the credential or the user that created it. */
+  /** Id of the credential or user. */
   readonly createdBy: string
 }
 
@@ -35,12 +31,11 @@ export interface StoredDocument {
 export interface Assumption {
   readonly key: string
   readonly label: string
-  /** Absent when none. */
+  /** undefined: none. */
   readonly value?: Plain
 }
 
-/** What a quote was made of. */
-export interface QuoteRecord {
+interface QuoteRecord {
   readonly laneId: string
   /** false: an indication. */
   readonly firm: boolean
@@ -54,52 +49,52 @@ export interface Contingency {
   readonly required: boolean
   status: 'pending' | 'satisfied' | 'waived'
   esignStatus: string | null
-  /** Ids of the documents that were uploaded to it, and what was noted with them. */
+  /** Uploaded documents and their notes. */
   readonly files: { readonly documentId: string; readonly notes: string | null }[]
 }
 
 export interface BindRecord {
   readonly id: string
   readonly laneId: string
-  readonly quoteId: string
+  readonly quoteId: string | null
   status: string
-  /** Whether the brokerage submitted it; the status may say so as well. */
+  /** Whether it was submitted; the status may differ. */
   isSubmitted?: boolean
   paymentOption: string | null
   readonly requestedAtMs: number
   readonly requestedBy: string | null
-  /** Assumptions of the quote that nobody has confirmed. */
+  /** Unconfirmed assumptions. */
   unconfirmed: Assumption[]
   readonly contingencies: Contingency[]
 }
 
-/** What was saved of one carrier application, beyond what it shows by itself. */
+/** Saved content of a carrier application. */
 export interface ApplicationRecord {
   readonly answers: Record<string, Plain>
-  /** Questions whose answers were cleared. */
+  /** Cleared questions. */
   cleared: readonly string[]
   readonly ownership: Record<string, PlainObject>
-  /** How many commands changed its answers. */
+  /** Number of saved commands. */
   commands: number
   selected: readonly string[] | null
-  /** Records of each collection by field and record id. */
+  /** By field and record id. */
   readonly collections: Record<string, Record<string, PlainObject>>
-  /** What each operation was answered. */
+  /** By operation id. */
   readonly receipts: Record<string, PlainObject>
 }
 
 export interface Records {
   brief: Brief | null
-  /** How many ids were given out. */
+  /** Number of used ids. */
   ids: number
-  /** Answers of the broker beyond the brief, by question. */
+  /** By question. */
   readonly answers: Record<string, Plain>
   readonly documents: StoredDocument[]
-  /** Labels of files that programs need and the brokerage has sent. */
+  /** Labels of required files that were sent. */
   provided?: readonly string[]
   readonly quotes: Record<string, QuoteRecord>
   readonly binds: BindRecord[]
-  /** The message of each turn by its `Idempotency-Key`. */
+  /** Message ids by `Idempotency-Key`. */
   readonly messagesByKey: Record<string, string>
   readonly applications: Record<string, ApplicationRecord>
   selectionRevision: number
@@ -121,13 +116,13 @@ export function emptyRecords(): Records {
   }
 }
 
-/** What the service keeps of a brokerage. */
+/** A brokerage's content. */
 export interface AccountRecords {
-  /** How many submissions the API has created. */
+  /** Number of submissions created by the API. */
   created: number
-  /** Appetite questions of one day of the service's clock. */
+  /** Appetite questions of one day. */
   readonly appetite: { day: string; used: number }
-  /** Lines that were turned off, by program id. */
+  /** Disabled lines, by program id. */
   readonly linesOff: Record<string, readonly string[]>
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PlanStep, World } from './world.ts'
 
-/** A step of a submission on the common timeline: `atMs` counts from the start of the story. */
+/** A step of a submission; `atMs` counts from the start of the story. */
 export interface TimedStep extends PlanStep {
   readonly account: string
   readonly submissionId: string
@@ -14,15 +14,15 @@ export interface StoryProgress {
   readonly ended: boolean
 }
 
-export interface StoryState {
+interface StoryState {
   readonly steps: readonly TimedStep[]
   readonly next: number
   readonly elapsedMs: number
 }
 
 /**
- * Plays steps into the world, on a timer (`start`, `pause`) or one by one (`step`). On the timer a step happens at its own time, so that
- * the same seed and start give the same data to the microsecond; with `step` it happens now.
+ * Plays steps on a timer (`start`, `pause`) or one by one (`step`). On the timer each step has its own time, so that the same seed and
+ * start give identical data; with `step` it happens now.
  */
 export class Story {
   #steps: readonly TimedStep[]
@@ -32,7 +32,7 @@ export class Story {
   #end = Promise.withResolvers<void>()
   readonly #onStep: (step: TimedStep) => void
   #next = 0
-  /** Story time played before the last pause. */
+  /** Story time before the last pause. */
   #elapsedMs = 0
   #run: { readonly stop: AbortController; readonly startedAtMs: number } | null = null
 
@@ -45,7 +45,7 @@ export class Story {
     if (this.#steps.length === 0) this.#end.resolve()
   }
 
-  /** Resolves when the last step was played. */
+  /** Resolves after the last step. */
   get ended(): Promise<void> {
     return this.#end.promise
   }
@@ -55,7 +55,7 @@ export class Story {
     return { played: this.#next, total, running: this.#run !== null, ended: this.#next === total }
   }
 
-  /** Starts or continues the story. */
+  /** Starts or continues. */
   start(): void {
     if (this.#run) return
     const run = { stop: new AbortController(), startedAtMs: this.#clock.now() }
@@ -63,7 +63,7 @@ export class Story {
     void this.#play(run.startedAtMs, run.stop.signal)
   }
 
-  /** Pauses the story; `start` continues it. */
+  /** `start` continues. */
   pause(): void {
     if (!this.#run) return
     this.#elapsedMs += (this.#clock.now() - this.#run.startedAtMs) * this.#speed
@@ -71,12 +71,12 @@ export class Story {
     this.#run = null
   }
 
-  /** Plays the next step now. @returns it, or null at the end of the story. */
+  /** Plays the next step now. @returns it; null: ended. */
   step(): TimedStep | null {
     return this.#playNext(this.#clock.now())
   }
 
-  /** @returns what is played and what is left, for a state file. Time in which no process runs does not count. */
+  /** Excludes time without a running process. */
   toState(): StoryState {
     const runningMs = this.#run ? (this.#clock.now() - this.#run.startedAtMs) * this.#speed : 0
     return { steps: this.#steps, next: this.#next, elapsedMs: this.#elapsedMs + runningMs }
@@ -95,7 +95,7 @@ export class Story {
       const dueMs = startedAtMs + Math.max(0, step.atMs - elapsedMs) / this.#speed
       if (dueMs > this.#clock.now()) await this.#clock.sleep(dueMs - this.#clock.now(), signal)
       if (signal.aborted) return
-      // The timer may fire early, or `step` may have played this step meanwhile: then look again.
+      // The timer may fire early, and `step` may have played this step.
       if (dueMs <= this.#clock.now() && this.#steps[this.#next] === step) this.#playNext(dueMs)
     }
     this.#run = null

@@ -1,6 +1,6 @@
 import { timeFromMs } from '../../model/time.ts'
 import { Feed, type FeedState } from './feeds.ts'
-import { uuidOf } from './ids.ts'
+import { insuredIdByName, uuidOf } from './ids.ts'
 import { emptyRecords, type Records } from './records.ts'
 import type {
   CarrierSession,
@@ -14,7 +14,7 @@ import type {
   ThreadMessage,
 } from './wire.ts'
 
-/** One market of a submission, with everything that the requirements view shows of it. */
+/** One market of a submission in the requirements view. */
 export interface LaneInit {
   readonly rail: RailLane
   readonly market: MarketReadiness
@@ -22,7 +22,6 @@ export interface LaneInit {
   readonly session: CarrierSession | null
 }
 
-/** Fields of a lane to change. */
 export interface LanePatch {
   readonly rail?: Partial<RailLane>
   readonly market?: Partial<MarketReadiness>
@@ -30,19 +29,18 @@ export interface LanePatch {
   readonly session?: Partial<CarrierSession>
 }
 
-/** Fields of the rail to change. */
 export interface RailPatch {
-  /** false: the view has `rail: null` and `assessment: null`. */
+  /** false: `rail` and `assessment` are null. */
   readonly available?: boolean
   readonly quote_history?: readonly QuoteHistoryItem[]
   readonly quote_history_unavailable?: boolean
 }
 
-/** An event to add. Defaults: a new id, now, the market of its lane, the status of its type. */
+/** A new event. Defaults: a new id, now, the market of its lane, the status of its type. */
 export interface EventInit {
   readonly type: string
   readonly id?: string
-  /** Any date-time of RFC 3339, kept as given. */
+  /** RFC 3339, kept as given. */
   readonly occurred_at?: string
   readonly lane_id?: string | null
   readonly market?: EventMarket
@@ -51,12 +49,12 @@ export interface EventInit {
   readonly detail?: string | null
 }
 
-/** A message to add. Defaults: a new id, now, an outbound e-mail without subject, addresses and attachments. */
+/** A new message. Defaults: a new id, now, an outbound e-mail without subject, addresses and attachments. */
 export interface MessageInit extends Partial<ThreadMessage> {
   readonly body_text: string
 }
 
-/** A lane. While it is not visible, neither it nor its events are shown. */
+/** A lane. If not visible, its events are hidden too. */
 export interface Lane extends LaneInit {
   visible: boolean
 }
@@ -71,7 +69,7 @@ const STATUS_OF_TYPE: Readonly<Record<string, readonly [status: string, label: s
   bound: ['bound', 'Bound'],
 }
 
-/** Everything of a submission, as plain data. */
+/** A submission as plain data. */
 export interface SubmissionState {
   readonly id: string
   readonly facts: SubmissionFacts
@@ -86,9 +84,9 @@ export interface SubmissionState {
   readonly records: Records
 }
 
-/** One submission of the emulated service: its two feeds and the data of its requirements view. */
+/** A submission: its feeds and the data of its requirements view. */
 export class Submission {
-  /** Name of the account whose it is. */
+  /** Account name. */
   readonly account: string
   readonly id: string
   facts: SubmissionFacts
@@ -96,14 +94,14 @@ export class Submission {
   readonly lanes = new Map<string, Lane>()
   readonly events = new Feed<MarketEvent>()
   readonly thread = new Feed<ThreadMessage>()
-  /** What was written to it by the API. */
+  /** Written by the API. */
   records: Records = emptyRecords()
   railAvailable = false
   quoteHistory: readonly QuoteHistoryItem[] = []
   quoteHistoryUnavailable = false
   #lastMicros = 0
 
-  /** @param taxId of the insured, which then stands in facts and answers; null: in none. */
+  /** @param taxId of the insured, in facts and answers; null: none. */
   constructor(account: string, id: string, facts: SubmissionFacts, taxId: string | null = null) {
     this.account = account
     this.taxId = taxId
@@ -111,7 +109,17 @@ export class Submission {
     this.facts = facts
   }
 
-  /** @returns a new id for something of this submission, the same in every run with the same requests. */
+  /** The insured named at creation, else by its name. */
+  get insuredId(): string {
+    return this.records.brief?.insuredId ?? insuredIdByName(this.account, this.facts.insured_name)
+  }
+
+  /** Lanes in the requirements view. */
+  get shownLanes(): Lane[] {
+    return [...this.lanes.values()].filter(({ visible }) => visible)
+  }
+
+  /** @returns a new id, deterministic for the same requests. */
   newId(): string {
     return uuidOf(`${this.id} ${this.records.ids++}`)
   }
@@ -120,7 +128,7 @@ export class Submission {
     this.lanes.set(lane.rail.submission_market_id, { ...lane, visible })
   }
 
-  /** @throws RangeError when the submission has no such lane. */
+  /** @throws@throws RangeError for an unknown lane. */
   patchLane(laneId: string, patch: LanePatch): void {
     const lane = this.lane(laneId)
     const session = lane.session && patch.session ? { ...lane.session, ...patch.session } : lane.session
@@ -139,14 +147,14 @@ export class Submission {
     this.quoteHistoryUnavailable = patch.quote_history_unavailable ?? this.quoteHistoryUnavailable
   }
 
-  /** @throws RangeError when the submission has no such lane. */
+  /** @throws@throws RangeError for an unknown lane. */
   lane(laneId: string): Lane {
     const lane = this.lanes.get(laneId)
     if (!lane) throw new RangeError(`submission ${this.id} has no lane ${laneId}`)
     return lane
   }
 
-  /** Adds an event. It is hidden while its lane is. */
+  /** An event is hidden with its lane. */
   addEvent(init: EventInit, newId: () => string, atMs: number): MarketEvent {
     const lane = init.lane_id ? this.lanes.get(init.lane_id) : undefined
     const [status, label] = STATUS_OF_TYPE[init.type] ?? ['updated', 'Updated']
@@ -181,23 +189,22 @@ export class Submission {
     return message
   }
 
-  /** Shows a hidden lane and its events. @returns those events. */
+  /** Shows a hidden lane. @returns its events, now shown. */
   revealLane(laneId: string): MarketEvent[] {
     this.lane(laneId).visible = true
     return this.events.reveal((event) => event.market.lane_id === laneId)
   }
 
-  /** Removes a lane from the requirements view. Its events stay visible. */
+  /** Removes a lane from the requirements view, but not its events. */
   hideLane(laneId: string): void {
     this.lane(laneId).visible = false
   }
 
-  /** @returns whether the event belongs to a hidden lane. */
+  /** Whether the event belongs to a hidden lane. */
   hides(event: MarketEvent): boolean {
     return event.market.lane_id !== null && this.lanes.get(event.market.lane_id)?.visible === false
   }
 
-  /** @returns everything of it, for a state file. */
   toState(): SubmissionState {
     const { id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lanes, events, thread } = this
     return {
@@ -215,7 +222,6 @@ export class Submission {
     }
   }
 
-  /** @returns a submission of which `toState` told. */
   static fromState(account: string, state: SubmissionState): Submission {
     const { id, facts, taxId, railAvailable, quoteHistory, quoteHistoryUnavailable, lastMicros, lanes, events, thread } = state
     const submission = Object.assign(new Submission(account, id, facts, taxId), { railAvailable, quoteHistory, quoteHistoryUnavailable })
@@ -227,7 +233,7 @@ export class Submission {
     return submission
   }
 
-  /** @returns a timestamp for `atMs` that is later than all before, so that no item appears behind a cursor by accident. */
+  /** @returns a timestamp for `atMs` after all others, so that no item appears behind a cursor by accident. */
   #stamp(atMs: number): string {
     this.#lastMicros = Math.max(Math.floor(atMs * 1000), this.#lastMicros + 1)
     const text = timeFromMs(Math.floor(this.#lastMicros / 1000))

@@ -12,7 +12,7 @@ import {
 } from './submission.ts'
 import type { Attachment, MarketEvent, QuoteHistoryItem, SubmissionFacts, ThreadMessage } from './wire.ts'
 
-/** One change to a submission, as plain data. */
+/** A change of a submission, as plain data. */
 export type Action =
   | { readonly do: 'lane'; readonly lane: LaneInit; readonly hidden: boolean }
   | { readonly do: 'patch_lane'; readonly laneId: string; readonly patch: LanePatch }
@@ -24,46 +24,44 @@ export type Action =
   | { readonly do: 'message'; readonly message: MessageInit }
   | { readonly do: 'attach'; readonly messageId: string; readonly attachments: readonly Attachment[] }
 
-/** Changes at one moment of a submission's story. */
+/** Changes at one time of a submission's story. */
 export interface PlanStep {
-  /** Story time since the submission began, ms. */
+  /** Story time in ms. */
   readonly atMs: number
-  /** A description for logs. */
+  /** For logs. */
   readonly label: string
   readonly actions: readonly Action[]
 }
 
-/** What became visible in the feeds of a submission, to be sent as webhooks. */
+/** Newly visible items of a submission's feeds, to deliver. */
 export type News = { readonly account: string; readonly submissionId: string } & (
   | { readonly kind: 'events'; readonly events: readonly MarketEvent[] }
   | { readonly kind: 'message'; readonly message: ThreadMessage }
 )
 
-/** What `play` added to the feeds. */
-export interface Added {
+interface Added {
   readonly events: MarketEvent[]
   readonly messages: ThreadMessage[]
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly prng: Prng
   readonly announce: (news: News) => void
-  /** Whether to announce events that become visible behind a cursor. */
+  /** Whether to deliver events that appear behind a cursor. */
   readonly announceLate: boolean
 }
 
-/** Everything of all accounts, as plain data. */
-export type WorldState = readonly {
+type WorldState = readonly {
   readonly account: string
   readonly submissions: readonly SubmissionState[]
   readonly records: AccountRecords
 }[]
 
-/** All submissions of all accounts. Accounts are independent and may use the same submission ids. */
+/** All submissions of all accounts, which may use the same ids. */
 export class World {
   readonly #options: WorldOptions
   readonly #accounts = new Map<string, Map<string, Submission>>()
-  /** What the API wrote beyond the submissions, by account. */
+  /** Other content written by the API, by account. */
   readonly records = new Map<string, AccountRecords>()
 
   constructor(options: WorldOptions) {
@@ -98,7 +96,7 @@ export class World {
     return submission
   }
 
-  /** @throws RangeError for an unknown account, or when it has a submission with that id. */
+  /** @throws RangeError for an unknown account or an existing id. */
   addSubmission(account: string, submissionId: string, facts: SubmissionFacts, taxId: string | null = null): Submission {
     if (this.submissions(account).has(submissionId)) throw new RangeError(`account ${account} has a submission ${submissionId} already`)
     const submission = new Submission(account, submissionId, facts, taxId)
@@ -106,17 +104,17 @@ export class World {
     return submission
   }
 
-  /** Removes a submission; it is then answered 404. */
+  /** Removes a submission, which then gets 404. */
   removeSubmission(account: string, submissionId: string): void {
     this.submission(account, submissionId)
     this.#accounts.get(account)?.delete(submissionId)
   }
 
   /**
-   * Applies actions in order, and announces what becomes visible: the events of one call together, each message by itself.
-   * @param atMs when they happen, in milliseconds since the epoch.
-   * @param quiet true: nothing is announced.
-   * @returns the added events and messages, with hidden ones.
+   * Applies actions in order, and delivers newly visible items: events together, each message separately.
+   * @param atMs ms since the epoch.
+   * @param quiet without deliveries.
+   * @returns new events and messages, including hidden ones.
    */
   play(account: string, submissionId: string, actions: readonly Action[], atMs: number, quiet = false): Added {
     const submission = this.submission(account, submissionId)
@@ -130,7 +128,6 @@ export class World {
     return added
   }
 
-  /** @returns everything of all accounts, for a state file. */
   toState(): WorldState {
     return [...this.#accounts].map(([account, submissions]) => ({
       account,

@@ -9,15 +9,14 @@ import { sqliteError } from '../sqlite/errors.ts'
 import type { BackupAnswer, BackupOrder } from './backup.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
-/** The worker thread of backup.ts: reports the size of the database, waits for a word to go on, then makes and verifies the copy. */
+/** The worker thread of backup.ts: reports the size of the database, waits for a message, then makes and verifies the copy. */
 
 const order = workerData as BackupOrder
 /** Pages copied per step, 8 MB. The thread can be stopped between steps. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
-/** The copy page by page, which can be stopped between steps. */
 const pages = `${order.partial}-pages`
-/** What is worked on: the one that an error is about. */
+/** The file that an error is about. */
 let place = order.source
 
 const say = (answer: BackupAnswer) => parentPort?.postMessage(answer)
@@ -37,14 +36,13 @@ async function make(source: Database.Database): Promise<void> {
   // One snapshot for the whole copy: concurrent writes neither enter it nor restart it.
   source.exec('begin')
   const before = factsOf(source)
-  // All of the source was read.
   place = order.target
   await source.backup(pages, { progress: () => PAGES_PER_STEP })
   source.exec('rollback')
   source.close()
   const problem = finish(before)
   if (problem !== null) {
-    say({ type: 'failed', problem: `the copy was made, and removed again: ${problem}` })
+    say({ type: 'failed', problem: `the copy was made, then removed: ${problem}` })
     return
   }
   const { size: bytes } = statSync(order.partial)
@@ -54,10 +52,7 @@ async function make(source: Database.Database): Promise<void> {
   say({ type: 'done', bytes, facts: before })
 }
 
-/**
- * Writes the copy once more, without free pages and without old copies of rows in the unused parts of pages: they may hold what was purged.
- * Makes it a single file, marks it as a copy, and verifies it. @returns what is wrong with it, or null.
- */
+/** Vacuums the copy, because free pages may hold what was purged, and verifies it. @returns what is wrong with it, or null. */
 function finish(before: SqliteFacts): string | null {
   const whole = new Database(pages, { fileMustExist: true })
   try {

@@ -9,9 +9,9 @@ import type { SqliteFacts } from './facts.ts'
 /** Input of the worker: absolute file names. */
 export interface BackupOrder {
   readonly source: string
-  /** Where the copy is written; before, page by page, beside it. */
+  /** Where the copy is written, next to its page-by-page draft. */
   readonly partial: string
-  /** Its final name, given once it is complete, durable and verified. */
+  /** Given once the copy is complete, durable and verified. */
   readonly target: string
 }
 
@@ -28,29 +28,34 @@ export interface Backup {
 }
 
 /**
- * Copies a SQLite database consistently while it is in use: SQLite's online backup in a worker thread, within one read transaction. No writer
- * waits for it and none restarts it (invariant 13). The copy gets its name once it is complete, durable, intact, and has as many rows in every
- * table as the database had. It is one file, marked as a copy. If anything fails, nothing is left behind.
- * @throws UsageError when the target exists or its folder does not; PermanentError when no backup could be made; the reason of `signal` when
- * it aborts.
+ * Copies a SQLite database consistently while it is in use, in one read transaction of a worker thread. It neither blocks writers nor is restarted
+ * by them (invariant 13). The copy gets its name once it is complete, durable and verified. A failure leaves no files.
+ * @throws UsageError when the target exists or its folder does not; PermanentError when no backup could be made; the reason of `signal` when it
+ * aborts.
  */
 export async function backupSqlite(path: string, file: string, signal: AbortSignal): Promise<Backup> {
   const target = resolve(file)
-  if (!existsSync(dirname(target))) throw new UsageError([`there is no folder ${dirname(target)} to put the backup into; make it first`])
+  if (!existsSync(dirname(target))) throw new UsageError([`there is no folder ${dirname(target)} for the backup; create it first`])
   if (isOfDatabase(target, path)) throw new UsageError([`${file} is a file of the database itself; name another file`])
   if (statSync(target, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError([`${target} is a folder; name a file in it`])
   if (!isWritable(dirname(target)))
-    throw new UsageError([`this user may not write into ${dirname(target)}; choose another folder, or give it the right to`])
+    throw new UsageError([`this user may not write into ${dirname(target)}; choose another folder, or grant it write access`])
   if (existsSync(target)) throw new UsageError([`${file} exists already; name another file, or remove it`])
   const order: BackupOrder = { source: resolve(path), target, partial: `${target}.partial-${randomBytes(4).toString('hex')}` }
   signal.throwIfAborted()
-  // Run from its source the program's files end in .ts, built ones in .js.
   const script = import.meta.url.endsWith('.ts') ? './backup-worker.ts' : './backup-worker.js'
-  const worker = new Worker(new URL(script, import.meta.url), { workerData: order })
+  const made = inWorker<BackupAnswer, Omit<Backup, 'path'>>(script, order, signal, ({ resolve, fail, worker }, answer) => {
+    if (answer.type === 'done') resolve({ bytes: answer.bytes, facts: answer.facts })
+    else if (answer.type === 'failed') fail(`no backup was made: ${answer.problem}`)
+    else
+      roomFor(dirname(target), answer.bytes).then(
+        (problem) => (problem === null ? worker.postMessage('go') : fail(`no backup was made: ${problem}`)),
+        (error: unknown) => fail(`no backup was made: ${messageOf(error)}`),
+      )
+  })
   try {
-    return { path: target, ...(await answerOf(worker, order, signal)) }
+    return { path: target, ...(await made) }
   } finally {
-    await worker.terminate()
     for (const ending of ['', '-journal', '-wal', '-shm'])
       for (const file of [order.partial, `${order.partial}-pages`]) rmSync(`${file}${ending}`, { force: true })
   }
@@ -65,44 +70,52 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Endings of files that SQLite or the lock of `serve` keeps beside a database. They would take any file of that name for theirs. */
+/** Endings of files that SQLite or the lock of `serve` keeps next to a database. */
 const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal', '-mark', '-mark.new']
 
-/** Whether a file, which need not exist, has the name of the database or of a file that belongs to it. */
 function isOfDatabase(target: string, database: string): boolean {
   const name = existsSync(target) ? realpathSync(target) : join(realpathSync(dirname(target)), basename(target))
   const whole = existsSync(database) ? realpathSync(database) : resolve(database)
   return ENDINGS.some((ending) => name === `${whole}${ending}`)
 }
 
-function answerOf(worker: Worker, order: BackupOrder, signal: AbortSignal): Promise<{ bytes: number; facts: SqliteFacts }> {
-  const answer = Promise.withResolvers<{ bytes: number; facts: SqliteFacts }>()
-  const fail = (problem: string) => answer.reject(new PermanentError(`no backup was made: ${problem}`))
-  const stop = () => answer.reject(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
-  worker.on('message', (message: BackupAnswer) => {
-    if (message.type === 'done') answer.resolve({ bytes: message.bytes, facts: message.facts })
-    else if (message.type === 'failed') fail(message.problem)
-    else
-      roomFor(dirname(order.target), message.bytes).then(
-        (problem) => (problem === null ? worker.postMessage('go') : fail(problem)),
-        (error: unknown) => fail(messageOf(error)),
-      )
-  })
-  worker.on('error', (error) => fail(messageOf(error)))
-  worker.on('exit', () => fail('the thread that made it ended'))
-  return answer.promise.finally(() => signal.removeEventListener('abort', stop))
+interface Answering<T> {
+  readonly worker: Worker
+  readonly resolve: (result: T) => void
+  readonly fail: (problem: string) => void
 }
 
-/** A full disk would also stop the receiver, so the room is checked first. @returns what is wrong; null when there is room. */
+/** Runs a worker thread of this folder until it answers. @throws PermanentError when it fails; the reason of `signal` when it aborts. */
+export async function inWorker<Message, T>(
+  file: string,
+  workerData: unknown,
+  signal: AbortSignal,
+  onMessage: (answering: Answering<T>, message: Message) => void,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const worker = new Worker(new URL(file, import.meta.url), { workerData })
+  const fail = (problem: string) => reject(new PermanentError(problem))
+  const stop = () => reject(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  worker.on('message', (message: Message) => onMessage({ worker, resolve, fail }, message))
+  worker.on('error', (error) => fail(messageOf(error)))
+  worker.on('exit', () => fail(`the thread ${basename(file)} ended unexpectedly`))
+  try {
+    return await promise
+  } finally {
+    signal.removeEventListener('abort', stop)
+    await worker.terminate()
+  }
+}
+
+/** Checks the free space first, because a full disk would also stop the receiver. @returns what is wrong; null when there is room. */
 export async function roomFor(folder: string, bytes: number): Promise<string | null> {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
   if (free > bytes) return null
-  return `it takes ${megabytes(bytes)} and ${folder} has ${megabytes(free)} left; make room, or name another volume`
+  return `it needs ${megabytes(bytes)} and ${folder} has ${megabytes(free)} free; make room, or name another volume`
 }
 
-/** Bytes as text, such as `12.3 MB`. */
 export function megabytes(bytes: number): string {
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

@@ -4,20 +4,20 @@ import type { Query, Tx } from '../engine/db.ts'
 import { decoderOf, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import type { CopiedKind, CopiedTable } from './copied-tables.ts'
 
-/** A value as both databases give it: times are TimeText, JSON is parsed, `raw` its text. */
+/** A value as both databases return it: times are TimeText, JSON is parsed, `raw` is its text. */
 export type CopiedValue = Json | Buffer
 export type CopiedRow = Readonly<Record<string, CopiedValue>>
 
 /** SQLite takes 32,766 parameters in a statement, Postgres twice as many. */
 const MAX_PARAMETERS = 30_000
 
-/** Up to `limit` rows behind a key, in the order of keys. @param after null from the first on. */
+/** Up to `limit` rows after a key, in key order. @param after null to begin. */
 export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | null, limit: number): Promise<CopiedRow[]> {
   const key = sql.join(table.key.map((column) => sql.ref(column)))
   const columns = sql.join(Object.keys(table.columns).map((column) => sql.ref(column)))
   const behind = after === null ? sql`` : sql`where (${key}) > (${sql.join(table.key.map((column) => sql`${after[column]}`))})`
-  const { rows } = await sql<CopiedRow>`
-    select ${columns} from ${sql.table(table.name)} ${behind} order by ${key} limit ${sql.lit(limit)}`.execute(q.sql)
+  const rows = await q.all(sql<CopiedRow>`
+    select ${columns} from ${sql.table(table.name)} ${behind} order by ${key} limit ${sql.lit(limit)}`)
   const late = q.kind === 'sqlite' ? lateDecoders(table) : []
   if (late.length === 0) return rows
   return rows.map((row) => ({
@@ -26,7 +26,7 @@ export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | 
   }))
 }
 
-/** Decoders of what SQLite returns as it is stored, because no statement of the program needs it otherwise. */
+/** Decoders of columns that SQLite returns as stored, because no other statement needs them decoded. */
 function lateDecoders({ name, columns }: CopiedTable) {
   return Object.entries(columns).flatMap(([column, kind]) => {
     const isLate = (kind === 'json' || kind === 'bool') && decoderOfColumn(name, column) === null
@@ -34,7 +34,6 @@ function lateDecoders({ name, columns }: CopiedTable) {
   })
 }
 
-/** Inserts rows as they are. */
 export async function insertRows(tx: Tx, table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
   const columns = Object.entries(table.columns)
   const names = sql.join(columns.map(([column]) => sql.ref(column)))
@@ -43,32 +42,32 @@ export async function insertRows(tx: Tx, table: CopiedTable, rows: readonly Copi
     const values = rows
       .slice(from, from + atOnce)
       .map((row) => sql`(${sql.join(columns.map(([column, kind]) => parameter(kind, row[column] ?? null)))})`)
-    await sql`insert into ${sql.table(table.name)} (${names}) values ${sql.join(values)}`.execute(tx.sql)
+    await tx.run(sql`insert into ${sql.table(table.name)} (${names}) values ${sql.join(values)}`)
   }
 }
 
 function parameter(kind: CopiedKind, value: CopiedValue): RawBuilder<unknown> {
-  // A text that is JSON, and a list, would else be bound as themselves.
+  // A JSON string, or a list, would otherwise be bound as it is.
   return sql`${kind === 'json' && value !== null ? JSON.stringify(value) : value}`
 }
 
-/** The number that a table gave last: that of its newest row, or of one that was removed since. */
+/** The last number that a table assigned, also if its row was deleted since. */
 export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promise<number | null> {
   if (serial === null) return null
   const text =
     q.kind === 'sqlite'
       ? sql<{ last: number | null }>`select (select seq from sqlite_sequence where name = ${name}) as last`
       : sql<{ last: number | null }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, ${serial})) as last`
-  // SQLite keeps a 0 for a table of which only the statement that would fill it has run.
-  return (await text.execute(q.sql)).rows[0]?.last || null
+  // SQLite keeps a 0 for a table into which only an empty insert has run.
+  return (await q.one(text))?.last || null
 }
 
-/** Has a table go on behind that number. */
+/** Makes a table continue after that number. */
 export async function continueNumbers(tx: Tx, { name, serial }: CopiedTable, last: number | null): Promise<void> {
   if (serial === null || last === null) return
-  if (tx.kind === 'postgres') await sql`select setval(pg_get_serial_sequence(${name}, ${serial}), ${last}::bigint)`.execute(tx.sql)
+  if (tx.kind === 'postgres') await tx.run(sql`select setval(pg_get_serial_sequence(${name}, ${serial}), ${last}::bigint)`)
   else {
-    await sql`delete from sqlite_sequence where name = ${name}`.execute(tx.sql)
-    await sql`insert into sqlite_sequence (name, seq) values (${name}, ${last})`.execute(tx.sql)
+    await tx.run(sql`delete from sqlite_sequence where name = ${name}`)
+    await tx.run(sql`insert into sqlite_sequence (name, seq) values (${name}, ${last})`)
   }
 }

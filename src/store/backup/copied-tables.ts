@@ -2,20 +2,17 @@ import { sql } from 'kysely'
 import type { ColumnKind } from '../../model/entity.ts'
 import type { Query } from '../engine/db.ts'
 
-/** A column's kind, and `bytes`, which only internal tables have. */
 export type CopiedKind = ColumnKind | 'bytes'
 
-/** A table as it is copied between the databases. */
 export interface CopiedTable {
   readonly name: string
   readonly columns: Readonly<Record<string, CopiedKind>>
-  /** Columns of the primary key, in its order. */
   readonly key: readonly string[]
-  /** The column that numbers itself, if there is one. */
+  /** The identity column, if there is one. */
   readonly serial: string | null
 }
 
-/** What describes the database itself, the processes at work on it, or is spent by whoever has it first. */
+/** Tables about the database itself or its processes, and tokens that work only once. */
 const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_process_settings', 'sync_copy', 'sync_push_tokens']
 
 const KINDS: Readonly<Record<string, CopiedKind>> = {
@@ -35,23 +32,20 @@ interface ColumnRow {
   readonly name: string
   readonly field: string
   readonly type: string
-  /** Place in the primary key, from 1; null outside of it. */
+  /** Position in the primary key, from 1; null outside of it. */
   readonly place: number | null
   readonly serial: boolean
 }
 
-/**
- * The tables to copy, by name. Postgres knows each column's kind, SQLite does not: so the one of the two that is Postgres is asked. Both have
- * the same schema version.
- */
+/** The tables to copy, by name. Only Postgres knows each column's kind; both databases have the same schema version. */
 export async function copiedTables(postgres: Query): Promise<CopiedTable[]> {
-  const { rows } = await sql<ColumnRow>`
+  const rows = await postgres.all(sql<ColumnRow>`
     select c.relname as name, a.attname as field, format_type(a.atttypid, null) as type, a.attidentity <> '' as serial,
       (select k.place from pg_index i, unnest(i.indkey) with ordinality as k(attnum, place)
         where i.indrelid = c.oid and i.indisprimary and k.attnum = a.attnum) as place
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
-    order by c.relname, a.attnum`.execute(postgres.sql)
+    order by c.relname, a.attnum`)
   const ours = rows.filter(({ name }) => !NOT_COPIED.includes(name))
   return [...Map.groupBy(ours, ({ name }) => name)].map(([name, columns]) => tableOf(name, columns))
 }
@@ -59,7 +53,7 @@ export async function copiedTables(postgres: Query): Promise<CopiedTable[]> {
 function tableOf(name: string, rows: readonly ColumnRow[]): CopiedTable {
   const columns = rows.map(({ field, type }) => {
     const kind = KINDS[type]
-    if (kind === undefined) throw new Error(`${name}.${field} is of type ${type}, which is not copied`)
+    if (kind === undefined) throw new Error(`${name}.${field} is of type ${type}, which cannot be copied`)
     return [field, kind] as const
   })
   const key = rows.filter(({ place }) => place !== null).sort((a, b) => Number(a.place) - Number(b.place))

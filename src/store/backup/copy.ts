@@ -1,40 +1,41 @@
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { BusyError, PermanentError, UsageError } from '../../base/errors.ts'
-import { leaveEpochHome, takeEpochHome } from '../changes/log-epoch.ts'
+import { canonicalJson } from '../../model/json.ts'
+import { parseTime } from '../../model/time.ts'
+import { adoptEpoch, releaseEpoch } from '../changes/log-epoch.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { auditedDb, insertNote } from '../operators/actions.ts'
 import { listProcesses, type ProcessRole } from '../upkeep/processes.ts'
-import { type CopiedRow, continueNumbers, insertRows, lastNumber, readRows } from './copied-rows.ts'
-import { type CopiedTable, copiedTables } from './copied-tables.ts'
-import { sumOf } from './copy-check.ts'
-import { beginProgress, endProgress, forgetProgress, noteProgress, readProgress } from './copy-progress.ts'
+import { type CopiedRow, type CopiedValue, continueNumbers, insertRows, lastNumber, readRows } from './copied-rows.ts'
+import { type CopiedKind, type CopiedTable, copiedTables } from './copied-tables.ts'
+import { beginProgress, endProgress, forgetProgress, readProgress, recordProgress } from './copy-progress.ts'
 
 /** The two databases of a copy, both of the same schema version, one of them Postgres. */
 export interface CopyParts {
   readonly source: Db
   readonly target: Db
   readonly signal: AbortSignal
-  /** Called for each table, when its rows are there, and when they were compared. */
   readonly onTable: (done: 'copied' | 'verified', table: string, rows: number) => void
 }
 
 export interface Copied {
   /** How many rows each table has, in both databases. */
   readonly rows: Readonly<Record<string, number>>
-  /** false while a process receives deliveries into the source: the target may not be served yet. */
+  /** false while a process receives deliveries into the source: the target cannot be served yet. */
   readonly isComplete: boolean
 }
 
-/** Rows of one transaction. It begins small, for a row may be large, and grows while the pages stay light. */
+/** Rows per transaction: few at first, because a row may be large, and more while the pages stay light. */
 const FIRST_PAGE = 16
 const LARGEST_PAGE = 1_000
 const PAGE_BYTES = 2_000_000
 
 /**
- * Copies a mirror into another database: with its ids, change log, cursors, inbox and outbox, so that readers and destinations go on where they
- * are. Every table is compared afterwards; one that differs is copied once more. An interrupted copy goes on where it was. When it is complete,
- * the target carries the change log on, and the source begins another one should it ever be served again.
- * @throws UsageError when the target holds something else; BusyError when a process works on the source; PermanentError when a table differs.
+ * Copies a mirror into another database with its ids, change log, cursors, inbox and outbox, so that readers and destinations continue where they
+ * are. Compares every table afterwards and copies one that differs once more. Continues an interrupted copy. When the copy is complete, the change
+ * log continues in the target; the source begins a new log epoch if it is served again.
+ * @throws UsageError when the target is not empty; BusyError when a process works on the source; PermanentError when a table differs.
  */
 export async function copyDatabase(parts: CopyParts): Promise<Copied> {
   const { source, target, signal, onTable } = parts
@@ -59,13 +60,15 @@ export async function copyDatabase(parts: CopyParts): Promise<Copied> {
   return { rows, isComplete: true }
 }
 
-/** Whether a process receives into the source. @throws BusyError when one does more than that. */
+/** Whether a process receives into the source. @throws BusyError when a process does more than that. */
 async function isReceived(q: Query): Promise<boolean> {
   const processes = await listProcesses(q)
   const working = processes.find(({ role }) => role !== ('receive' satisfies ProcessRole))
   if (working === undefined) return processes.length > 0
   const seen = 'a process that was killed is forgotten after 20 s'
-  throw new BusyError(`a process works on the database (role ${working.role}): stop it, or run \`serve --role receive\` meanwhile; ${seen}`)
+  throw new BusyError(
+    `a process works on the database (role ${working.role}): stop it, or run only \`serve --role receive\` during the copy; ${seen}`,
+  )
 }
 
 async function begin(source: Db, target: Db): Promise<void> {
@@ -78,16 +81,11 @@ async function begin(source: Db, target: Db): Promise<void> {
 }
 
 async function isUsed(q: Query): Promise<boolean> {
-  const used = (table: string) => sql`select 1 from ${sql.table(table)}`
   const tables = ['submissions', 'changes', 'sync_inbox', 'sync_accounts', 'sync_destinations']
-  const { rows } = await sql`select 1 where ${sql.join(
-    tables.map((table) => sql`exists (${used(table)})`),
-    sql` or `,
-  )}`.execute(q.sql)
-  return rows.length > 0
+  const hasRows = tables.map((table) => sql`exists (select 1 from ${sql.table(table)})`)
+  return await q.exists(sql`select 1 where ${sql.join(hasRows, sql` or `)}`)
 }
 
-/** @returns how many rows were copied now. */
 async function copyTable({ source, target, signal }: CopyParts, table: CopiedTable): Promise<number> {
   let after = (await readProgress(target.read))?.behind.get(table.name) ?? null
   let [count, limit] = [0, FIRST_PAGE]
@@ -99,10 +97,9 @@ async function copyTable({ source, target, signal }: CopyParts, table: CopiedTab
     await target.write(
       'copy-page',
       async (tx) => {
-        // Migrations have written some rows of their own.
-        if (isFirst) await sql`delete from ${sql.table(table.name)}`.execute(tx.sql)
+        if (isFirst) await tx.run(sql`delete from ${sql.table(table.name)}`)
         await insertRows(tx, table, page)
-        if (last !== undefined) await noteProgress(tx, table.name, keyOf(table, last))
+        if (last !== undefined) await recordProgress(tx, table.name, keyOf(table, last))
       },
       { noTimeout: true },
     )
@@ -117,7 +114,6 @@ function keyOf({ key }: CopiedTable, row: CopiedRow): CopiedRow {
   return Object.fromEntries(key.map((column) => [column, row[column] ?? null]))
 }
 
-/** About how much a page holds. */
 function bytesOf(page: readonly CopiedRow[]): number {
   const lengths = page
     .flatMap((row) => Object.values(row))
@@ -125,30 +121,63 @@ function bytesOf(page: readonly CopiedRow[]): number {
   return lengths.reduce((sum, length) => sum + length, 0)
 }
 
-/** @returns how many rows both have; null when they still differ after a second copy, as while something is received. */
+/** @returns the row count of both; null when they still differ after a second copy, as while deliveries arrive. */
 async function verify(parts: CopyParts, table: CopiedTable): Promise<number | null> {
   for (const isLast of [false, true]) {
     const [from, to] = [await sumOf(parts.source.read, table, parts.signal), await sumOf(parts.target.read, table, parts.signal)]
     if (from.rows === to.rows && from.sum === to.sum) return from.rows
     if (isLast) break
-    // Its rows changed since they were copied, before an interruption or by what is received.
     await parts.target.write('copy-again', (tx) => forgetProgress(tx, table.name))
     await copyTable(parts, table)
   }
   return null
 }
 
-/** Both databases tell of the copy. */
+/** Records the copy in both databases. */
 async function complete(source: Db, target: Db, tables: readonly CopiedTable[]): Promise<void> {
   const note = { who: 'command', action: 'database.copy', target: target.kind, detail: { from: source.kind } }
-  // First, so that two databases never claim the log. A copy that is interrupted behind this can be made again.
+  // First, so that two databases never claim the log. A copy that is interrupted after this can be run again.
   const noted = auditedDb(source, note)
-  await noted.write('copy-leave', leaveEpochHome)
+  await noted.write('copy-leave', releaseEpoch)
   const numbers = await Promise.all(tables.map((table) => lastNumber(source.read, table)))
   await target.write('copy-end', async (tx) => {
     for (const [index, table] of tables.entries()) await continueNumbers(tx, table, numbers[index] ?? null)
     await insertNote(tx, note, 'done')
-    await takeEpochHome(tx)
+    await adoptEpoch(tx)
     await endProgress(tx)
   })
+}
+
+/** Content of a table: equal for equal rows, in any order. */
+interface TableSum {
+  readonly rows: number
+  /** The sum of a hash of each row, modulo 2 to the 64. */
+  readonly sum: bigint
+}
+
+const PAGE = 500
+
+export async function sumOf(q: Query, table: CopiedTable, signal: AbortSignal): Promise<TableSum> {
+  let [rows, sum]: [number, bigint] = [0, 0n]
+  let after: CopiedRow | null = null
+  for (;;) {
+    signal.throwIfAborted()
+    const page: CopiedRow[] = await readRows(q, table, after, PAGE)
+    for (const row of page) sum = BigInt.asUintN(64, sum + hashOf(table, row))
+    rows += page.length
+    after = page.at(-1) ?? null
+    if (page.length < PAGE || after === null) return { rows, sum }
+  }
+}
+
+function hashOf({ columns }: CopiedTable, row: CopiedRow): bigint {
+  const values = Object.entries(columns).map(([column, kind]) => comparable(kind, row[column] ?? null))
+  return createHash('sha256').update(JSON.stringify(values)).digest().readBigUInt64BE()
+}
+
+/** Postgres sorts the keys of jsonb and writes times in one form. */
+function comparable(kind: CopiedKind, value: CopiedValue): unknown {
+  if (kind === 'time' && typeof value === 'string') return parseTime(value) ?? value
+  if (value instanceof Uint8Array) return createHash('sha256').update(value).digest('hex')
+  return kind === 'json' ? canonicalJson(value) : value
 }

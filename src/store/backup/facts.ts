@@ -1,18 +1,16 @@
 import type Database from 'better-sqlite3'
 import { missingTables, missingText } from '../migrate/schema-parts.ts'
 
-/** Facts that must be equal in a database and its copy. */
 export interface SqliteFacts {
-  /** 0 when it is not a database of ours. */
+  /** 0 when it is no database of submission-mirror. */
   readonly schemaVersion: number
   readonly logEpoch: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Row count of every table. */
   readonly rows: Readonly<Record<string, number>>
 }
 
-/** Counts all rows, so it is for a worker thread or a process of its own. */
+/** Facts that must be equal in a database and its copy. Counts all rows, so it runs in a worker thread or a process of its own. */
 export function factsOf(database: Database.Database): SqliteFacts {
   const tables = database
     .prepare<[], { name: string }>("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")
@@ -36,17 +34,14 @@ export function factsOf(database: Database.Database): SqliteFacts {
   }
 }
 
-/** How many numbers of the change log have no row: somebody has deleted them, and nothing brings them back. */
+/** How many numbers of the change log have no row because rows were deleted. */
 export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
   const lost = lastSeq - firstSeq + 1 - (rows['changes'] ?? 0)
-  // Whoever deletes rows may also have changed the ends of the log; `repairEnds` corrects that.
+  // The ends of the log may also have been changed; `repairEnds` corrects them.
   return lost > 0 ? lost : 0
 }
 
-/**
- * Checks a database's structure and tables by reading the whole file.
- * @returns what is wrong, or null. Gaps in the change log are no fault: nothing can fill them.
- */
+/** Reads the whole file. @returns what is wrong, or null. Gaps in the change log are no fault: nothing can fill them. */
 export function faultOf(database: Database.Database, facts: SqliteFacts): string | null {
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]
   const result = checks.map((row) => row.integrity_check).join('; ')

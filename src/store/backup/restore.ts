@@ -15,7 +15,7 @@ import { auditedDb } from '../operators/actions.ts'
 import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
-/** What was restored, and where the former database is. */
+/** What was restored, and where the previous database is. */
 export interface Restored {
   /** Of the backup, before its migration. */
   readonly facts: SqliteFacts
@@ -23,18 +23,18 @@ export interface Restored {
   readonly epoch: NewEpoch
   /** null when there was no database. */
   readonly previous: string | null
-  /** What lay beside it, such as a log, under the names that it has now. */
-  readonly beside: readonly string[]
+  /** Files that belonged to the previous database, such as a log, under their new names. */
+  readonly leftovers: readonly string[]
 }
 
 const LOG_ENDINGS = ['-wal', '-shm', '-journal']
 
 /**
- * Replaces a SQLite database with a backup. The copy beside the database is verified, migrated and given a new log epoch, then takes the
- * database's name in one step. The former database is kept beside it; the backup stays unchanged.
+ * Replaces a SQLite database with a backup, in one step: verifies and migrates a copy next to it first, and begins a new log epoch in it. Keeps the
+ * previous database.
  * @param parts.who recorded in the audit entry.
- * @throws BusyError while `serve` runs or another process has the database open; UsageError when there is no such backup; PermanentError when
- * it is damaged or there is no room. The database is then unchanged.
+ * @throws BusyError while another process has the database open; UsageError when there is no such backup; PermanentError when it is damaged or the
+ * disk is full. The database is then unchanged.
  */
 export async function restoreSqlite(
   database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
@@ -42,7 +42,7 @@ export async function restoreSqlite(
   { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
 ): Promise<Restored> {
   if (!existsSync(file)) throw new UsageError([`there is no file ${file}`])
-  // The log of a database lies beside the file itself, not beside a symbolic link to it.
+  // The log of a database is next to the file itself, not next to a symbolic link to it.
   const [path, source] = [resolve(database.path), realpathSync(file)]
   if (!statSync(source).isFile()) throw new UsageError([`${file} is not a file; name the backup itself`])
   if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
@@ -72,7 +72,6 @@ export async function restoreSqlite(
   }
 }
 
-/** The file system, or the user's quota, is full. */
 const FULL = ['ENOSPC', 'EDQUOT']
 
 function copyBeside(source: string, fresh: string, file: string): void {
@@ -99,7 +98,7 @@ function verify(fresh: string, file: string): SqliteFacts {
   } catch (error) {
     const known = sqliteError(error, file)
     if (!(known instanceof FatalError)) throw known
-    // The message for a damaged database says to restore it, which is of no use here.
+    // The message for a damaged database says to restore it, which doesn't help here.
     throw new PermanentError(
       `${file} cannot be restored: it is damaged or is no SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
     )
@@ -108,17 +107,16 @@ function verify(fresh: string, file: string): SqliteFacts {
   }
 }
 
-/** Gives the database a second name first, so that its own name always has a file. What lies beside it goes along, also where it is missing itself. */
-function keepPrevious(path: string, clock: Clock): Pick<Restored, 'previous' | 'beside'> {
+/** Gives the database a second name first, so that its own name always has a file. Moves the files that belong to it, too. */
+function keepPrevious(path: string, clock: Clock): Pick<Restored, 'previous' | 'leftovers'> {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const previous = freeName(`${path}.before-${stamp}`)
   const isThere = existsSync(path)
   if (isThere) linkOrRename(path, previous)
-  // Only a damaged database, or one that is missing, still has them. They must never meet the new file.
-  // The file with marks goes with its database: beside the new one it would tell of another log.
+  // A log remains only of a damaged or missing database and must never meet the new file. The mark file describes another change log.
   const endings = [...LOG_ENDINGS, '-mark'].filter((ending) => existsSync(`${path}${ending}`))
   for (const ending of endings) renameSync(`${path}${ending}`, `${previous}${ending}`)
-  return { previous: isThere ? previous : null, beside: endings.map((ending) => `${previous}${ending}`) }
+  return { previous: isThere ? previous : null, leftovers: endings.map((ending) => `${previous}${ending}`) }
 }
 
 function linkOrRename(path: string, previous: string): void {
@@ -131,20 +129,20 @@ function linkOrRename(path: string, previous: string): void {
   }
 }
 
-/** A name may be taken by a restore in the same second, or after a clock was set back. */
+/** The name may be taken by a restore in the same second, or after a clock was set back. */
 function freeName(name: string): string {
   let free = name
   for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
   return free
 }
 
-/** Moves the write-ahead log into the file, which works only when nobody else has it open. A damaged database is left alone. */
+/** Moves the write-ahead log into the file, which works only when no other process has it open. Leaves a damaged database alone. */
 function foldLog(path: string): void {
   let old: Database.Database | undefined
   try {
     old = new Database(path, { timeout: 0, fileMustExist: true })
     if (old.pragma('journal_mode = delete', { simple: true }) !== 'delete') throw inUse(path)
-    // Without a log the mode says nothing about others.
+    // Without a log the mode doesn't show whether another process has it open.
     old.exec('begin exclusive')
     old.exec('rollback')
   } catch (error) {

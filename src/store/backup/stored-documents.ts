@@ -1,16 +1,14 @@
 import type { Query } from '../engine/db.ts'
 
-/** The bytes of a document; several rows may have the same. */
 export interface StoredFile {
   /** `<first two hex>/<sha256>`. */
   readonly path: string
   readonly bytes: number
 }
 
-/** Files that are read at a time. */
 const PAGE = 1_000
 
-/** The files that the table `documents` names, each once, by their paths. */
+/** The files that the table `documents` names, each once, in path order. */
 export async function* storedFiles(q: Query): AsyncGenerator<StoredFile> {
   let after = ''
   for (;;) {
@@ -22,7 +20,7 @@ export async function* storedFiles(q: Query): AsyncGenerator<StoredFile> {
       .orderBy('stored_path')
       .limit(PAGE)
       .execute()
-    for (const { stored_path: path, bytes } of rows) if (path !== null) yield { path, bytes: Number(bytes) }
+    for (const { stored_path: path, bytes } of rows) if (path !== null) yield { path, bytes: bytes ?? 0 }
     const last = rows.at(-1)?.stored_path
     if (rows.length < PAGE || last === undefined || last === null) return
     after = last

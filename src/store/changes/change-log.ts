@@ -4,16 +4,14 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { LogMovedError, requireServer } from '../engine/checked-server.ts'
 import type { Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
+import { greatest } from '../engine/sql.ts'
 import { changes } from '../schema/log.ts'
 import { specOf } from '../schema/table.ts'
 import { fingerprintOf } from './log-fingerprint.ts'
 
 const changesTable = specOf(changes)
 
-/**
- * Appends to the change log. Must be the last thing a transaction does: it locks the one counter row until the commit, so that numbers
- * become visible in order and none is missing (invariant 9).
- */
+/** Appends to the change log, as the last statement of a transaction: it locks the counter row until the commit (invariant 9). */
 export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
   const [newest] = changes.slice(-1)
   if (newest === undefined) return
@@ -26,19 +24,17 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
   wake(tx, 'changes')
 }
 
-/** The counter row after it was advanced. */
 interface Advanced {
   readonly last_seq: number
   readonly log_epoch: string
-  /** The server that advanced it; null when it cannot be told. */
+  /** The server that advanced the counter; null when unknown. */
   readonly now_on: string | null
 }
 
-/** On SQLite, where the whole transaction holds the only lock. */
 async function numberThenInsert(tx: Tx, changes: readonly Change[], changed_at: TimeText): Promise<Advanced> {
   const advanced = await tx.sql
     .updateTable('mirror_info')
-    .set({ last_seq: sql<number>`${lastGiven(tx)} + ${sql.lit(changes.length)}` })
+    .set({ last_seq: sql<number>`${lastAssigned(tx)} + ${sql.lit(changes.length)}` })
     .where('id', '=', 1)
     .returning(['last_seq', 'log_epoch', sql<null>`null`.as('now_on')])
     .executeTakeFirstOrThrow()
@@ -50,12 +46,12 @@ async function numberThenInsert(tx: Tx, changes: readonly Change[], changed_at: 
   return advanced
 }
 
-/** On Postgres, in one statement: others wait for the counter row no longer than for this round trip and the commit. */
+/** One statement, so that others wait for the counter row only for this round trip and the commit. */
 async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: TimeText): Promise<Advanced> {
   const given = JSON.stringify(changes.map((change, index) => ({ ...change, place: index + 1 })))
-  const { rows } = await sql<Advanced>`
+  const advanced = await tx.one(sql<Advanced>`
     with counter as (
-      update mirror_info set last_seq = ${lastGiven(tx)} + ${sql.lit(changes.length)} where id = 1
+      update mirror_info set last_seq = ${lastAssigned(tx)} + ${sql.lit(changes.length)} where id = 1
       returning last_seq, log_epoch, ${tx.seen.serverExpression ?? sql`null::text`} as now_on),
     written as (
       insert into changes (seq, account, submission_id, entity, entity_id, operation, changed_at, cause, before, after)
@@ -63,17 +59,16 @@ async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: Tim
         ${changedAt}::timestamptz, cause, before, after
       from counter, json_to_recordset(${given}::json) as given(place bigint, account text, submission_id text, entity text, entity_id text,
         operation text, cause text, before jsonb, after jsonb))
-    select last_seq, log_epoch, now_on from counter`.execute(tx.sql)
-  const [advanced] = rows
-  if (advanced === undefined) throw new Error('mirror_info has no row')
+    select last_seq, log_epoch, now_on from counter`)
+  if (advanced === null) throw new Error('mirror_info has no row')
   return advanced
 }
 
-/** Refuses to give numbers a second time: this process has seen greater ones of the same epoch. @throws LogMovedError */
+/** Refuses to assign numbers twice: this process has seen greater ones of the same epoch. @throws LogMovedError */
 function requireAllSeen({ seen }: Tx, logEpoch: string, lastSeq: number): void {
   const known = seen.newest?.seq ?? 0
   if (logEpoch === seen.logEpoch && lastSeq < known)
-    throw new LogMovedError(`the change log ends at ${lastSeq}, and change ${known} was committed before`)
+    throw new LogMovedError(`the change log ends at ${lastSeq}, but change ${known} was already committed`)
 }
 
 function touchedBy(changes: readonly Change[]): [account: string, submissionId: string][] {
@@ -83,12 +78,8 @@ function touchedBy(changes: readonly Change[]): [account: string, submissionId: 
   return [...new Map(pairs).values()]
 }
 
-/**
- * The last assigned number: `last_seq`, or the newest row if somebody has set `last_seq` back (see log-ends.ts), which must not stop
- * everything. After waiting for the lock, `last_seq` includes rows committed meanwhile.
- */
-function lastGiven(tx: Tx): RawBuilder<number> {
+/** `last_seq`, or the newest row if `last_seq` was set back (log-ends.ts). After the wait for the lock, it includes rows committed in between. */
+function lastAssigned(tx: Tx): RawBuilder<unknown> {
   const newest = sql`coalesce((select max(seq) from changes), first_seq - 1)`
-  // On SQLite somebody may have stored text, which sorts above every number.
-  return tx.kind === 'sqlite' ? sql<number>`max(cast(last_seq as integer), ${newest})` : sql<number>`greatest(last_seq, ${newest})`
+  return greatest(tx, sql`last_seq`, newest)
 }

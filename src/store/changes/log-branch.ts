@@ -8,19 +8,18 @@ import { infoOf } from './log-info.ts'
 import { originOf, serverOf } from './log-origin.ts'
 
 /**
- * Why an epoch began. `copy`: the database is a copy of the one that was used before. `server`: it is on another server or timeline, so a
- * standby was promoted or the server was restored. `lost`: it lacks changes that were committed. `command`: somebody asked for it, or set
- * `mirror_info` by hand.
+ * `copy`: the database is a copy of the one used before. `server`: it is on another server or timeline (a promoted standby, a restored server).
+ * `lost`: it lacks changes that were committed. `command`: an operator requested the epoch, or set `mirror_info` by hand.
  */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'server' | 'lost' | 'command'
 
-/** What is known outside the database of its log: the memory of this process, or the file beside a SQLite database. */
+/** What is known of the log outside the database: the memory of this process, or the file next to a SQLite database. */
 export type TokenedLog = KnownLog & {
-  /** Tokens of the process that wrote last; null where there is none to compare. See `mark-file.ts`. */
+  /** Tokens of the process that wrote last; null when there is nothing to compare. See `mark-file.ts`. */
   readonly tokens: readonly string[] | null
 }
 
-/** What the database says of its log. */
+/** The state of the log in the database. */
 export interface LogState {
   readonly logEpoch: string
   readonly lastSeq: number
@@ -28,12 +27,12 @@ export interface LogState {
   readonly furthest: number
   readonly origin: string
   readonly server: string
-  /** The newest first. */
+  /** Newest first. */
   readonly epochs: readonly LogEpochsTable[]
 }
 
 export async function readState(q: Query): Promise<LogState> {
-  // Read before the end of the log, which moves on meanwhile.
+  // Read before the end of the log, which may move on.
   const { furthest } = await q.sql
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
@@ -43,31 +42,31 @@ export async function readState(q: Query): Promise<LogState> {
   return {
     logEpoch: log_epoch,
     lastSeq,
-    furthest: Number(furthest ?? 0),
+    furthest: furthest ?? 0,
     origin: await originOf(q),
     server: await serverOf(q),
     epochs: await epochsOf(q),
   }
 }
 
-/** All epochs, the newest first. */
+/** All epochs, newest first. */
 export function epochsOf(q: Query): Promise<LogEpochsTable[]> {
   return q.sql.selectFrom('sync_log_epochs').selectAll().orderBy('epoch_no', 'desc').execute()
 }
 
-/** What names a mirror for good: its first epoch, which its copies and what is restored of them have too. */
+/** The permanent id of a mirror: its first epoch, which its copies and restored backups share. */
 export async function firstEpochOf(q: Query): Promise<string> {
   const first = (await epochsOf(q)).at(-1)
   return first?.log_epoch ?? (await infoOf(q)).log_epoch
 }
 
-/** The newest epoch, if it followed a break and not everything has been replayed since; else null. */
+/** The newest epoch, if it followed a break and the feeds were not all re-read since; else null. */
 export async function currentBreak(q: Query): Promise<LogEpochsTable | null> {
   const [newest] = await epochsOf(q)
   return newest !== undefined && newest.reason !== 'first' && newest.replayed_at === null ? newest : null
 }
 
-/** @returns why the numbering cannot go on; null when it can. */
+/** @returns why the numbering cannot continue; null when it can. */
 export async function findBreak(q: Query, state: LogState, knownLogs: readonly TokenedLog[]): Promise<EpochReason | null> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   if (current === undefined) return 'command'
@@ -83,17 +82,17 @@ export async function findBreak(q: Query, state: LogState, knownLogs: readonly T
   return state.furthest > state.lastSeq ? 'copy' : null
 }
 
-/** Where the log of the database leaves the one that is known outside it. */
+/** Where the log of the database diverges from the one known outside it. */
 export interface Fork {
-  /** The last number that both have in common. */
+  /** The last number that both logs have in common. */
   readonly afterSeq: number
   /** The newest number known outside the database. */
   readonly knownSeq: number
-  /** The changes known behind `afterSeq`. */
+  /** The changes known after `afterSeq`. */
   readonly lost: readonly LogMark[]
 }
 
-/** Compares the log with what is known of its current epoch, or of one that the database does not have. Null: it has all of it. */
+/** Compares the log with what is known of its current epoch, or of one that the database does not have. Null when it has all of it. */
 export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, knownLogs: readonly KnownLog[]): Promise<Fork | null> {
   const marks = knownLogs
     .filter((known) => known.logEpoch === logEpoch || epochs.every(({ log_epoch }) => log_epoch !== known.logEpoch))
@@ -104,13 +103,13 @@ export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, 
   const differing = await differingMarks(q, marks.slice(-1), lastSeq)
   if (differing.length === 0 && newest.seq <= lastSeq) return null
   const [first] = await differingMarks(q, marks, lastSeq)
-  // A copy that lags is the beginning of the other, up to its end. Where both went on, the last common change lies before the first that differs.
+  // A lagging copy is the beginning of the other log. Where both continued, the last common change comes before the first that differs.
   const agreed = first === undefined ? lastSeq : Math.max(0, ...marks.filter(({ seq }) => seq < first.seq).map(({ seq }) => seq))
   const afterSeq = first === undefined || agreed > 0 ? agreed : Math.max(0, first.seq - 1)
   return { afterSeq, knownSeq: newest.seq, lost: marks.filter(({ seq }) => seq > afterSeq) }
 }
 
-/** Marks under whose numbers the database has other changes. */
+/** Marks for whose numbers the database has other changes. */
 async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: number): Promise<LogMark[]> {
   const within = marks.filter(({ seq }) => seq <= lastSeq)
   const found = await fingerprintsOf(
@@ -120,10 +119,7 @@ async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: numb
   return within.filter(({ seq, fingerprint }) => (found.get(seq) ?? fingerprint) !== fingerprint)
 }
 
-/**
- * What is known of an earlier epoch behind the end that it has now: another process began the next epoch, and did not know of it.
- * @returns null when there is nothing.
- */
+/** What is known of an earlier epoch after its end: another process began the next epoch without knowing of it. */
 export function lateFork({ epochs }: LogState, known: KnownLog): Fork | null {
   const place = epochs.findIndex(({ log_epoch }) => log_epoch === known.logEpoch)
   const newest = known.marks.at(-1)

@@ -1,20 +1,18 @@
 import { sql } from 'kysely'
 import type { Db, Query, Tx } from '../engine/db.ts'
 
-/** A number in `mirror_info` that contradicts the rows of the change log: somebody has changed it. */
+/** A number in `mirror_info` that doesn't match the rows of the change log, because it was changed by hand. */
 export interface WrongEnd {
   readonly column: 'first_seq' | 'last_seq'
-  /** On SQLite it may be anything. */
-  readonly stored: number | string
+  readonly stored: number
   readonly actual: number
 }
 
-/** The message about it. */
 export function wrongEndText({ column, stored, actual }: WrongEnd): string {
-  return `somebody has set mirror_info.${column} to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
+  return `mirror_info.${column} was set to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
 }
 
-/** Compares `mirror_info` with the rows: no row may lie before the log's first number or behind its last. */
+/** Compares `mirror_info` with the rows: no row may come before the log's first number or after its last. */
 export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)
@@ -25,20 +23,16 @@ export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   return both.filter(({ stored, actual }) => stored !== actual)
 }
 
-/**
- * Corrects `mirror_info`, so that the numbering continues and no number is assigned twice. No new epoch begins: every number still belongs to
- * its change.
- * @returns what was wrong.
- */
+/** Corrects `mirror_info`, so that no number is assigned twice. No new epoch begins. @returns what was wrong. */
 export async function repairEnds(db: Db): Promise<WrongEnd[]> {
   if ((await findWrongEnds(db.read)).length === 0) return []
   return db.write('log-ends', (tx) => repairEndsIn(tx))
 }
 
-/** The same in an open transaction. Should come last in it, like appending to the log. */
+/** The same in an open transaction; last in it, like appending to the log. */
 export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
-  // Appending and retention change rows and ends together; the lock waits for them.
-  if (tx.kind === 'postgres') await sql`select 1 from mirror_info where id = 1 for update`.execute(tx.sql)
+  // Appending and retention change rows and ends together; the lock waits for both.
+  if (tx.kind === 'postgres') await tx.run(sql`select 1 from mirror_info where id = 1 for update`)
   const wrong = await findWrongEnds(tx)
   for (const { column, actual } of wrong) {
     await tx.sql
@@ -50,32 +44,32 @@ export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
   return wrong
 }
 
-/** The last assigned number, whatever `mirror_info` says. */
+/** The last assigned number, also when `mirror_info` is wrong. */
 export async function lastAssignedSeq(q: Query): Promise<number> {
   return rightEnds(await readEnds(q)).last_seq
 }
 
 interface Ends {
-  readonly first_seq: number | string
-  readonly last_seq: number | string
+  readonly first_seq: number
+  readonly last_seq: number
   readonly oldest: number | null
   readonly newest: number | null
 }
 
 async function readEnds(q: Query): Promise<Ends> {
-  const { rows } = await sql<Ends>`
+  const row = await q.one(sql<Ends>`
     select first_seq, last_seq, (select min(seq) from changes) as oldest, (select max(seq) from changes) as newest
-    from mirror_info where id = 1`.execute(q.sql)
-  return rows[0] ?? { first_seq: 1, last_seq: 0, oldest: null, newest: null }
+    from mirror_info where id = 1`)
+  return row ?? { first_seq: 1, last_seq: 0, oldest: null, newest: null }
 }
 
 function rightEnds({ first_seq, last_seq, oldest, newest }: Ends): { first_seq: number; last_seq: number } {
   const first = numberOf(first_seq, 1)
-  // Without rows, only the first number tells how far the numbering has come.
+  // Without rows, only the first number shows how far the numbering has come.
   const last = Math.max(numberOf(last_seq, 0), newest ?? first - 1)
   return { first_seq: Number.isSafeInteger(first_seq) ? Math.min(first, oldest ?? last + 1) : (oldest ?? last + 1), last_seq: last }
 }
 
-function numberOf(value: number | string, otherwise: number): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : otherwise
+function numberOf(value: number, otherwise: number): number {
+  return Number.isSafeInteger(value) ? value : otherwise
 }

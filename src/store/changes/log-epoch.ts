@@ -4,7 +4,8 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, greatest } from '../engine/sql.ts'
+import { requestRestatements } from '../outbox/restatements.ts'
 import {
   type EpochReason,
   epochsOf,
@@ -19,20 +20,17 @@ import {
 import { repairEndsIn } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
 import { hasInfo, infoOf, restoreInfo } from './log-info.ts'
-import { COPY_ORIGIN, knownServer, learnServer, originOf, serverOf } from './log-origin.ts'
-import { noteLostBranch } from './lost-branch.ts'
+import { COPY_ORIGIN, identifyServer, knownServer, originOf, serverOf } from './log-origin.ts'
 import { readMarkFile } from './mark-file.ts'
 
 /**
- * A log epoch names one numbering of the change log. A database that took another's place (a restored backup, a promoted standby that lagged)
- * assigns numbers again, to other changes, so it must begin a new epoch: readers then see how far both have the same changes, and message
- * ids, made of epoch and number, stay unique. Numbers up to there keep their epoch.
- *
- * What tells such a database: its origin (log-origin.ts), and what is known of its log outside it: the memory of this process and on SQLite a file
- * beside the database (log-branch.ts). Until it has been checked, nothing appends to its log or sends from it (`requireServer`).
+ * A log epoch names one numbering of the change log. A database that replaced another (a restored backup, a promoted standby that lagged) assigns
+ * the same numbers to other changes, so it must begin a new epoch. Readers then see how far both have the same changes, and message ids, made of
+ * epoch and number, stay unique. Such a database is recognized by its origin (log-origin.ts) and by what is known of its log outside it
+ * (log-branch.ts). Until it has been checked, no process appends to its log or sends from it (`requireServer`).
  */
 
-/** One statement marks everything that waits to be sent, and it must finish: a start that timed out would time out every time. */
+/** One statement marks all waiting pushes. A start that timed out would time out every time. */
 const UNLIMITED = { noTimeout: true } as const
 
 export interface NewEpoch {
@@ -40,7 +38,7 @@ export interface NewEpoch {
   /** The newest change before the epoch. */
   readonly afterSeq: number
   readonly reason: EpochReason
-  /** The newest number that the lost branch is known to have assigned; null when it is known of none. */
+  /** The newest number that the lost log is known to have assigned; null when unknown. */
   readonly knownSeq: number | null
 }
 
@@ -50,28 +48,25 @@ const WHY: Readonly<Partial<Record<EpochReason, string>>> = {
   lost: 'the database lacks changes that were committed before (it was put back to an earlier state); ',
 }
 
-/** The message about it. */
 export function newEpochText({ logEpoch, afterSeq, reason, knownSeq }: NewEpoch): string {
   const lost = knownSeq === null ? '' : ` ${knownSeq - afterSeq} changes up to ${knownSeq} were lost.`
-  return `${WHY[reason] ?? ''}a new log epoch, ${logEpoch}, begins behind change ${afterSeq}: readers of the change log that were further start over.${lost} Everything is replayed (docker/runbook.md, "A lost branch")`
+  return `${WHY[reason] ?? ''}a new log epoch, ${logEpoch}, begins after change ${afterSeq}: readers of the change log that were further start over.${lost} All feeds are read again (docker/runbook.md, "Log divergence")`
 }
 
-/** The epoch of a change. */
 export interface EpochOfChange {
   readonly logEpoch: string
-  /** When the epoch began after a restore; null when the numbering never started over. */
+  /** When the epoch began after a restore; null when the numbering never restarted. */
   readonly restoredAt: TimeText | null
-  /** It is the newest, and what was lost before it is still being read again. */
+  /** Whether it is the newest, and the feeds are still being re-read for what was lost before it. */
   readonly isRecovering: boolean
 }
 
 /**
- * Checks, before a process applies anything and from time to time while it runs, whether this database took the place of another, and then
- * begins a new epoch. If somebody has deleted the row of `mirror_info`, it is recreated with a new epoch.
+ * Checks at start and regularly whether this database replaced another, and begins a new epoch if so. Recreates a deleted row of `mirror_info`.
  * @returns the new epoch; null when the numbering continues.
  */
 export async function checkLogEpoch(db: Db): Promise<NewEpoch | null> {
-  await learnServer(db)
+  await identifyServer(db)
   const knownLogs = await knownLogsOf(db)
   if (await hasInfo(db.read)) {
     const state = await readState(db.read)
@@ -94,20 +89,20 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
     return null
   }
   const reason = await findBreak(tx, state, knownLogs)
-  // Somebody has set a new epoch by hand.
+  // An operator set a new epoch by hand.
   if (reason === 'command') return begin(tx, reason, knownLogs, state.logEpoch)
   if (reason !== null) return begin(tx, reason, knownLogs)
-  await learnHome(tx, state)
+  await recordEpochOrigin(tx, state)
   for (const known of knownLogs) {
     const fork = lateFork(state, known)
-    if (fork !== null) await noteLostBranch(tx, state.logEpoch, fork)
+    if (fork !== null) await recordLogDivergence(tx, state.logEpoch, fork)
   }
   return null
 }
 
-/** Begins a new epoch behind the newest change that both branches have. */
+/** Begins a new epoch after the newest change that both logs have. */
 export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
-  await learnServer(db)
+  await identifyServer(db)
   const knownLogs = await knownLogsOf(db)
   const work = async (tx: Tx): Promise<NewEpoch> => {
     await lockNamed(tx, 'log-epoch')
@@ -118,16 +113,13 @@ export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpo
   return db.write('log-epoch', work, UNLIMITED)
 }
 
-/** Says that the log goes on in this database: it was copied here, and the one that it came from leaves it. */
-export async function takeEpochHome(tx: Tx): Promise<void> {
-  await tx.sql
-    .updateTable('sync_log_epochs')
-    .set({ origin: await originOf(tx), server: await serverOf(tx), instance: null })
-    .execute()
+/** Makes this database, a copy, the home of the log. */
+export async function adoptEpoch(tx: Tx): Promise<void> {
+  await tx.run(sql`update sync_log_epochs set origin = ${await originOf(tx)}, server = ${await serverOf(tx)}, instance = null`)
 }
 
-/** Says that the log goes on in another database: should this one be used again, it begins another epoch. */
-export async function leaveEpochHome(tx: Tx): Promise<void> {
+/** Makes another database the home of the log: if this one is used again, it begins a new epoch. */
+export async function releaseEpoch(tx: Tx): Promise<void> {
   await tx.sql.updateTable('sync_log_epochs').set({ origin: COPY_ORIGIN }).execute()
 }
 
@@ -146,11 +138,10 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 }
 
 async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
-  // Fan-out reads the epochs and moves the cursors.
   await lockNamed(tx, 'fan-out')
-  // What waits may have been sent since the backup. Where a duplicate would do harm, it is looked up or held for a person. This takes longest,
-  // so it comes before locks that others wait for.
-  await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
+  // Waiting pushes may have been sent since the backup. Where a duplicate would do harm, it is looked up or held for a person. This statement is
+  // the slowest, so it comes before locks that others wait for.
+  await tx.run(sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`)
   await repairEndsIn(tx)
   const state = await readState(tx)
   const fork = await forkOf(tx, state, knownLogs)
@@ -160,31 +151,30 @@ async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog
   return epoch
 }
 
-/** Moves everything that counts by numbers into the new epoch. */
 async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> {
   await insertEpoch(tx, epoch)
-  // A cursor behind the end would skip the changes that get those numbers now. Changes before the end may have been sent already.
-  await sql`
+  // A cursor after the end would skip the changes that now get those numbers. Changes before the end may have been sent already.
+  await tx.run(sql`
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
-      cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
-  // Nor is anything contained in what was sent as a whole row that gets its number only now.
-  await sql`
+      cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`)
+  // Rows that were sent whole contain no change that gets its number only now.
+  await tx.run(sql`
     update sync_passed set through = cast(${epoch.afterSeq} as bigint),
       seq = case when seq > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else seq end
-    where through > ${epoch.afterSeq}`.execute(tx.sql)
-  // The lost branch may have spent these refresh tokens, and a target that sees one again may end the access. A new login gets others.
+    where through > ${epoch.afterSeq}`)
+  // The lost log may have spent these refresh tokens, and a target that sees one twice may revoke the access. A new login gets others.
   await tx.sql.deleteFrom('sync_push_tokens').execute()
-  // Some may have been ended by a sign-out that is lost.
+  // A sign-out may be lost.
   await tx.sql.deleteFrom('sync_console_sessions').execute()
-  if (fork !== null) await noteLostBranch(tx, epoch.logEpoch, fork)
+  if (fork !== null) await recordLogDivergence(tx, epoch.logEpoch, fork)
   wake(tx, 'outbox')
 }
 
 async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: NewEpoch): Promise<void> {
   const epochNo = sql<number>`(select coalesce(max(epoch_no), 0) + 1 from sync_log_epochs)`
   const done = reason === 'first' ? dbTime(tx) : null
-  const replays = { replays_at: done, replayed_at: done }
+  const replays = { full_reads_at: done, replayed_at: done }
   const [origin, server] = [await originOf(tx), await serverOf(tx)]
   await tx.sql
     .insertInto('sync_log_epochs')
@@ -203,14 +193,13 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
     .execute()
 }
 
-/** Stores what could not be told before of the current epoch's server. */
-async function learnHome(tx: Tx, state: LogState): Promise<void> {
+/** Stores what was unknown of the current epoch's server. */
+async function recordEpochOrigin(tx: Tx, state: LogState): Promise<void> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   const server = knownServer(current?.server ?? '', state.server)
   await tx.sql.updateTable('sync_log_epochs').set({ server }).where('log_epoch', '=', state.logEpoch).execute()
 }
 
-/** Whether the current epoch is known and complete, began in this very database, and has all that is known outside it. */
 async function isSettled(q: Query, state: LogState, knownLogs: readonly TokenedLog[]): Promise<boolean> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   if (current === undefined || current.server !== knownServer(current.server, state.server)) return false
@@ -220,15 +209,42 @@ async function isSettled(q: Query, state: LogState, knownLogs: readonly TokenedL
 
 async function knownLogsOf(db: Db): Promise<TokenedLog[]> {
   const { logEpoch } = db.seen
-  // As it is now: what commits while the database is read would seem to be missing there.
+  // Copied first: a change that commits while the database is read would seem to be missing there.
   const marks = [...db.seen.marks]
   const file = await readMarkFile(db.read)
   return [...(logEpoch === '' ? [] : [{ logEpoch, marks, tokens: null }]), ...(file === null ? [] : [file])]
 }
 
-/** The memory of this process continues with what the checked database has. */
 async function remember(db: Db, { logEpoch, lastSeq, server }: LogState): Promise<void> {
   db.seen.settle(logEpoch, server)
   const fingerprint = (await fingerprintsOf(db.read, [lastSeq])).get(lastSeq)
   if (fingerprint !== undefined) db.seen.add(logEpoch, { seq: lastSeq, fingerprint, touched: [] })
+}
+
+/** Submissions named in the audit entry; the others are only counted. */
+const NAMED = 100
+
+/**
+ * Records a lost part of the log, with an audit entry. Requests that each destination is sent the present state of its submissions.
+ * @param logEpoch the epoch that followed.
+ */
+async function recordLogDivergence(tx: Tx, logEpoch: string, { afterSeq, knownSeq, lost }: Fork): Promise<void> {
+  await tx.run(sql`update sync_log_epochs set known_seq = ${greatest(tx, sql`coalesce(known_seq, 0)`, sql`cast(${knownSeq} as bigint)`)}
+    where log_epoch = ${logEpoch}`)
+  const touched = [...new Map(lost.flatMap((mark) => mark.touched).map((pair) => [pair.join(' '), pair])).values()]
+  const detail = {
+    log_epoch: logEpoch,
+    after_seq: afterSeq,
+    known_seq: knownSeq,
+    submissions: touched.length,
+    named: touched.slice(0, NAMED),
+  }
+  await tx.run(sql`
+    insert into operator_actions (at, who, action, target, detail, outcome) values (${dbTime(tx)}, 'program', 'log.divergence', null,
+    ${JSON.stringify(detail)}, 'done')`)
+  const destinations = await tx.sql.selectFrom('sync_destinations').select('destination').execute()
+  await requestRestatements(
+    tx,
+    destinations.flatMap(({ destination }) => touched.map(([account, submission_id]) => ({ destination, account, submission_id }))),
+  )
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** What tells a change from another one that has the same number in another branch of the log. It is never changed. */
+/** Columns that distinguish a change from another with the same number in a diverged log. They never change. */
 export interface FingerprintedChange {
   readonly account: string
   readonly entity: string
@@ -15,12 +15,10 @@ export function fingerprintOf({ account, entity, entity_id, operation, changed_a
   return hash('sha256', JSON.stringify([account, entity, entity_id, operation, changed_at]), 'base64url').slice(0, 22)
 }
 
-/** Fingerprints of the changes with these numbers; those that retention has removed are left out. */
+/** Fingerprints of the changes with these numbers, without those that retention removed. */
 export async function fingerprintsOf(q: Query, seqs: readonly number[]): Promise<ReadonlyMap<number, string>> {
   if (seqs.length === 0) return new Map()
-  const { rows } = await sql<FingerprintedChange & { seq: number }>`
-    select seq, account, entity, entity_id, operation, changed_at from changes where seq in (${sql.join(seqs.map((seq) => sql.lit(seq)))})`.execute(
-    q.sql,
-  )
+  const rows = await q.all(sql<FingerprintedChange & { seq: number }>`
+    select seq, account, entity, entity_id, operation, changed_at from changes where seq in (${sql.join(seqs.map((seq) => sql.lit(seq)))})`)
   return new Map(rows.map((row) => [Number(row.seq), fingerprintOf(row)]))
 }

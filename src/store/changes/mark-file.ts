@@ -1,23 +1,23 @@
+import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
+import { z } from 'zod'
+import { replaceFile } from '../../base/durable-file.ts'
 import type { Db, Query } from '../engine/db.ts'
-import { readMark, writeMark } from '../sqlite/mark-file.ts'
+import type { LogMark } from '../engine/log-seen.ts'
 import type { TokenedLog } from './log-branch.ts'
 import { sqlitePath } from './log-origin.ts'
 
-/** Marks in the file: enough to tell what the last minutes told of. */
+/** Marks in the file: enough for the changes of the last minutes. */
 const MARKS_KEPT = 200
 
-/** @returns what the file beside a SQLite database saw; null when there is none. */
+/** @returns the content of the file next to a SQLite database; null when there is none. */
 export async function readMarkFile(q: Query): Promise<TokenedLog | null> {
   if (q.kind !== 'sqlite') return null
   const path = await sqlitePath(q)
   return path === '' ? null : readMark(path)
 }
 
-/**
- * Keeps the file beside a SQLite database up to date; on Postgres there is none. Of one `serve`, after each check of the log epoch: the file
- * never knows of a change that the database has not committed.
- */
+/** Keeps the mark file of a SQLite database up to date, after each check of the log epoch: it never contains an uncommitted change. */
 export class MarkKeeper {
   readonly #db: Db
   #written: { readonly logEpoch: string; readonly seq: number } | null = null
@@ -26,7 +26,7 @@ export class MarkKeeper {
     this.#db = db
   }
 
-  /** @throws TransientError when the database is away; what the file system throws when the file cannot be written. */
+  /** @throws TransientError when the database is unavailable; what the file system throws when the file cannot be written. */
   async keep(): Promise<void> {
     const { kind, read, seen, processId } = this.#db
     if (kind !== 'sqlite' || seen.logEpoch === '') return
@@ -44,10 +44,49 @@ export class MarkKeeper {
         .executeTakeFirstOrThrow()
       await writeMark(path, { ...mark, tokens: instance === null ? [processId] : [instance, processId] })
       await this.#db.write('log-instance', (tx) =>
-        sql`update sync_log_epochs set instance = ${processId} where log_epoch = ${logEpoch}`.execute(tx.sql),
+        tx.run(sql`update sync_log_epochs set instance = ${processId} where log_epoch = ${logEpoch}`),
       )
     }
     await writeMark(path, { ...mark, tokens: [processId] })
     this.#written = now
   }
+}
+
+/** Not part of the database: when an older copy replaces the database, the file shows the next start that changes are missing. */
+interface MarkFile {
+  readonly logEpoch: string
+  /** The process that wrote last; while a start replaces its token, both. Written before and after the database, in case of a crash in between. */
+  readonly tokens: readonly string[]
+  readonly marks: readonly LogMark[]
+}
+
+const shape = z.object({
+  logEpoch: z.string(),
+  tokens: z.array(z.string()),
+  marks: z.array(
+    z.object({
+      seq: z.int().positive(),
+      fingerprint: z.string(),
+      touched: z.array(z.tuple([z.string(), z.string()]).readonly()).readonly(),
+    }),
+  ),
+})
+
+function markFileOf(database: string): string {
+  return `${database}-mark`
+}
+
+/** @returns null when the file is missing or unreadable. */
+async function readMark(database: string): Promise<MarkFile | null> {
+  try {
+    return shape.parse(JSON.parse(await readFile(markFileOf(database), 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+/** Replaces the file in one step, durably: a power failure leaves the old or the new one. */
+async function writeMark(database: string, mark: MarkFile): Promise<void> {
+  const path = markFileOf(database)
+  await replaceFile(path, `${path}.new`, JSON.stringify(mark))
 }

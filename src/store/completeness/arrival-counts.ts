@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
+import { logEnds } from '../changes/log-info.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { moveProgress, readProgress } from './progress.ts'
 
-/** Changes read per transaction. */
 const STEP = 1_000
 const MARK = 'arrival_counts_mark'
 /** The change log is shared by all accounts. */
@@ -12,24 +12,18 @@ const ways = ['webhook', 'poll', 'backfill', 'reconcile'] as const
 type Way = (typeof ways)[number]
 type Count = Way | 'lost'
 
-/** Number of records of one account, entity and hour. */
 export interface HourCount {
   readonly account: string
   readonly entity: string
-  /** Start of the hour. */
   readonly hour: TimeText
   readonly n: number
 }
 
-/**
- * Counts by hour the events and messages that became known since the last call, from the change log, so that applying pays nothing for it.
- * Progress is stored step by step; of several processes one makes each step.
- * @returns whether there may be more.
- */
+/** Counts the next events and messages of the change log by hour. Of several processes one makes each step. @returns whether there may be more. */
 export async function countArrivals(db: Db): Promise<boolean> {
   const mark = await readProgress(db.read, ALL, MARK)
-  const ends = await db.read.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq']).where('id', '=', 1).executeTakeFirst()
-  if (ends === undefined || ends.last_seq <= mark) return false
+  const ends = await logEnds(db.read)
+  if (ends.last_seq <= mark) return false
   const from = Math.max(mark, ends.first_seq - 1)
   const to = Math.min(from + STEP, ends.last_seq)
   return db.write('arrival-counts', async (tx) => {
@@ -39,7 +33,6 @@ export async function countArrivals(db: Db): Promise<boolean> {
   })
 }
 
-/** Adds to the counts of an hour, within a transaction. */
 export async function addCount(tx: Tx, { account, entity, hour, n }: HourCount, what: Count): Promise<void> {
   const of = (count: Count) => (count === what ? n : 0)
   await tx.sql
@@ -60,22 +53,20 @@ export async function addCount(tx: Tx, { account, entity, hour, n }: HourCount, 
     .execute()
 }
 
-/** Start of the hour of the time in `column`. */
 export function hourOf(q: Pick<Query, 'kind'>, column: string): RawBuilder<TimeText> {
   const time = sql.ref(column)
   return q.kind === 'sqlite' ? sql<TimeText>`substr(${time}, 1, 13) || ':00:00.000000Z'` : sql<TimeText>`date_trunc('hour', ${time}, 'UTC')`
 }
 
-/** `sync` reads like polling; only the requester differs. */
+/** A `sync` counts as polling. */
 function wayOf(cause: string): Way {
   return ways.find((way) => way === cause) ?? 'poll'
 }
 
 async function arrivalsBetween(tx: Tx, after: number, upTo: number): Promise<(HourCount & { readonly cause: string })[]> {
-  const { rows } = await sql<HourCount & { cause: string }>`
+  return await tx.all(sql<HourCount & { cause: string }>`
     select account, entity, cause, hour, count(*) as n from (
       select account, entity, cause, ${hourOf(tx, 'changed_at')} as hour from changes
       where seq > ${after} and seq <= ${upTo} and operation = 'insert' and entity in ('market_events', 'thread_messages')) as arrived
-    group by account, entity, cause, hour order by account, hour, entity`.execute(tx.sql)
-  return rows.map((row) => ({ ...row, n: Number(row.n) }))
+    group by account, entity, cause, hour order by account, hour, entity`)
 }

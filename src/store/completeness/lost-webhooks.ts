@@ -2,31 +2,29 @@ import { sql } from 'kysely'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
+import { isUnannounced } from '../operators/alarm-queries.ts'
 import { findAccount } from '../reads/accounts.ts'
+import type { Columns } from '../schema/tables.ts'
 import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
 import { moveProgress, readProgress } from './progress.ts'
 
-/** About how many records one transaction looks at. */
+/** Records per transaction, approximately. */
 const STEP = 500
 const MARK = 'lost_webhooks_mark'
-/** The setting WEBHOOK_LOST_AFTER, for the view `completeness`. */
 const LOST_AFTER = 'webhook_lost_after_ms'
 
-/** Stores from when on a webhook counts as lost, for what readers are shown of each submission. */
+/** Stores the age at which a webhook counts as lost, for the view `completeness`. */
 export async function saveLostAfter(db: Db, lostAfterMs: number): Promise<void> {
   await db.write('lost-after', (tx) =>
-    tx.sql
-      .insertInto('sync_counters')
-      .values({ account: '', name: LOST_AFTER, label: '', value: lostAfterMs })
-      .onConflict((conflict) => conflict.columns(['account', 'name', 'label']).doUpdateSet({ value: lostAfterMs }))
-      .execute(),
+    tx.run(sql`
+    insert into sync_counters (account, name, label, value) values ('', ${LOST_AFTER}, '', ${lostAfterMs})
+    on conflict (account, name, label) do update set value = ${lostAfterMs}`),
   )
 }
 
 /**
- * Counts, once each, the records that a feed showed first more than `lostAfterMs` ago and no webhook has announced since. Backfill does not
- * count, nor do events while the account's event deliveries cannot be read.
- * Progress is stored step by step; of several processes one makes each step.
+ * Counts the next records that a feed showed first more than `lostAfterMs` ago and no webhook has announced since, each once. Skips backfill, and
+ * events while the account's event deliveries are unreadable. Of several processes one makes each step.
  * @param lostAfterMs the setting WEBHOOK_LOST_AFTER.
  * @returns the counts of this step, and whether there may be more.
  */
@@ -35,7 +33,6 @@ export async function countLostWebhooks(
   account: string,
   lostAfterMs: number,
 ): Promise<{ readonly lost: ReturnType<typeof totalsOf>; readonly more: boolean }> {
-  // Records that a feed showed first up to this time have been looked at.
   const mark = timeFromMs(await readProgress(db.read, account, MARK))
   const ripe = timeFromMs(db.clock.now() - lostAfterMs)
   const next = await nextMark(db.read, account, mark, ripe)
@@ -49,37 +46,22 @@ export async function countLostWebhooks(
   })
 }
 
-/** End of the next step. Records of one moment stay in the same step. */
+/** Records of one instant stay in the same step. */
 async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeText): Promise<{ mark: TimeText; more: boolean } | null> {
-  const rows = await q.sql
-    .selectFrom('sync_arrivals')
-    .select('first_at')
-    .where('account', '=', account)
-    .where('way', '=', 'feed')
-    .where('first_at', '>', timeValue(q, mark) as never)
-    .where('first_at', '<=', timeValue(q, ripe) as never)
-    .orderBy('first_at')
-    .limit(STEP)
-    .execute()
+  const rows = await q.all(sql<Columns<'sync_arrivals', 'first_at'>>`
+    select first_at from sync_arrivals where account = ${account} and way = 'feed' and first_at > ${timeValue(q, mark)}
+    and first_at <= ${timeValue(q, ripe)} order by first_at limit ${STEP}`)
   const last = rows.at(-1)
   return last ? { mark: last.first_at, more: rows.length === STEP } : null
 }
 
-/** No webhook has announced the record `seen`. */
-const neverTold = sql`not exists (
-  select 1 from sync_arrivals as announced
-  where announced.account = seen.account and announced.entity = seen.entity and announced.submission_id = seen.submission_id
-    and announced.record_id = seen.record_id and announced.way = 'webhook')`
-
-/** By the hour in which they became known. */
 async function hoursBetween(tx: Tx, account: string, after: TimeText, upTo: TimeText): Promise<HourCount[]> {
-  const { rows } = await sql<HourCount>`
+  return await tx.all(sql<HourCount>`
     select account, entity, hour, count(*) as n from (
       select account, entity, ${hourOf(tx, 'first_at')} as hour from sync_arrivals as seen
       where account = ${account} and way = 'feed' and first_at > ${timeValue(tx, after)} and first_at <= ${timeValue(tx, upTo)}
-        and ${neverTold}) as lost
-    group by account, entity, hour order by hour, entity`.execute(tx.sql)
-  return rows.map((row) => ({ ...row, n: Number(row.n) }))
+        and ${isUnannounced}) as lost
+    group by account, entity, hour order by hour, entity`)
 }
 
 function totalsOf(hours: readonly HourCount[]) {
@@ -89,7 +71,7 @@ function totalsOf(hours: readonly HourCount[]) {
 
 /** Ids of records that a feed showed first and no webhook has announced yet, without backfill. */
 export async function unannounced(q: Query, account: string): Promise<string[]> {
-  const { rows } = await sql<{ record_id: string }>`
-    select record_id from sync_arrivals as seen where account = ${account} and way = 'feed' and ${neverTold}`.execute(q.sql)
+  const rows = await q.all(sql<{ record_id: string }>`
+    select record_id from sync_arrivals as seen where account = ${account} and way = 'feed' and ${isUnannounced}`)
   return rows.map((row) => row.record_id)
 }

@@ -3,23 +3,18 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 
-/** How many of the deliveries that wait, of all accounts, are searched. */
+/** Waiting deliveries searched, of all accounts. */
 const WAITING = 1_000
 
-/**
- * The newest delivery of an account, with the position, from 1, of the secret that verified it; null when there is none. Reads by index.
- * @param butFor ignores deliveries of this `type`.
- * @param upTo ignores deliveries that a wrong clock stored with a later time.
- */
+/** @returns the newest delivery up to `upTo` that is not of type `butFor`, and the position, from 1, of the secret that verified it. */
 export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText) {
   const isSought = sql`account = ${account} and coalesce(kind, '') <> ${butFor} and received_at <= ${timeValue(q, upTo)}`
-  const { rows } = await sql<{ received_at: TimeText; secret: number }>`
+  const row = await q.one(sql<{ received_at: TimeText; secret: number }>`
     select received_at, secret from (
       select * from (select inbox_id, received_at, secret from sync_inbox where state <> 'ready' and ${isSought} order by inbox_id desc limit 1) as worked
       union all
       select inbox_id, received_at, secret from (
         select * from sync_inbox where state = 'ready' order by available_at desc limit ${sql.lit(WAITING)}) as waiting where ${isSought}
-    ) as newest order by inbox_id desc limit 1`.execute(q.sql)
-  const [row] = rows
-  return row ? { receivedAt: row.received_at, secret: row.secret } : null
+    ) as newest order by inbox_id desc limit 1`)
+  return row && { receivedAt: row.received_at, secret: row.secret }
 }

@@ -1,12 +1,12 @@
 import type { Query, Tx } from '../engine/db.ts'
 
-/** Progress of a step-by-step task, in its own measure; 0 when it has not begun. @param account '' for all accounts together. */
+/** Progress of a stepwise task; 0 when it has not begun. @param account '' for all accounts together. */
 export async function readProgress(q: Query, account: string, name: string): Promise<number> {
   const row = await ofMark(q.sql.selectFrom('sync_counters').select('value'), account, name).executeTakeFirst()
   return row?.value ?? 0
 }
 
-/** Saves progress, in the step's transaction. @returns false when another process has moved it: that process made the step. */
+/** Saves progress, in the step's transaction. @returns false when another process made the step. */
 export async function moveProgress(tx: Tx, account: string, name: string, from: number, to: number): Promise<boolean> {
   const move = tx.sql.updateTable('sync_counters').set({ value: to }).where('value', '=', from)
   const moved = await ofMark(move, account, name).executeTakeFirst()

@@ -3,31 +3,31 @@ import { TransientError } from '../../base/errors.ts'
 import type { Query, Tx } from './db.ts'
 
 /**
- * After a switch to another Postgres server nothing may use numbers of the change log before the log has been checked (`checkLogEpoch`): the
- * server may lack changes that were committed. On SQLite the open file stays the same.
+ * After a switch to another Postgres server, check the log (`checkLogEpoch`) before using its numbers: the server may lack committed
+ * changes. On SQLite the open file stays the same.
  */
 
-/** A part of a server's text that cannot be told. It equals everything. */
+/** An unreadable part of a server's identity. It equals everything. */
 export const UNKNOWN = '-'
 
-/** The server behind this transaction is not the one whose change log was checked, or its log is shorter than it was. */
+/** The server of this transaction is not the one whose change log was checked, or its log is shorter than it was. */
 export class LogMovedError extends TransientError {
   constructor(what: string) {
-    super(`${what}; nothing was written, and the change log is checked first, within seconds (docker/runbook.md, "A lost branch")`)
+    super(`${what}; nothing was written, and the change log is checked first, within seconds (docker/runbook.md, "Log divergence")`)
   }
 }
 
-/** @returns system identifier and timeline of the Postgres server; undefined before `learnServer` has found out how to ask. */
+/** @returns system identifier and timeline of the Postgres server; undefined until `identifyServer` found out how to ask. */
 export async function askServer(q: Query): Promise<string | undefined> {
   const { serverExpression } = q.seen
   if (serverExpression === undefined) return undefined
-  const { rows } = await sql<{ server: string }>`select ${serverExpression} as server`.execute(q.sql)
-  return rows[0]?.server
+  const row = await q.one(sql<{ server: string }>`select ${serverExpression} as server`)
+  return row?.server
 }
 
 /**
- * @param server from `serverExpression`, read in this transaction; undefined when it cannot be told.
- * @throws LogMovedError when it is certainly another one than the one that was checked.
+ * @param server from `serverExpression`, read in this transaction; undefined if unreadable. @throws LogMovedError if it certainly differs
+ * from the checked one.
  */
 export function requireServer(tx: Tx, server: string | undefined): void {
   const { server: checked } = tx.seen
@@ -40,7 +40,6 @@ export async function requireCheckedServer(tx: Tx): Promise<void> {
   if (tx.kind === 'postgres') requireServer(tx, await askServer(tx))
 }
 
-/** Whether two servers are certainly different. */
 export function isOtherServer(one: string, other: string): boolean {
   const parts = other.split('/')
   return one.split('/').some((part, index) => {

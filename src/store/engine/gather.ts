@@ -4,12 +4,20 @@ type Asks = readonly (() => Promise<unknown>)[]
 type Answers<T extends Asks> = { -readonly [K in keyof T]: Awaited<ReturnType<T[K]>> }
 
 /**
- * Asks several things that do not depend on each other. On SQLite at once: beside deliveries, each wait for the reading thread costs more than
- * what it reads. On Postgres one after the other, for a page that is looked at must not take all connections.
+ * Runs independent reads: concurrently on SQLite, where during deliveries each wait for the reading thread costs more than the read; one
+ * after the other on Postgres, so that a page doesn't take all connections.
  */
 export async function gather<const T extends Asks>(q: Pick<Query, 'kind'>, asks: T): Promise<Answers<T>> {
   if (q.kind === 'sqlite') return (await Promise.all(asks.map((ask) => ask()))) as Answers<T>
   const answers: unknown[] = []
   for (const ask of asks) answers.push(await ask())
   return answers as Answers<T>
+}
+
+/** `gather` of one read for each item. */
+export function gatherEach<A, T>(q: Pick<Query, 'kind'>, each: readonly A[], ask: (one: A) => Promise<T>): Promise<T[]> {
+  return gather(
+    q,
+    each.map((one) => () => ask(one)),
+  )
 }

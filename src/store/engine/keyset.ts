@@ -1,15 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from '../../model/entity.ts'
-import { encoderOf } from '../schema/codec.ts'
 import type { Query } from './db.ts'
 
-/** A place in the order of some columns: their values in the last row before it. */
+/** A position in the order of some columns: their values in the last row before it. */
 export type KeyPlace = readonly (string | number)[]
 
 /**
- * Rows of a table of service data in the order of its key, with the columns that the change log has.
- * @param of the values of some columns, the first ones of the key or an index; `{}` for all rows.
- * @param after values of the key's other columns; only rows behind them.
+ * Rows of a table of service data in key order, with the columns of the change log.
+ * @param of values of some columns, the first ones of the key or an index; `{}` for all rows.
+ * @param after values of the other key columns; only later rows are returned.
  */
 export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyPlace | null, limit: number): Promise<Row[]> {
   const columns = columnsWhere(entity, isInChangeLog).map((column) => sql.ref(column))
@@ -17,19 +16,18 @@ export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyP
   const conditions = Object.entries(of).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
   if (after !== null) conditions.push(isBehind(q, entity, keyWithout(entity, of), after))
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
-  const { rows } = await sql<Row>`
-    select ${sql.join(columns)} from ${sql.table(entity.table)} ${where} order by ${sql.join(order)} limit ${sql.lit(limit)}`.execute(q.sql)
-  return rows
+  return await q.all(sql<Row>`
+    select ${sql.join(columns)} from ${sql.table(entity.table)} ${where} order by ${sql.join(order)} limit ${sql.lit(limit)}`)
 }
 
-/** The columns of a table's key that tell rows with the same values in `of` apart. */
+/** The key columns that distinguish rows with the same values in `of`. */
 export function keyWithout({ key }: Pick<Entity, 'key'>, of: Row): string[] {
   return key.filter((column) => !(column in of))
 }
 
 /**
- * Whether a row stands behind a place. The database compares, because only it knows its collation.
- * @param columns text and whole numbers. @param row its values in them; those of the row at hand when left out.
+ * Whether a row comes after a position. The database compares, because only it knows its collation.
+ * @param columns text and whole numbers. @param row its values in them. Default: the current row's.
  */
 export function isBehind(
   q: Pick<Query, 'kind'>,
@@ -44,8 +42,7 @@ export function isBehind(
   return sql`(${sql.join(before)}) > (${sql.join(valuesOf(place))})`
 }
 
-/** On SQLite a damaged key is compared as it is stored. */
 function keyValue(q: Pick<Query, 'kind'>, kind: 'int' | 'text', value: string | number | undefined): RawBuilder<unknown> {
-  if (q.kind === 'sqlite') return sql`${encoderOf(kind)(value)}`
-  return sql`${value ?? null}${sql.raw(kind === 'int' ? '::bigint' : '::text')}`
+  const type = q.kind === 'sqlite' ? '' : kind === 'int' ? '::bigint' : '::text'
+  return sql`${value ?? null}${sql.raw(type)}`
 }

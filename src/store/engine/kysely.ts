@@ -13,12 +13,12 @@ import {
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** Runs one compiled statement. Connection and transaction are the runner's business, not kysely's. */
+/** Runs one compiled statement. The runner, not kysely, owns connection and transaction. */
 export type RunQuery = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
 /**
  * Kysely as a statement builder only. `Db.write` owns transactions: one begun through kysely would bypass the queue of SQLite's writing
- * connection, so it is refused.
+ * connection, so it is rejected.
  */
 export function createKysely(kind: 'sqlite' | 'postgres', run: RunQuery): Kysely<Tables> {
   const sqlite = kind === 'sqlite'
@@ -44,21 +44,17 @@ class RunnerDriver implements Driver {
     }
   }
 
-  async init(): Promise<void> {}
-
   async acquireConnection(): Promise<DatabaseConnection> {
     return this.#connection
   }
 
-  async releaseConnection(): Promise<void> {}
-
   async beginTransaction(): Promise<void> {
-    throw new Error('Transactions are begun by Db.write')
+    throw new Error('Only Db.write begins transactions')
   }
 
+  async init(): Promise<void> {}
+  async releaseConnection(): Promise<void> {}
   async commitTransaction(): Promise<void> {}
-
   async rollbackTransaction(): Promise<void> {}
-
   async destroy(): Promise<void> {}
 }

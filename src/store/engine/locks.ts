@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type { Tx } from './db.ts'
 
 /**
- * Takes a named lock of this schema until the transaction ends. SQLite needs none: it has one writer.
- * @param isShared others may hold it at the same time, if they share it, too.
+ * Takes a named lock of this schema until the transaction ends. SQLite needs none: it has one writer. @param isShared other sharers may
+ * hold it too.
  */
 export async function lockNamed(tx: Tx, name: string, isShared = false): Promise<void> {
   if (tx.kind === 'sqlite') return
   const lock = sql.raw(isShared ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
-  await sql`select ${lock}(hashtextextended('submission-mirror ' || ${name}::text || ' ' || current_schema(), 0))`.execute(tx.sql)
+  await tx.run(sql`select ${lock}(hashtextextended('submission-mirror ' || ${name}::text || ' ' || current_schema(), 0))`)
 }

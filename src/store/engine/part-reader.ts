@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 
-/** Time for all parts of a report together. Whoever asks gets an answer within two seconds. */
+/** Time for all parts of a report, so that it is answered within two seconds. */
 const REPORT_MS = 1_500
 
 /** A part of a report that could not be read, and why. */
@@ -11,8 +11,8 @@ export interface UnreadPart {
 }
 
 /**
- * Reads the parts of a report of health in a limited time, whatever is locked. A part that cannot be read is noted in `unread`, and the others
- * are still read.
+ * Reads the parts of a health report in a limited time, despite locks. An unreadable part is noted in `unread`, and the others are still
+ * read.
  */
 export class PartReader {
   readonly unread: UnreadPart[] = []
@@ -27,14 +27,17 @@ export class PartReader {
     this.#endsAt = clock.steady() + ms
   }
 
-  /** @returns what `ask` returns; `otherwise` when the database does not answer in time. @throws what is no fault of the database's state. */
+  /**
+   * @returns what `ask` returns; `otherwise` if the database does not answer in time. @throws errors without a cause in the database's
+   * state.
+   */
   async read<T>(part: string, ask: () => Promise<T>, otherwise: T): Promise<T> {
     const leftMs = this.#endsAt - this.#clock.steady()
-    if (leftMs <= 0) return this.#note(part, 'the time for the report is over', otherwise)
+    if (leftMs <= 0) return this.#note(part, 'the time limit of the report has passed', otherwise)
     const late = Promise.withResolvers<'late'>()
     const cancel = this.#clock.after(leftMs, () => late.resolve('late'))
     const asked = ask()
-    // An answer that comes too late is ignored, and so is its failure.
+    // A late answer or failure is ignored.
     asked.catch(() => undefined)
     try {
       const answer = await Promise.race([asked, late.promise])
@@ -50,7 +53,7 @@ export class PartReader {
     }
   }
 
-  /** @throws TransientError when every part failed: the database is away, and there is no report. */
+  /** @throws TransientError if every part failed: the database is unreachable. */
   requireAny(): void {
     if (!this.#hasRead && this.#failure !== undefined) throw this.#failure
   }

@@ -1,18 +1,18 @@
-/** Rows read at once, and at most for one page. */
+/** Rows read in one step, and the most read for one page. */
 const STEP = 1_000
 const MOST_READ = 20_000
 
 interface RowSearch<Row> {
-  /** The newest rows behind a number. */
+  /** The newest rows after a number. */
   readonly read: (after: number | undefined, limit: number) => Promise<readonly Row[]>
   readonly numberOf: (row: Row) => number
-  /** @returns those of the rows that are looked for, in their order. */
+  /** @returns the matching rows, in their order. */
   readonly wanted: (rows: readonly Row[]) => readonly Row[] | Promise<readonly Row[]>
 }
 
 /**
- * Looks for what no index finds through rows, the newest first, for as long as a page may take: it may hold fewer than `limit`.
- * @returns a page, and behind which number to go on; null at the end.
+ * Searches rows without an index, the newest first, within the limits of a page: a page may have fewer than `limit` rows. @returns a page,
+ * and the number after which to continue; null at the end.
  */
 export async function searchRows<Row>({ read, numberOf, wanted }: RowSearch<Row>, from: number | undefined, limit: number) {
   const items: Row[] = []

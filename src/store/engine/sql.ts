@@ -1,47 +1,47 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
-import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query, Tx } from './db.ts'
 
-/** Where counting stops that has no lower limit: a count of so many means "this many or more". */
+/** Counts stop here without a lower limit: a count of this size means "this many or more". */
 export const COUNT_CAP = 100_000
 
-/** What `dbTime` needs: the kind of database, and SQLite's clock. */
-type Timed = Pick<Query, 'kind' | 'clock'>
+type Kind = Pick<Query, 'kind'>
 
 /**
- * The database's clock plus `plusMs` milliseconds, as a value in a statement (invariant 14). Processes on one Postgres thus agree on
- * leases, whatever their own clocks say. SQLite is local and uses our clock.
- *
- * On Postgres a subselect: evaluated once, so that an index can be searched by it. `clock_timestamp()` itself is evaluated for each row.
+ * The database's clock plus `plusMs` milliseconds, as a value in a statement (invariant 14), so that all processes on one Postgres agree on
+ * leases. SQLite is local and uses our clock. On Postgres a subselect, evaluated once so that an index can be searched by it;
+ * `clock_timestamp()` itself is evaluated for each row.
  */
-export function dbTime(q: Timed, plusMs = 0): RawBuilder<TimeText> {
+export function dbTime(q: Pick<Query, 'kind' | 'clock'>, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`
   return sql<TimeText>`(select ${timePlus(q, sql`clock_timestamp()`, plusMs)})`
 }
 
-/** A time, in a column for example, plus milliseconds. */
-export function timePlus(q: Pick<Query, 'kind'>, time: RawBuilder<unknown>, ms: RawBuilder<unknown> | number): RawBuilder<TimeText> {
+/** The time of the database, in milliseconds since the epoch. */
+export async function databaseNowMs(q: Query): Promise<number> {
+  if (q.kind === 'sqlite') return q.clock.now()
+  const { now } = await q.sql.selectNoFrom(dbTime(q).as('now')).executeTakeFirstOrThrow()
+  return msFromTime(now)
+}
+
+/** A time expression plus milliseconds. */
+export function timePlus(q: Kind, time: RawBuilder<unknown>, ms: RawBuilder<unknown> | number): RawBuilder<TimeText> {
   const plus = sql`(${ms})`
   if (q.kind === 'sqlite') return sql<TimeText>`strftime('%Y-%m-%dT%H:%M:%f000Z', ${time}, (${plus} / 1000.0) || ' seconds')`
   return sql<TimeText>`(${time} + ${plus}::float8 * interval '1 millisecond')`
 }
 
-/** A given time, typed so that Postgres can compare it. */
-export function timeValue<T extends TimeText | null>(q: Pick<Query, 'kind'>, time: T): RawBuilder<T> {
+/** A time, typed so that Postgres can compare it. */
+export function timeValue<T extends TimeText | null>(q: Kind, time: T): RawBuilder<T> {
   return q.kind === 'sqlite' ? sql<T>`${time}` : sql<T>`${time}::timestamptz`
 }
 
 /**
- * Rows passed as one JSON parameter, for use in a `from` clause under the name `given`. One statement thus takes any number of rows on both
- * databases.
+ * Rows passed as one JSON parameter, for a `from` clause under the name `given`. One statement takes any number of rows on both databases.
  * @param columns column names, and whether each is `text` or `int`.
  */
-export function valuesTable(
-  q: Pick<Query, 'kind'>,
-  columns: Readonly<Record<string, 'text' | 'int'>>,
-  rows: readonly Row[],
-): RawBuilder<unknown> {
+export function valuesTable(q: Kind, columns: Readonly<Record<string, 'text' | 'int'>>, rows: readonly Row[]): RawBuilder<unknown> {
   const json = JSON.stringify(rows)
   const names = Object.keys(columns)
   if (q.kind === 'sqlite') {
@@ -52,57 +52,50 @@ export function valuesTable(
   return sql`json_to_recordset(${json}::json) as given(${sql.join(typed)})`
 }
 
-/** The least of several values, none of which may be null: there the databases differ. */
-export function least(q: Pick<Query, 'kind'>, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+/** The least of several non-null values: the databases differ on null. */
+export function least(q: Kind, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`${sql.raw(q.kind === 'sqlite' ? 'min' : 'least')}(${sql.join(values)})`
 }
 
-/** The greatest of several values, none of which may be null. */
-export function greatest(q: Pick<Query, 'kind'>, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+/** The greatest of several non-null values. */
+export function greatest(q: Kind, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`${sql.raw(q.kind === 'sqlite' ? 'max' : 'greatest')}(${sql.join(values)})`
 }
 
 /** The clause that locks selected rows on Postgres. A write transaction on SQLite holds the only lock. */
-export function rowLock(
-  q: Pick<Query, 'kind'>,
-  clause: 'for update' | 'for update of l' | 'for update of t' | 'for share',
-): RawBuilder<unknown> {
+export function rowLock(q: Kind, clause: 'for update' | 'for update of l' | 'for update of t' | 'for share'): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql.raw(clause)
 }
 
-/** `for update skip locked`, where several processes claim from one table. SQLite has one writer at a time. */
-export function skipLocked(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
+/** `for update skip locked`, for tables that several processes claim from. SQLite has one writer at a time. */
+export function skipLocked(q: Kind): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql`for update skip locked`
 }
 
 /**
- * A column that SQLite must not use an index for. SQLite has no row counts and would fetch nearly the whole table row by row through the
+ * A column that SQLite must not use an index for. Without row counts SQLite would fetch nearly the whole table row by row through the
  * account's index, then sort. Postgres has statistics and decides well.
  */
-export function unindexed(q: Pick<Query, 'kind'>, column: string): RawBuilder<unknown> {
+export function unindexed(q: Kind, column: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
 }
 
-/** Deletes all rows of a table but the newest: those with the greatest values of a column. */
+/** Deletes all rows of a table except those with the greatest values of a column. */
 export async function keepNewest(tx: Tx, table: string, column: string, most: number): Promise<void> {
   const [from, value] = [sql.table(table), sql.ref(column)]
-  await sql`
-    delete from ${from} where ${value} <= (select ${value} from ${from} order by ${value} desc limit 1 offset ${sql.lit(most)})`.execute(
-    tx.sql,
-  )
+  await tx.run(sql`
+    delete from ${from} where ${value} <= (select ${value} from ${from} order by ${value} desc limit 1 offset ${sql.lit(most)})`)
 }
 
-/** Which values of a column to find. */
 export interface Distinct {
-  /** Values of the columns that stand before it in the index, and other conditions that it fulfils. */
+  /** Values of the columns before it in the index, and other conditions on it. */
   readonly where?: RawBuilder<unknown>
-  /** Only values behind this one. */
+  /** Only greater values. */
   readonly after?: string
-  /** At most so many. Default: all. */
   readonly limit?: number
 }
 
-/** The distinct values of a column, in order: skips from one to the next through an index, whatever the row count. */
+/** The distinct values of a column, in order: skips from one to the next through an index, for any row count. */
 export function distinctIn(table: string, column: string, { where = sql`1 = 1`, after, limit }: Distinct = {}): RawBuilder<unknown> {
   const next = (behind: RawBuilder<unknown>) => sql`(select min(${sql.ref(column)}) from ${sql.table(table)} where ${where} ${behind})`
   const isBehind = (value: RawBuilder<unknown>) => sql`and ${sql.ref(column)} > ${value}`
@@ -114,11 +107,11 @@ export function distinctIn(table: string, column: string, { where = sql`1 = 1`, 
     select value from known where value is not null)`
 }
 
-/** Greater than what may follow the beginning of an id. */
+/** Greater than any continuation of an id. */
 const AFTER_IDS = '\u{10ffff}'
 
 /**
- * The distinct ids of a column that begin and end so, through an index that begins with the column, or with those of `where` before it.
+ * The distinct ids of a column with this beginning and end, through an index on the column, or on those of `where` and the column.
  * @param shortened the beginning of an id, or `beginning…end`, as tables show long ids.
  */
 export async function idsLike(
@@ -132,14 +125,10 @@ export async function idsLike(
   if (beginning === '') return []
   const id = sql.ref(column)
   const isLike = sql`${where} and ${id} >= ${beginning} and ${id} < ${beginning + AFTER_IDS}`
-  const { rows } = await sql<{
-    value: string
-  }>`select value from ${distinctIn(table, column, { where: isLike, limit: MOST_LOOKED })} as ids`.execute(q.sql)
-  return rows
-    .map(({ value }) => value)
-    .filter((value) => value.endsWith(end))
-    .slice(0, limit)
+  const known = distinctIn(table, column, { where: isLike, limit: MOST_LOOKED })
+  const ids = (await q.all(sql<{ value: string }>`select value from ${known} as ids`)).map(({ value }) => value)
+  return ids.filter((value) => value.endsWith(end)).slice(0, limit)
 }
 
-/** So many ids of one beginning are looked at for their end. */
+/** At most this many ids with one beginning are tested for their end. */
 const MOST_LOOKED = 200

@@ -1,9 +1,7 @@
-/** How many may overtake a waiter. More would starve those without priority for as long as the load lasts. */
+/** How many may overtake a waiter. More would starve those without priority under constant load. */
 const MAX_PASSES = 4
 
-/**
- * Lets one holder in at a time. Priority waiters overtake the others, up to four in a row; each group is served in order of arrival.
- */
+/** Admits one holder at a time. Priority waiters overtake the others, up to four in a row; each group is served in order of arrival. */
 export class WriteGate {
   #held = false
   #passes = 0
@@ -24,8 +22,8 @@ export class WriteGate {
 
   leave(): void {
     if (this.#first.length > 0 && !this.#othersAreDue()) this.#handOver()
-    // A SQLite transaction may run without yielding to the event loop, and so may a chain of them. Yield before the next one, so that new
-    // deliveries are seen and go first.
+    // SQLite transactions may run without yielding to the event loop. Yield before the next one, so that new deliveries are seen and go
+    // first.
     else setImmediate(() => this.#handOver())
   }
 

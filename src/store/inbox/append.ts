@@ -2,8 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { CompiledQuery, sql } from 'kysely'
 import { TransientError } from '../../base/errors.ts'
 import type { Row } from '../../model/entity.ts'
-import type { TimeText } from '../../model/time.ts'
-import { timeFromMs } from '../../model/time.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { prepared } from '../postgres/session.ts'
@@ -24,18 +23,16 @@ export interface NewDelivery {
 }
 
 const NAME = 'inbox-append'
-/** What finds room in a new page alone, and the most that a trial writes: about as much as a transaction of deliveries. */
+/** Fits only into a new page, and is the most that a trial writes: about a transaction of deliveries. */
 const PAGE_BYTES = 7_500
 const TRIAL_BYTES = 8 << 20
 
 const inbox = specWithout(syncInbox, 'inbox_id')
 
 /**
- * All bodies travel as one binary parameter that the server cuts up: a list of bytea is sent as escaped text, which takes longer than
- * everything else. The statement's `now` makes deliveries of one batch due in the order of their ids.
- *
- * A transaction that writes nothing does not wait for standbys, and a delivery that is stored already may not be on them yet. `do update` locks
- * its row, which counts as a write; `do nothing` would acknowledge a repeat whose first copy a failover may still lose.
+ * All bodies travel as one binary parameter that the server splits: a list of bytea is sent as slow escaped text. The statement's `now`
+ * makes deliveries of one batch due in the order of their ids. `do update` locks a known row and so counts as a write, which waits for
+ * standbys; `do nothing` would acknowledge a repeat whose first copy a failover may still lose.
  */
 const POSTGRES_INSERT = prepared(
   NAME,
@@ -59,28 +56,28 @@ export class InboxAppender {
   readonly #onDiffering: (differing: DifferingDelivery) => void
   #failedBytes = 0
 
-  /** @param onDiffering told of each delivery that came again with another body. */
+  /** @param onDiffering receives each delivery that was repeated with another body. */
   constructor(db: Db, onDiffering: (differing: DifferingDelivery) => void = () => {}) {
     this.#db = db
     this.#onDiffering = onDiffering
     this.blocking = db.kind === 'sqlite'
   }
 
-  /** Bytes of the bodies in the largest transaction that failed since one as large was committed; 0 when none did. */
+  /** Bytes of the bodies in the largest failed transaction since one as large was committed; 0 if none failed. */
   get failedBytes(): number {
     return this.#failedBytes
   }
 
-  /** Notes that bodies of so many bytes find room. */
+  /** Records that bodies of this size fit. */
   noteRoom(bytes: number): void {
     if (bytes >= this.#failedBytes) this.#failedBytes = 0
   }
 
   /**
-   * Appends deliveries in one priority transaction. A known id changes nothing, unless that delivery is dead: it is then made ready again. If
-   * the transaction fails because of its content, each delivery is retried in a transaction of its own, so that one bad row never fails others.
-   * @returns for each delivery, in order, null when it is durably stored; otherwise why it is not, or why that is unknown. A TransientError
-   * means that trying again can help. Never rejects.
+   * Appends deliveries in one priority transaction. A known id changes nothing, unless that delivery is dead: it becomes ready again. If
+   * the content makes the transaction fail, each delivery is retried alone, so that one bad row never fails others.
+   * @returns for each delivery, in order, null if it is durably stored; otherwise why not, or why that is unknown. A TransientError means
+   * that a retry can help. Never rejects.
    */
   async append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]> {
     if (deliveries.length === 0) return []
@@ -101,7 +98,7 @@ export class InboxAppender {
         singleStatement: this.#db.kind === 'postgres',
       })
       this.noteRoom(bytes)
-      // New deliveries cost nothing more: only where one was known before, all are compared with what is stored.
+      // Only if an id was known, all are compared with what is stored; new deliveries cost nothing more.
       if (added < deliveries.length) for (const differing of await noteRepeats(this.#db, deliveries)) this.#onDiffering(differing)
       return null
     } catch (error) {
@@ -111,45 +108,38 @@ export class InboxAppender {
   }
 }
 
-/** Runs the append statement with no rows: it fails if deliveries could not be appended, as after a right was revoked. */
+/** Runs the append statement with no rows: fails if deliveries could not be appended, such as without the right. */
 export async function appendNothing(tx: Tx): Promise<void> {
-  const columns = sql.join(
-    ['account', 'delivery_id', 'received_at', 'state', 'attempts', 'available_at', 'headers', 'body'].map((name) => sql.ref(name)),
-  )
-  await sql`
+  const columns = sql.raw('account, delivery_id, received_at, state, attempts, available_at, headers, body')
+  await tx.run(sql`
     insert into sync_inbox (${columns}) select ${columns} from sync_inbox where 1 = 0
-    on conflict (account, delivery_id) do update set state = 'ready'`.execute(tx.sql)
+    on conflict (account, delivery_id) do update set state = 'ready'`)
 }
 
 /**
- * Appends a row and deletes it in one transaction. A full disk may have room for small writes in existing pages, but none for deliveries. The
- * freed pages stay allocated, so it is for doubtful cases only.
- * @param bytes of the row; what found no room before, when something did not.
+ * Appends a row and deletes it in one transaction. A full disk may have room for small writes in existing pages, but none for deliveries.
+ * The freed pages stay allocated, so it is for doubtful cases only. @param bytes of the row; the size that did not fit before, if any.
  */
 export async function appendAndRemove(tx: Tx, bytes = PAGE_BYTES): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const id = randomUUID()
   // No account has this name: names contain no space.
-  await sql`
+  await tx.run(sql`
     insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
-    values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(Math.min(Math.max(bytes, PAGE_BYTES), TRIAL_BYTES))})`.execute(
-    tx.sql,
-  )
-  await sql`delete from sync_inbox where account = '' and delivery_id = ${id}`.execute(tx.sql)
+    values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(Math.min(Math.max(bytes, PAGE_BYTES), TRIAL_BYTES))})`)
+  await tx.run(sql`delete from sync_inbox where account = '' and delivery_id = ${id}`)
 }
 
 function distinctByKey(deliveries: readonly NewDelivery[]): readonly NewDelivery[] {
   if (deliveries.length === 1) return deliveries
   const kept = new Map<string, NewDelivery>()
   for (const delivery of deliveries) {
-    // No account's name holds a space.
     const key = `${delivery.account} ${delivery.deliveryId}`
     if (!kept.has(key)) kept.set(key, delivery)
   }
   return kept.size === deliveries.length ? deliveries : [...kept.values()]
 }
 
-/** @returns how many were new. */
 async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const now = timeFromMs(tx.clock.now())
   const rows = deliveries.map((delivery) => rowOf(delivery, now))
@@ -159,11 +149,12 @@ async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise
   return inserted
 }
 
-/** @returns how many were new, or dead and repeated as they were. Other dead ones are left to `noteRepeats`. */
+/** @returns how many were new, or dead and repeated unchanged. Other dead ones are left to `noteRepeats`. */
 async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const starts: number[] = []
   let start = 1
-  for (const { body } of deliveries) {
+  const bodies = deliveries.map((delivery) => delivery.body)
+  for (const body of bodies) {
     starts.push(start)
     start += body.length
   }
@@ -174,30 +165,17 @@ async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promi
       deliveries.map((delivery) => delivery.receivedAt),
       deliveries.map((delivery) => delivery.secret),
       deliveries.map((delivery) => JSON.stringify(delivery.headers)),
-      Buffer.concat(
-        deliveries.map((delivery) => delivery.body),
-        start - 1,
-      ),
+      Buffer.concat(bodies, start - 1),
       starts,
-      deliveries.map((delivery) => delivery.body.length),
+      bodies.map((body) => body.length),
     ]),
   )
   wake(tx, 'inbox')
   return Number(numAffectedRows ?? 0)
 }
 
-function rowOf(delivery: NewDelivery, now: TimeText): Row {
-  const row = {
-    account: delivery.account,
-    delivery_id: delivery.deliveryId,
-    received_at: delivery.receivedAt,
-    secret: delivery.secret,
-    state: 'ready',
-    attempts: 0,
-    available_at: now,
-    headers: JSON.stringify(delivery.headers),
-    body: delivery.body,
-  }
+function rowOf({ account, deliveryId, receivedAt, secret, headers, body }: NewDelivery, now: TimeText): Row {
+  const row = { account, delivery_id: deliveryId, received_at: receivedAt, secret, state: 'ready', attempts: 0, available_at: now, body }
   // Rows are typed as JSON; SQLite binds a Buffer as a blob.
-  return row as unknown as Row
+  return { ...row, headers: JSON.stringify(headers) } as unknown as Row
 }

@@ -1,12 +1,13 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { haveText } from '../../model/search-words.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
+import { searchRows } from '../engine/search-rows.ts'
 import { dbTime, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState, InboxTable } from '../schema/inbox.ts'
-import { fitting, type InboxSearch, type Looked } from './fits.ts'
 
-/** Which deliveries to list; fields left out do not narrow. */
+/** Which deliveries to list; missing fields match all. */
 export interface InboxFilter {
   readonly state?: InboxState | undefined
   readonly account?: string | undefined
@@ -15,34 +16,33 @@ export interface InboxFilter {
   readonly since?: TimeText | undefined
   /** Received before this time. */
   readonly until?: TimeText | undefined
-  /** Only deliveries behind the one with this number: older ones. */
+  /** Only deliveries older than the one with this number. */
   readonly after?: number | undefined
 }
 
 const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'what', 'submission_id', 'attempts', 'error'] as const
 
-/** A delivery in lists: without its body. */
+/** A delivery in lists, without its body. */
 export type InboxEntry = Readonly<Pick<Selectable<InboxTable>, (typeof ENTRY)[number]>>
 
-/** A delivery with everything that is stored of it. */
+/** A delivery with all its data. */
 export type InboxDelivery = Readonly<Omit<Selectable<InboxTable>, 'lease_token'>>
 
-/** Deliveries that match the filter, the newest first. */
+/** Matching deliveries, the newest first. */
 export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
   const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
   const query = overParts(filter, sql`desc`, limit, (part) => {
     return sql`select ${columns} from sync_inbox where ${matches(q, part)} order by ${place(q, part)}`
   })
-  const { rows } = await sql<InboxEntry>`${query}`.execute(q.sql)
-  return rows
+  return await q.all(sql<InboxEntry>`${query}`)
 }
 
-/** @returns the number in `text`, or null when no row can have it. */
+/** @returns the number in `text`, or null if no row can have it. */
 export function numberIn(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-/** The deliveries with that `svix-id` (one per account that received it), or the one with that inbox id when `id` is a number. */
+/** The deliveries with that `svix-id` (one per account that received it), or the one with that inbox id if `id` is a number. */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
   const known = sql<boolean>`account in ${distinctIn('sync_inbox', 'account')}`
@@ -52,10 +52,10 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** The `svix-id`s that a shortened one may stand for; none for a number. */
+/** The `svix-id`s that a shortened one may mean; none for a number. */
 export async function deliveryIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   if (numberIn(shortened) !== null) return []
-  const { rows: accounts } = await sql<{ value: string }>`select value from ${distinctIn('sync_inbox', 'account')} as known`.execute(q.sql)
+  const accounts = await q.all(sql<{ value: string }>`select value from ${distinctIn('sync_inbox', 'account')} as known`)
   const found: string[] = []
   for (const { value: account } of accounts)
     found.push(...(await idsLike(q, 'sync_inbox', 'delivery_id', shortened, { where: sql`account = ${account}`, limit })))
@@ -63,9 +63,8 @@ export async function deliveryIdsLike(q: Query, shortened: string, limit: number
 }
 
 /**
- * One step of making stored deliveries ready or setting them aside: it looks at up to `limit` of them by id. Deliveries without body are left
- * alone.
- * @returns how many it changed, and where the next step begins; null at the end.
+ * One step of `makeReady` or `setAside`: examines up to `limit` deliveries by id, except those without body. @returns how many it changed,
+ * and where the next step begins; null at the end.
  */
 export async function changeDeliveries(db: Db, change: typeof makeReady, filter: InboxFilter & InboxSearch, after: number, limit: number) {
   const query = overParts(filter, sql`asc`, limit, (part) => {
@@ -74,83 +73,63 @@ export async function changeDeliveries(db: Db, change: typeof makeReady, filter:
       select inbox_id, account, delivery_id, kind, what, error, submission_id from sync_inbox
       where ${matches(db.read, part)} and ${number} > ${after} and body is not null order by ${number}`
   })
-  const { rows } = await sql<Looked & Pick<InboxEntry, 'inbox_id'>>`${query}`.execute(db.read.sql)
-  const ids = (await fitting(rows, filter)).map((row) => row.inbox_id)
+  const rows = await db.read.all(sql<Looked & Pick<InboxEntry, 'inbox_id'>>`${query}`)
+  const ids = (await matchingSearch(rows, filter)).map((row) => row.inbox_id)
   const changed = ids.length > 0 ? await change(db, ids) : 0
   return { changed, nextAfter: rows.length < limit ? null : (rows.at(-1)?.inbox_id ?? null) }
 }
 
-/** Counts those that `makeReady` would make ready; it changes nothing. */
+/** Counts the deliveries that `makeReady` would make ready. */
 export async function countReplayable({ read: q }: Db, inboxIds: readonly number[]): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
+  return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_inbox where inbox_id in (${sql.join(inboxIds)}) and body is not null
-      and (state <> 'ready' or (lease_token is null and available_at > ${dbTime(q)}))`.execute(q.sql)
-  return rows[0]?.n ?? 0
+      and (state <> 'ready' or (lease_token is null and available_at > ${dbTime(q)}))`)
 }
 
-/** Counts those that `setAside` would set aside; it changes nothing. */
+/** Counts the deliveries that `setAside` would set aside. */
 export async function countDead({ read: q }: Db, inboxIds: readonly number[]): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
-    select count(*) as n from sync_inbox where inbox_id in (${sql.join(inboxIds)}) and state = 'dead'`.execute(q.sql)
-  return rows[0]?.n ?? 0
+  return await q.count(sql<{ n: number }>`
+    select count(*) as n from sync_inbox where inbox_id in (${sql.join(inboxIds)}) and state = 'dead'`)
 }
 
 /**
- * Makes deliveries ready as if they had just arrived, whatever became of them; one that waits for its next attempt is due at once. Deliveries
- * already due or claimed are left alone. When one was settled before stays: that tells a replay.
- * @returns how many.
+ * Makes deliveries in any state ready as if they had just arrived; one that waits for its next attempt becomes due now. Due or claimed
+ * deliveries stay unchanged. `settled_at` stays: it marks a replay. @returns how many.
  */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-replay', async (tx) => {
     const now = dbTime(tx)
-    const result = await tx.sql
-      .updateTable('sync_inbox')
-      .set({ state: 'ready', attempts: 0, available_at: now, lease_token: null, error: null })
-      .where('inbox_id', 'in', inboxIds)
-      // While a delivery is claimed, its lease is what moves `available_at` on.
-      .where(({ and, eb, or }) => or([eb('state', '<>', 'ready'), and([eb('lease_token', 'is', null), eb('available_at', '>', now)])]))
-      .where('body', 'is not', null)
-      .executeTakeFirst()
+    // While a delivery is claimed, its lease moves `available_at`.
+    const replayed = await tx.run(sql`
+      update sync_inbox set state = 'ready', attempts = 0, available_at = ${now}, lease_token = null, error = null
+      where inbox_id in (${sql.join(inboxIds)}) and (state <> 'ready' or (lease_token is null and available_at > ${now}))
+      and body is not null`)
     wake(tx, 'inbox')
-    return Number(result.numUpdatedRows)
+    return replayed
   })
 }
 
-/**
- * Sets dead deliveries aside, for retention to remove later; `error` still says why they died. Others are left alone.
- * @returns how many.
- */
+/** Sets dead deliveries aside, for retention to remove later; `error` still says why they died. @returns how many. */
 export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-skip', async (tx) => {
-    const result = await tx.sql
-      .updateTable('sync_inbox')
-      .set({ state: 'aside', settled_at: dbTime(tx) })
-      .where('inbox_id', 'in', inboxIds)
-      .where('state', '=', 'dead')
-      .executeTakeFirst()
-    return Number(result.numUpdatedRows)
+    return await tx.run(sql`
+      update sync_inbox set state = 'aside', settled_at = ${dbTime(tx)} where inbox_id in (${sql.join(inboxIds)}) and state = 'dead'`)
   })
 }
 
 /** Counts the deliveries in a state by its index, up to `most` and one more. */
 export async function countDeliveries(q: Query, { state, account }: { state: InboxState; account?: string | undefined }, most: number) {
-  const { rows } = await sql<{ n: number }>`
+  return await q.count(sql<{ n: number }>`
     select count(*) as n from (
-      select 1 from sync_inbox where ${matches(q, { state, account, isWorked: state === 'done' })} limit ${sql.lit(most + 1)}) as counted`.execute(
-    q.sql,
-  )
-  return rows[0]?.n ?? 0
+      select 1 from sync_inbox where ${matches(q, { state, account, isProcessed: state === 'done' })} limit ${sql.lit(most + 1)}) as counted`)
 }
 
-/**
- * How many deliveries there are of each account and state. It counts them all, by indexes: for people, not for a timer. What is done is what
- * is left of an account's, for no index tells of it.
- */
+/** Counts all deliveries by account and state, by indexes: for people, not for a timer. No index covers `done`, so it is the rest. */
 export async function countInbox(q: Query): Promise<{ account: string; state: InboxState; count: number }[]> {
-  const { rows } = await sql<{ account: string; state: InboxState; count: number }>`
+  const rows = await q.all(sql<{ account: string; state: InboxState; count: number }>`
     select account, 'done' as state, count(*) as count from sync_inbox where state <> 'ready' group by account
     union all select account, state, count(*) from sync_inbox where state in ('aside', 'dead') group by account, state
-    union all select ${unindexed(q, 'account')}, 'ready', count(*) from sync_inbox where state = 'ready' group by 1`.execute(q.sql)
+    union all select ${unindexed(q, 'account')}, 'ready', count(*) from sync_inbox where state = 'ready' group by 1`)
   const others = rows.filter(({ state }) => state === 'aside' || state === 'dead')
   return rows.map((row) => {
     if (row.state !== 'done') return row
@@ -159,28 +138,28 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
   })
 }
 
-/** A filter with a state, or of all that were worked on. */
+/** A filter with a state, or of all that were processed. */
 interface Part extends InboxFilter {
-  readonly isWorked?: boolean
+  readonly isProcessed?: boolean
 }
 
 /**
- * A query over deliveries, cut so that an index serves each part: those of an account that are ready have another than those that were worked
- * on. An index of all would cost each acknowledgement.
+ * A query over deliveries, split so that an index serves each part: ready deliveries have another one than processed ones. One index of all
+ * would slow each acknowledgement.
  * @param select a part's query up to the direction of its order; it has the column `inbox_id`.
  */
 function overParts(filter: InboxFilter, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
   const end = sql`${direction} limit ${sql.lit(limit)}`
   if (filter.account === undefined || filter.state !== undefined || filter.submissionId !== undefined) return sql`${select(filter)} ${end}`
-  const parts = [{ ...filter, isWorked: true }, { ...filter, state: 'ready' } as const].map(
+  const parts = [{ ...filter, isProcessed: true }, { ...filter, state: 'ready' } as const].map(
     (part) => sql`select * from (${select(part)} ${end}) as part`,
   )
   return sql`${sql.join(parts, sql` union all `)} order by inbox_id ${end}`
 }
 
 /**
- * The conditions of a filter, so that one index serves: that of the submission, of the few that have a state, or of those of the account that
- * were worked on. The state stands in the text, without which an index of that state does not serve.
+ * The conditions of a filter, written so that one index serves: that of the submission, of the rare states, or of the account's processed
+ * deliveries. The state is literal text, which its index requires.
  */
 function matches(q: Query, filter: Part): RawBuilder<unknown> {
   const { state, account, submissionId } = filter
@@ -188,9 +167,9 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   const isStopped = state === 'aside' || state === 'dead'
   const conditions = [sql`1 = 1`]
   if (state !== undefined) conditions.push(sql`state = ${sql.lit(state)}`)
-  if (filter.isWorked || (state === 'done' && account !== undefined)) conditions.push(sql`state <> 'ready'`)
+  if (filter.isProcessed || (state === 'done' && account !== undefined)) conditions.push(sql`state <> 'ready'`)
   if (isStopped) conditions.push(sql`state in ('aside', 'dead')`)
-  // What is ready has an index of its own, without the account.
+  // Ready deliveries have their own index, without the account.
   if (account !== undefined)
     conditions.push(sql`${state === 'ready' && !ofSubmission ? unindexed(q, 'account') : sql`account`} = ${account}`)
   else if (ofSubmission) conditions.push(sql`account in ${distinctIn('sync_inbox', 'account')}`)
@@ -201,8 +180,41 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   return sql.join(conditions, sql` and `)
 }
 
-/** A delivery's place in the list: by its number, unless its state or its submission has an index. */
+/** A delivery's position in the list: by its number, unless its state or its submission has an index. */
 function place(q: Query, { state, account, submissionId }: Part): RawBuilder<unknown> {
   const byNumber = submissionId === undefined ? state === undefined || state === 'done' : account !== undefined
   return byNumber ? sql`inbox_id` : unindexed(q, 'inbox_id')
+}
+
+/** Searches the deliveries that a filter matches; see `searchRows`. */
+export async function searchDeliveries(q: Query, filter: InboxFilter, search: InboxSearch, limit: number) {
+  const read = (after: number | undefined, most: number) => listDeliveries(q, { ...filter, after }, most)
+  return await searchRows({ read, numberOf: (row) => row.inbox_id, wanted: (rows) => matchingSearch(rows, search) }, filter.after, limit)
+}
+
+/** Criteria without an index. */
+export interface InboxSearch {
+  /** The type of the delivery. */
+  readonly kind?: string | undefined
+  /** A part of its id, its error, what happened, its insured or its submission's id, in any case and without accents. */
+  readonly text?: string | undefined
+  /** Adds the insured's names; without it names are not searched. */
+  readonly withInsured?: <T extends Looked>(rows: readonly T[]) => Promise<(T & { readonly insured_name: string | null })[]>
+}
+
+interface Looked {
+  readonly account: string
+  readonly delivery_id: string
+  readonly kind: string | null
+  readonly error: string | null
+  readonly what: string | null
+  readonly submission_id: string | null
+}
+
+/** @returns the matching deliveries of a list, in its order. */
+async function matchingSearch<T extends Looked>(rows: readonly T[], { kind, text, withInsured }: InboxSearch): Promise<readonly T[]> {
+  const ofKind = rows.filter((row) => kind === undefined || row.kind === kind)
+  if (text === undefined) return ofKind
+  const named: readonly (T & { readonly insured_name?: string | null })[] = (await withInsured?.(ofKind)) ?? ofKind
+  return named.filter((row) => haveText([row.delivery_id, row.error, row.what, row.submission_id, row.insured_name ?? null], text))
 }

@@ -3,38 +3,36 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 
-/** Connections that were refused since the last time. */
-export interface RefusedConnections {
+/** Connections refused since the last call. */
+export interface RejectedConnections {
   readonly byReason: Readonly<Record<string, number>>
-  /** The address with the most of them. */
+  /** The address with most of them. */
   readonly worstAddress: string
 }
 
 const KEPT_MS = 7 * 86_400_000
 
-/** Keeps how many connections were refused. @throws TransientError when the database is away. */
-export async function keepRefusedConnections(db: Db, { byReason, worstAddress }: RefusedConnections): Promise<void> {
+/** Stores how many connections were refused. @throws TransientError if the database is unreachable. */
+export async function keepRejectedConnections(db: Db, { byReason, worstAddress }: RejectedConnections): Promise<void> {
   await db.write('refused-connections', async (tx) => {
     for (const [reason, connections] of Object.entries(byReason).sort(([a], [b]) => (a < b ? -1 : 1))) {
-      await sql`
-        insert into sync_refused_connections (noted_at, process_id, reason, connections, worst_address)
+      await tx.run(sql`
+        insert into sync_rejected_connections (noted_at, process_id, reason, connections, worst_address)
         values (${dbTime(tx)}, ${db.processId}, ${reason}, ${connections}, ${worstAddress})
-        on conflict (noted_at, process_id, reason) do update set connections = sync_refused_connections.connections + excluded.connections`.execute(
-        tx.sql,
-      )
+        on conflict (noted_at, process_id, reason) do update set connections = sync_rejected_connections.connections + excluded.connections`)
     }
-    await sql`delete from sync_refused_connections where noted_at < ${dbTime(tx, -KEPT_MS)}`.execute(tx.sql)
+    await tx.run(sql`delete from sync_rejected_connections where noted_at < ${dbTime(tx, -KEPT_MS)}`)
   })
 }
 
-/** Connections refused since a time, and an address that had the most of one minute; null when there were none. */
-export async function refusedConnectionsSince(
+/** Connections refused since a time, and the address with the most in one minute; null without any. */
+export async function rejectedConnectionsSince(
   q: Query,
   since: TimeText,
 ): Promise<{ readonly connections: number; readonly worstAddress: string | null }> {
-  const { rows } = await sql<{ n: number | null; worst: string | null }>`
+  const row = await q.one(sql<{ n: number | null; worst: string | null }>`
     select cast(sum(connections) as integer) as n,
-      (select worst_address from sync_refused_connections where noted_at > ${timeValue(q, since)} order by connections desc limit 1) as worst
-    from sync_refused_connections where noted_at > ${timeValue(q, since)}`.execute(q.sql)
-  return { connections: rows[0]?.n ?? 0, worstAddress: rows[0]?.worst ?? null }
+      (select worst_address from sync_rejected_connections where noted_at > ${timeValue(q, since)} order by connections desc limit 1) as worst
+    from sync_rejected_connections where noted_at > ${timeValue(q, since)}`)
+  return { connections: row?.n ?? 0, worstAddress: row?.worst ?? null }
 }

@@ -1,22 +1,21 @@
 import { type Selectable, sql } from 'kysely'
+import { addressKey } from '../../base/client-address.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import type { RejectedTable } from '../schema/inbox.ts'
-import { type Kept, MinuteShares, toRemove } from './rejected-limits.ts'
 
-/** A rejected delivery. */
 export interface Rejected {
-  /** null when its path named no account. */
+  /** null if its path named no account. */
   readonly account: string | null
   readonly path: string
   readonly receivedAt: TimeText
   readonly address: string
   readonly reason: string
   readonly headers: Readonly<Record<string, string>>
-  /** null when it was rejected before its body was read. */
+  /** null if it was rejected before its body was read. */
   readonly body: Buffer | null
 }
 
@@ -27,13 +26,13 @@ export interface ListRejectedOptions {
   readonly reason?: string | undefined
   /** Only those that were not accepted later. */
   readonly isOpen?: boolean | undefined
-  /** Only those behind the one with this number: older ones. */
+  /** Only those older than the one with this number. */
   readonly after?: number | undefined
   /** Received at or after this time. */
   readonly since?: TimeText | undefined
   /** Received before this time. */
   readonly until?: TimeText | undefined
-  /** All of them when left out. */
+  /** Default: all. */
   readonly limit?: number
 }
 
@@ -49,12 +48,12 @@ interface Waiting extends Kept {
   readonly rejected: Rejected
 }
 
-/** Header that stores the original body length. A greater value than the stored length means that the body was cut. */
+/** Header with the original body length. A value greater than the stored length means that the body was cut. */
 const LENGTH_HEADER = 'content-length'
 
 /**
- * Stores rejected deliveries, so that they can be verified again after a secret was corrected. Each sender has a limit of its own
- * (`MinuteShares`). When the table or the queue is full, the sender with the most loses its oldest (`toRemove`).
+ * Stores rejected deliveries, so that they can be verified again after a secret was corrected. Each sender has its own limit
+ * (`MinuteShares`). If the table or the queue is full, the sender with the most loses its oldest (`toRemove`).
  */
 export class RejectedStore {
   readonly #db: Db
@@ -69,15 +68,12 @@ export class RejectedStore {
     this.#log = log
   }
 
-  /** How many were dropped, because there were too many or the database was unreachable. */
+  /** How many were dropped, because of limits or an unreachable database. */
   get passedOver(): number {
     return this.#passedOver
   }
 
-  /**
-   * Queues a rejected delivery to be stored; nobody waits for it. The first 1 MiB of its body is copied and stored.
-   * @returns whether the limits allow storing it.
-   */
+  /** Queues a rejected delivery for storing. The first 1 MiB of its body is copied. @returns whether the limits allow storing it. */
   keep(rejected: Rejected): boolean {
     const { address } = rejected
     const bodyBytes = rejected.body && Math.min(rejected.body.length, MAX_BODY_BYTES)
@@ -94,7 +90,7 @@ export class RejectedStore {
     return !removed.includes(waiting)
   }
 
-  /** Resolves when nothing waits to be written. */
+  /** Resolves when the queue is written. */
   async settled(): Promise<void> {
     await this.#writing
   }
@@ -117,7 +113,7 @@ export class RejectedStore {
     return (await query.execute()).map(summaryOf)
   }
 
-  /** How many are kept by reason, the most frequent first, and when the newest came. */
+  /** Counts by reason, the most frequent first, and the time of the newest. */
   async countByReason(account: string | undefined): Promise<{ reason: string; count: number; newest_at: TimeText }[]> {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
@@ -127,7 +123,7 @@ export class RejectedStore {
     return await query.orderBy('count', 'desc').orderBy('reason').execute()
   }
 
-  /** The bodies of those with these ids by their ids, as they are kept; long ones and those that were not read are left out. */
+  /** Stored bodies by id, without long and unread ones. */
   async shortBodies(ids: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
     if (ids.length === 0) return new Map()
     const rows = await this.#db.read.sql
@@ -139,7 +135,7 @@ export class RejectedStore {
     return new Map(rows.flatMap(({ rejected_id, body }) => (body === null ? [] : [[rejected_id, body] as const])))
   }
 
-  /** @returns null when there is none with that id, or no longer. */
+  /** @returns null if there is none with that id. */
   async get(id: number) {
     const row = await this.#db.read.sql.selectFrom('sync_rejected').selectAll().where('rejected_id', '=', id).executeTakeFirst()
     return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
@@ -150,8 +146,8 @@ export class RejectedStore {
     return this.#db.protection.revealBytes(body, rejectedPlace({ account, receivedAt }))
   }
 
-  /** Records that a rejected delivery was verified after all and is in the inbox. */
-  async markReplayed(id: number): Promise<void> {
+  /** Records that a rejected delivery was verified later and is in the inbox. */
+  async markFullyRead(id: number): Promise<void> {
     const replayedAt = timeFromMs(this.#db.clock.now())
     await this.#db.write('rejected-replayed', (tx) =>
       tx.sql.updateTable('sync_rejected').set({ replayed_at: replayedAt }).where('rejected_id', '=', id).execute(),
@@ -159,7 +155,7 @@ export class RejectedStore {
   }
 
   /**
-   * @returns the part to store, without tax ids: a copy, so that a queued delivery does not hold the whole request in memory. `original`
+   * @returns the part to store, without tax ids: a copy, so that a queued delivery doesn't keep the whole request in memory. `original`
    * restores encrypted ones.
    */
   #shortened(rejected: Rejected): Rejected {
@@ -190,19 +186,9 @@ export class RejectedStore {
 async function insertAndPrune(tx: Tx, batch: readonly Waiting[]): Promise<void> {
   for (const { rejected } of batch) {
     const { account, path, receivedAt, address, reason, headers, body } = rejected
-    await tx.sql
-      .insertInto('sync_rejected')
-      .values({
-        account,
-        path,
-        received_at: receivedAt,
-        address,
-        reason,
-        headers: JSON.stringify(headers),
-        body,
-        replayed_at: null,
-      })
-      .execute()
+    await tx.run(sql`
+      insert into sync_rejected (account, path, received_at, address, reason, headers, body, replayed_at) values (${account}, ${path},
+      ${receivedAt}, ${address}, ${reason}, ${JSON.stringify(headers)}, ${body}, null)`)
   }
   const kept = await tx.sql
     .selectFrom('sync_rejected')
@@ -220,10 +206,75 @@ export function rejectedPlace({ account, receivedAt }: Pick<Rejected, 'account' 
 
 type SummaryRow = Omit<Selectable<RejectedTable>, 'body'> & { readonly kept_bytes: number | null }
 
-/** A stored rejected delivery. `body_cut`: its body was longer than what is stored, so it cannot be verified again. */
+/** `body_cut`: the body was longer than the stored part, so it cannot be verified again. */
 function summaryOf({ kept_bytes, ...row }: SummaryRow) {
   const headers = JSON.parse(row.headers) as Record<string, string>
-  /** null when it was not read. */
+  /** null if it was not read. */
   const body_bytes = kept_bytes === null ? null : Number(headers[LENGTH_HEADER])
   return { ...row, headers, body_bytes, body_cut: body_bytes !== null && body_bytes > (kept_bytes ?? 0) }
+}
+
+/** A body takes one unit for each part of this size, plus the unit of its row. */
+const UNIT_BYTES = 32 << 10
+const MINUTE_MS = 60_000
+/** Units that one sender may store in a minute: 60 small deliveries, or one with a body of 1 MiB and some small ones. */
+const SENDER_PER_MINUTE = 60
+/** Units that all senders share in a minute. */
+const ALL_PER_MINUTE = 600
+const MAX_SENDERS = 10_000
+/** 16-bit groups shared by a site: one host can use all 65,536 IPv6 networks of its site. */
+const SITE_GROUPS = 3
+
+/** A stored or queued rejected delivery, for the limits. */
+interface Kept {
+  readonly address: string
+  /** null if the body was not read. */
+  readonly bodyBytes: number | null
+}
+
+function unitsOf({ bodyBytes }: Kept): number {
+  return 1 + Math.floor((bodyBytes ?? 0) / UNIT_BYTES)
+}
+
+/** Finds the deliveries to remove until the rest fits: each time the oldest of the sender with the most units. @param kept oldest first. */
+function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
+  let total = kept.reduce((sum, each) => sum + unitsOf(each), 0)
+  if (total <= maxUnits) return []
+  const senders = Map.groupBy(kept, ({ address }) => addressKey(address, SITE_GROUPS))
+  const units = new Map([...senders].map(([sender, own]) => [sender, own.reduce((sum, each) => sum + unitsOf(each), 0)]))
+  const removed: K[] = []
+  while (total > maxUnits) {
+    const [heaviest] = [...units].reduce((most, each) => (each[1] > most[1] ? each : most))
+    const oldest = senders.get(heaviest)?.shift()
+    if (oldest === undefined) break
+    removed.push(oldest)
+    total -= unitsOf(oldest)
+    units.set(heaviest, (units.get(heaviest) ?? 0) - unitsOf(oldest))
+  }
+  return removed
+}
+
+/**
+ * Limits what is stored in a minute. The minute's senders share its units equally, so a sender over its limit takes nothing from the
+ * others. Each may store at least one small delivery.
+ */
+class MinuteShares {
+  #beganAt = Number.NEGATIVE_INFINITY
+  #units = new Map<string, number>()
+
+  /** Takes the units of a delivery from its sender's share. @returns false, without taking any, if too few are left. */
+  take(rejected: Kept, now: number): boolean {
+    if (now - this.#beganAt >= MINUTE_MS || now < this.#beganAt) {
+      this.#beganAt = now
+      this.#units = new Map()
+    }
+    const sender = addressKey(rejected.address, SITE_GROUPS)
+    const used = this.#units.get(sender) ?? 0
+    if (used === 0 && this.#units.size >= MAX_SENDERS) return false
+    const senders = this.#units.size + (used === 0 ? 1 : 0)
+    const share = Math.max(1, Math.min(SENDER_PER_MINUTE, Math.floor(ALL_PER_MINUTE / senders)))
+    if (used + unitsOf(rejected) > share) return false
+    this.#units.set(sender, used + unitsOf(rejected))
+    return true
+  }
 }

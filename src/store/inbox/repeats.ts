@@ -6,10 +6,10 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, keepNewest, timeValue } from '../engine/sql.ts'
-import { type Wake, wakeReads } from '../reads/reads.ts'
+import { addReadRequests, type Wake } from '../reads/reads.ts'
+import type { Columns } from '../schema/tables.ts'
 import { bodyPlace } from './work.ts'
 
-/** What is looked at of a delivery. */
 export interface GivenDelivery {
   readonly account: string
   readonly deliveryId: string
@@ -21,7 +21,7 @@ export interface DifferingDelivery {
   readonly account: string
   readonly deliveryId: string
   readonly bodySha256: string
-  /** false when retention has removed the first body: then nobody knows whether this one differs. */
+  /** false if retention has removed the first body, so that the difference is unknown. */
   readonly isCompared: boolean
 }
 
@@ -37,16 +37,15 @@ interface StoredDelivery {
   readonly body: Buffer | null
 }
 
-/** The newest rows that are kept. */
+/** Rows kept, the newest. */
 const MAX_ROWS = 10_000
 const FEEDS = ['events', 'thread'] as const
 
 /**
- * Compares deliveries with what is stored under their ids, and makes the dead ones ready again. Of each that differs only the hash is kept; the feeds of the submissions that either
- * body names are read soon, for they say what is true.
- * @param given deliveries of which some were stored before. Those that are stored as given change nothing.
- * @returns those that differ.
- * @throws TransientError when the database is away.
+ * Compares deliveries with those stored under their ids, and makes dead ones ready again. Of a differing one only the hash is stored; the
+ * feeds of the submissions that either body names are read soon, because they are the authority.
+ * @param given deliveries, some of them stored before. Those that are stored as given change nothing.
+ * @returns the differing ones. @throws TransientError if the database is unreachable.
  */
 export async function noteRepeats(db: Db, given: readonly GivenDelivery[]): Promise<readonly DifferingDelivery[]> {
   const found: Differing[] = []
@@ -62,16 +61,9 @@ export async function noteRepeats(db: Db, given: readonly GivenDelivery[]): Prom
 }
 
 function storedAs(q: Query, account: string, deliveries: readonly GivenDelivery[]): Promise<StoredDelivery[]> {
-  return q.sql
-    .selectFrom('sync_inbox')
-    .select(['account', 'delivery_id', 'submission_id', 'state', 'body'])
-    .where('account', '=', account)
-    .where(
-      'delivery_id',
-      'in',
-      deliveries.map(({ deliveryId }) => deliveryId),
-    )
-    .execute()
+  return q.all(sql<Columns<'sync_inbox', 'account' | 'delivery_id' | 'submission_id' | 'state' | 'body'>>`
+    select account, delivery_id, submission_id, state, body from sync_inbox where account = ${account}
+    and delivery_id in (${sql.join(deliveries.map(({ deliveryId }) => deliveryId))})`)
 }
 
 function difference(db: Db, delivery: GivenDelivery, stored: StoredDelivery | undefined): Differing | null {
@@ -83,7 +75,7 @@ function difference(db: Db, delivery: GivenDelivery, stored: StoredDelivery | un
   return { account, deliveryId, bodySha256, isCompared: stored.body !== null, submissionIds: [...submissionIds] }
 }
 
-/** A stored body may have lost its tax ids. */
+/** A stored body may lack its tax ids. */
 function isSame({ protection }: Db, delivery: GivenDelivery, stored: Buffer): boolean {
   const { body } = delivery
   if (stored.equals(body)) return true
@@ -102,50 +94,38 @@ function submissionsNamedIn(body: Buffer): readonly string[] {
 async function keep(tx: Tx, found: readonly Differing[], dead: readonly GivenDelivery[]): Promise<void> {
   await revive(tx, dead)
   const wakes: Wake[] = []
-  // In key order, as every process takes its locks.
+  // In key order, the lock order of every process.
   for (const { account, deliveryId, bodySha256, isCompared, submissionIds } of [...found].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
-    await sql`
+    await tx.run(sql`
       insert into sync_differing_deliveries (account, delivery_id, body_sha256, first_at, last_at, times, is_compared)
       values (${account}, ${deliveryId}, ${bodySha256}, ${dbTime(tx)}, ${dbTime(tx)}, 1, ${sql.lit(isCompared ? 1 : 0)})
       on conflict (account, delivery_id, body_sha256) do update
-        set times = sync_differing_deliveries.times + 1, last_at = excluded.last_at`.execute(tx.sql)
+        set times = sync_differing_deliveries.times + 1, last_at = excluded.last_at`)
     for (const submissionId of submissionIds) for (const read of FEEDS) wakes.push({ account, submissionId, read })
   }
   await keepNewest(tx, 'sync_differing_deliveries', 'last_at', MAX_ROWS)
-  await wakeReads(tx, wakes)
+  await addReadRequests(tx, wakes)
 }
 
 function keyOf({ account, deliveryId, bodySha256 }: DifferingDelivery): string {
   return `${account} ${deliveryId} ${bodySha256}`
 }
 
-/** How often a delivery of the account came again with another body since a time. */
+/** Counts the account's deliveries since a time that were repeated with another body. */
 export async function differingSince(q: Query, account: string, since: TimeText): Promise<number> {
-  const { rows } = await sql<{ n: number | null }>`
+  return await q.count(sql<{ n: number | null }>`
     select cast(sum(times) as integer) as n from sync_differing_deliveries
-    where account = ${account} and is_compared = 1 and last_at > ${timeValue(q, since)}`.execute(q.sql)
-  return rows[0]?.n ?? 0
+    where account = ${account} and is_compared = 1 and last_at > ${timeValue(q, since)}`)
 }
 
-/** A repeat of a dead delivery makes it ready again; other repeats change nothing. */
+/** Makes a repeated dead delivery ready again; other repeats change nothing. */
 export async function revive(tx: Tx, deliveries: readonly GivenDelivery[]): Promise<void> {
   if (deliveries.length === 0) return
   for (const delivery of deliveries) {
-    await tx.sql
-      .updateTable('sync_inbox')
-      .set({
-        state: 'ready',
-        attempts: 0,
-        available_at: dbTime(tx),
-        lease_token: null,
-        error: null,
-        settled_at: null,
-        body: sql<Buffer>`coalesce(body, ${delivery.body})`,
-      })
-      .where('account', '=', delivery.account)
-      .where('delivery_id', '=', delivery.deliveryId)
-      .where('state', '=', 'dead')
-      .execute()
+    await tx.run(sql`
+      update sync_inbox set state = 'ready', attempts = 0, available_at = ${dbTime(tx)}, lease_token = null, error = null,
+      settled_at = null, body = coalesce(body, ${delivery.body}) where account = ${delivery.account}
+      and delivery_id = ${delivery.deliveryId} and state = 'dead'`)
   }
   wake(tx, 'inbox')
 }

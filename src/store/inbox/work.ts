@@ -18,7 +18,7 @@ export interface ClaimedDelivery {
   readonly body: Buffer
   /** Earlier attempts. */
   readonly attempts: number
-  /** When it was settled before an operator had it replayed; null: it is worked for the first time. */
+  /** When it was settled before an operator replayed it; null: it wasn't settled yet. */
   readonly settledAt: TimeText | null
   readonly leaseToken: string
 }
@@ -27,16 +27,16 @@ export interface ClaimedDelivery {
 export interface Settlement {
   readonly delivery: ClaimedDelivery
   readonly state: InboxState
-  /** Its submission, when that could be read. */
+  /** Its submission, if readable. */
   readonly submissionId: string | null
-  /** Its `type`, when that could be read. */
+  /** Its `type`, if readable. */
   readonly kind: string | null
   readonly error: string | null
-  /** What it told, in a few words; left out when that could not be read. */
+  /** Its content in a few words, if readable. */
   readonly what?: string
   /** For `ready`: delay before the next attempt. */
   readonly retryInMs?: number
-  /** Whether body and headers are removed: it was about a purged submission, or is of use to nobody. */
+  /** Whether body and headers are removed, because it concerned a purged submission or is useless. */
   readonly isEmptied?: boolean
 }
 
@@ -53,14 +53,12 @@ export const claimedDeliveries = new Leased<ClaimedDelivery>({
 const leased = { ...specOf(syncInbox), key: ['inbox_id', 'lease_token'] }
 
 /**
- * Limit for the bodies of one claim. They are in memory together, several times over while applied, in one transaction that blocks the event
- * loop on SQLite: about 60 ms per megabyte.
+ * Limit for the bodies of one claim. They are in memory together, several times over while applied, in one transaction that blocks the
+ * event loop on SQLite: about 60 ms per megabyte.
  */
 const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
 
-/**
- * Claims up to `limit` due deliveries, the oldest first, within `CLAIM_BYTES`; a larger body is claimed alone.
- */
+/** Claims up to `limit` due deliveries, the oldest first, within `CLAIM_BYTES`; a larger body is claimed alone. */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
   const leaseToken = newLeaseToken(db)
   const claim = (tx: Tx) => {
@@ -73,27 +71,16 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
         select inbox_id, row_number() over oldest as position, sum(bytes) over oldest as bytes
         from (${due}) as due window oldest as (order by available_at, inbox_id)) as measured
       where position = 1 or bytes <= ${sql.lit(CLAIM_BYTES[tx.kind])}`
-    return claimedDeliveries.claim(tx, leaseToken, withinBytes, {
-      leaseMs,
-      returning: {
-        account: 'account',
-        deliveryId: 'delivery_id',
-        receivedAt: 'received_at',
-        body: 'body',
-        attempts: 'attempts',
-        settledAt: 'settled_at',
-      },
-    })
+    const named = { deliveryId: 'delivery_id', receivedAt: 'received_at', settledAt: 'settled_at' }
+    const returning = { account: 'account', body: 'body', attempts: 'attempts', ...named }
+    return claimedDeliveries.claim(tx, leaseToken, withinBytes, { leaseMs, returning })
   }
   const claims = await db.write('inbox-claim', claim, { relaxedDurability: true })
   // A body may be missing.
   return claims.map((claim) => ({ ...claim, body: claim.body ?? Buffer.alloc(0) })).sort((a, b) => a.inboxId - b.inboxId)
 }
 
-/**
- * Settles deliveries in the transaction that applied them.
- * @throws LeaseLostError when a lease is lost; the transaction must then roll back.
- */
+/** Settles deliveries in the transaction that applied them. @throws LeaseLostError if a lease is lost; then roll back. */
 export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Promise<void> {
   const settlements: Settlement[] = []
   for (const each of given) settlements.push((await isUnreadOfPurged(tx, each)) ? { ...each, isEmptied: true } : each)
@@ -115,12 +102,11 @@ export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Pr
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Few are rescheduled, and mostly one by one. Their lease ends, so that no release shortens the delay.
+    // Few are rescheduled, mostly one by one. Their lease ends, so that no release shortens the delay.
     if (state === 'ready') await claimedDeliveries.release(tx, delivery, retryInMs)
   }
 }
 
-/** Where a delivery's body stands. */
 export function bodyPlace({ account, deliveryId }: Pick<ClaimedDelivery, 'account' | 'deliveryId'>) {
   return { account, table: 'sync_inbox', key: JSON.stringify([deliveryId]), column: 'body' }
 }
@@ -135,7 +121,7 @@ async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, is
 
 const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-/** Takes tax ids out of bodies that were worked on. Few have any. */
+/** Removes tax ids from processed bodies. Few have any. */
 async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
   for (const { delivery, state, isEmptied } of settlements) {
     if (state === 'ready') continue
@@ -150,8 +136,8 @@ async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promis
 }
 
 /**
- * Releases the deliveries that this process has claimed, without counting an attempt. For a worker that starts, or starts again after the
- * database failed. On SQLite only one process works (invariant 13), so every claim is of this worker or of a killed process.
+ * Releases the deliveries that this process has claimed, without counting an attempt: for a worker that starts or recovers. On SQLite only
+ * one process works (invariant 13), so every claim is of this worker or of a killed process.
  */
 export async function releaseLeftDeliveries(db: Db): Promise<void> {
   await db.write('inbox-release', async (tx) => {

@@ -8,15 +8,15 @@ import { relations } from '../schema/tables.ts'
 const IMPERSONAL: readonly ProtectionClass[] = ['none', 'business']
 
 export interface GrantOptions {
-  /** Leaves out the columns that may tell of a person, in tables and views alike. The role must then name the columns it selects. */
+  /** Leaves out columns that may identify a person, in tables and views. The role must then name the columns it selects. */
   readonly withoutPersonal?: boolean
 }
 
 /**
- * Grants a Postgres role the right to read the public tables and views, and revokes every other right it had in the schema. Must be repeated
- * after an upgrade that adds tables or columns.
- * @throws UsageError on SQLite, where file permissions rule; when the role does not exist; and when it owns the tables, because revoking its
- * rights would lock the program out.
+ * Grants a Postgres role the right to read the public tables and views, and revokes every other right in the schema. Repeat it after an
+ * upgrade that adds tables or columns.
+ * @throws UsageError on SQLite, which has file permissions instead; if the role does not exist; and if it owns the tables, because revoking
+ * its rights would lock the program out.
  */
 export async function grantReader(db: Db, role: string, { withoutPersonal = false }: GrantOptions = {}): Promise<void> {
   if (db.kind === 'sqlite') throw new UsageError(['--grant-reader: SQLite has no roles; give the reader read access to the file instead'])
@@ -24,44 +24,43 @@ export async function grantReader(db: Db, role: string, { withoutPersonal = fals
 }
 
 async function grant(tx: Tx, role: string, withoutPersonal: boolean): Promise<void> {
-  const roles = await sql<{ owner: boolean }>`
+  const roles = await tx.all(sql<{ owner: boolean }>`
     select rolname = current_user or exists (
       select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema() and c.relowner = r.oid
-    ) as owner from pg_roles r where rolname = ${role}`.execute(tx.sql)
-  const [found] = roles.rows
-  if (!found) throw new UsageError([`--grant-reader: there is no role ${role}; make it first (create role)`])
-  if (found.owner)
-    throw new UsageError([`--grant-reader: ${role} is the role that the tables belong to, and can read them; name another one`])
-  const { rows } = await sql<{ schema: string; name: string }>`
+    ) as owner from pg_roles r where rolname = ${role}`)
+  const [found] = roles
+  if (!found) throw new UsageError([`--grant-reader: there is no role ${role}. Create it first (create role)`])
+  if (found.owner) throw new UsageError([`--grant-reader: ${role} owns the tables and can read them anyway. Name another role`])
+  const rows = await tx.all(sql<{ schema: string; name: string }>`
     select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v') and not starts_with(c.relname, 'sync_')
-    order by c.relname`.execute(tx.sql)
+    order by c.relname`)
   const [first] = rows
   if (!first) throw new UsageError(['--grant-reader: the schema has no tables yet; run `submission-mirror migrate` first'])
   const schema = sql.id(first.schema)
   const reader = sql.id(role)
   // Rights on single columns go with those on their table.
-  await sql`revoke all on all tables in schema ${schema} from ${reader}`.execute(tx.sql)
-  await sql`grant usage on schema ${schema} to ${reader}`.execute(tx.sql)
+  await tx.run(sql`revoke all on all tables in schema ${schema} from ${reader}`)
+  await tx.run(sql`grant usage on schema ${schema} to ${reader}`)
   if (withoutPersonal) await grantColumns(tx, first.schema, new Set(rows.map(({ name }) => name)), reader)
   else {
     const tables = sql.join(rows.map((row) => sql.id(row.schema, row.name)))
-    await sql`grant select on ${tables} to ${reader}`.execute(tx.sql)
+    await tx.run(sql`grant select on ${tables} to ${reader}`)
   }
 }
 
-/** Views too: they run with the rights of their owner, so what they are made of plays no part. */
+/** Views too: they run with their owner's rights, so the tables behind them don't matter. */
 async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, reader: RawBuilder<unknown>): Promise<void> {
   for (const { name, columns } of relations.filter((relation) => names.has(relation.name))) {
     const all = Object.entries(columns)
     const shown = all.filter(([, column]) => isImpersonal(column)).map(([column]) => sql.id(column))
     if (shown.length === 0) continue
     const which = shown.length === all.length ? sql`` : sql` (${sql.join(shown)})`
-    await sql`grant select${which} on ${sql.id(schema, name)} to ${reader}`.execute(tx.sql)
+    await tx.run(sql`grant select${which} on ${sql.id(schema, name)} to ${reader}`)
   }
 }
 
-/** `raw` holds fields that nobody has described yet. */
+/** `raw` contains undescribed fields. */
 function isImpersonal({ kind, class: protection }: Column): boolean {
   return kind !== 'raw' && IMPERSONAL.includes(protection)
 }

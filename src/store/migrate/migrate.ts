@@ -6,23 +6,23 @@ import { FatalError, UsageError } from '../../base/errors.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import { isLockTimeout } from '../postgres/errors.ts'
-import { columnTypes } from '../schema/column-types.ts'
-import type { Migration } from '../schema/migration.ts'
-import { missingComments, writeComments } from './comments.ts'
+import { columnTypes, type Migration } from '../schema/migration.ts'
+import type { Relation } from '../schema/table.ts'
+import { internalTables, relations } from '../schema/tables.ts'
 
-/** The database is behind, or has no tables at all; the message says how to migrate it. */
+/** The database lacks migrations; the message says how to migrate it. */
 export class SchemaBehindError extends FatalError {}
 
 /**
- * On Postgres everybody queues behind a statement that waits to alter a table, so behind a long report all work would stop. A migration
- * therefore waits only this long for its lock, and lets the others run for longer before it tries again.
+ * On Postgres every statement queues behind one that waits to alter a table, so a long report would stop all work. A migration therefore
+ * waits only this long for its lock, and lets the others run for longer before it retries.
  */
 const LOCK_WAIT_MS = 250
 const LONGEST_LOCK_WAIT_MS = 8_000
 const REST_SHARE = 2
 const WAITS =
-  'migrating waits for another transaction that uses one of the tables, such as a long report; it goes on when that has ended. ' +
-  '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` names it'
+  'the migration waits for another transaction on one of the tables, such as a long report, and continues when it has ended. ' +
+  '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` lists it'
 
 export interface MigrateOptions {
   /** Called once per failed attempt, with the reason for the delay. */
@@ -31,7 +31,6 @@ export interface MigrateOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a database says about its own schema. */
 interface Applied {
   /** Versions of the steps taken, and the SHA-256 of each one's statements. */
   readonly steps: ReadonlyMap<number, string>
@@ -44,11 +43,12 @@ interface Applied {
 export const STEPS = released.length
 
 /**
- * Migrates the schema. Each step commits together with its record, under a lock that one process holds at a time, so several may start at
- * once. On Postgres the schema is created when missing, and tables and columns get comments.
+ * Migrates the schema. Each step commits together with its record, under a lock that one process holds at a time, so several may start
+ * together. On Postgres a missing schema is created, and tables and columns get comments.
  * @returns the names of the steps taken now.
- * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when an unreleased version
- * made it, or the encoding of a new database cannot hold every text; TransientError when the database is unreachable; the reason of `signal` when it aborts. Steps taken stay.
+ * @throws FatalError if a later release changed the database so that this one no longer runs on it; UsageError if an unreleased version
+ * made it, or the encoding of a new database cannot hold every text; TransientError if the database is unreachable; the reason of `signal`
+ * when it aborts. Steps taken stay.
  */
 export async function migrate(
   db: Db,
@@ -74,13 +74,12 @@ export async function migrate(
   return taken
 }
 
-/** Updates the comments on tables and columns. One read when they are current. */
 async function keepComments(db: Db): Promise<void> {
   if ((await missingComments(db.read)).length === 0) return
   try {
     await db.write('migrate-comments', async (tx) => {
       await lockPostgresSchema(tx)
-      await sql.raw(`set local lock_timeout = ${LONGEST_LOCK_WAIT_MS}`).execute(tx.sql)
+      await tx.run(sql.raw(`set local lock_timeout = ${LONGEST_LOCK_WAIT_MS}`))
       await writeComments(tx, await missingComments(tx))
     })
   } catch (error) {
@@ -90,16 +89,11 @@ async function keepComments(db: Db): Promise<void> {
 }
 
 const FIX = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
-/** The message about a database without any table of ours. */
-export const NO_TABLES = `The database has none of our tables yet; ${FIX} and start \`serve\``
+export const NO_TABLES = `The database has no tables of submission-mirror yet; ${FIX} and start \`serve\``
 
-/** How many missing migrations a message names. */
 const MISSING_NAMED = 5
 
-/**
- * Checks the schema for a start without migrating.
- * @throws SchemaBehindError when a step is missing; FatalError as `migrate` does.
- */
+/** Checks the schema for a start without migrating. @throws SchemaBehindError if a step is missing; FatalError as `migrate` does. */
 export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
   const applied = await readApplied(db.read)
   refuseOthers(db.kind, applied, migrations)
@@ -111,11 +105,11 @@ export async function checkSchema(db: Db, migrations: readonly Migration[] = rel
   throw new SchemaBehindError(`The database lacks migration ${names.join(', ')}${more}; ${FIX}`)
 }
 
-/** Takes the first missing step. @returns its name, or null when none is missing. */
+/** Takes the first missing step. @returns its name; null if none is missing. */
 async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number): Promise<string | null> {
   if (tx.kind === 'postgres') {
     await lockPostgresSchema(tx)
-    await sql.raw(`set local lock_timeout = ${waitMs}`).execute(tx.sql)
+    await tx.run(sql.raw(`set local lock_timeout = ${waitMs}`))
   }
   const applied = await readApplied(tx)
   refuseOthers(tx.kind, applied, migrations)
@@ -125,29 +119,22 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
     await refuseEncoding(tx)
     await createMigrationsTable(tx)
   }
-  for (const statement of next.statements(columnTypes[tx.kind])) await sql.raw(statement).execute(tx.sql)
-  await tx.sql
-    .insertInto('sync_migrations')
-    .values({
-      version: next.version,
-      name: next.name,
-      sha256: hashOf(tx.kind, next),
-      oldest_compatible: next.oldestCompatible,
-      applied_at: dbTime(tx),
-    })
-    .execute()
+  for (const statement of next.statements(columnTypes[tx.kind])) await tx.run(sql.raw(statement))
+  await tx.run(sql`
+    insert into sync_migrations (version, name, sha256, oldest_compatible, applied_at) values (${next.version}, ${next.name},
+    ${hashOf(tx.kind, next)}, ${next.oldestCompatible}, ${dbTime(tx)})`)
   await noteVersion(tx, Math.max(applied.newest, next.version))
   return next.name
 }
 
-/** Waits for other processes that migrate the same schema, and creates it when it is missing. */
+/** Waits for other processes that migrate the same schema, and creates it if missing. */
 async function lockPostgresSchema(tx: Tx): Promise<void> {
-  const named = await sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`.execute(tx.sql)
-  const schema = named.rows[0]?.name ?? ''
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`.execute(tx.sql)
-  const { rows } = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(tx.sql)
+  const row = await tx.one(sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`)
+  const schema = row?.name ?? ''
+  await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`)
+  const rows = await tx.all(sql`select 1 from pg_namespace where nspname = ${schema}`)
   // Checked first: a role without the right to create schemas can still use an existing one.
-  if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(tx.sql)
+  if (rows.length === 0) await tx.run(sql`create schema ${sql.id(schema)}`)
 }
 
 /** Encodings that hold every text. SQL_ASCII stores the bytes unchanged. */
@@ -156,29 +143,27 @@ const WHOLE_ENCODINGS = ['UTF8', 'SQL_ASCII']
 /** A character that the encoding lacks could never be mirrored, and the encoding cannot be changed later. */
 async function refuseEncoding(tx: Tx): Promise<void> {
   if (tx.kind === 'sqlite') return
-  const { rows } = await sql<{ name: string; encoding: string }>`
-    select current_database() as name, current_setting('server_encoding') as encoding`.execute(tx.sql)
-  const { name, encoding } = rows[0] ?? { name: '', encoding: 'UTF8' }
+  const row = await tx.one(sql<{ name: string; encoding: string }>`
+    select current_database() as name, current_setting('server_encoding') as encoding`)
+  const { name, encoding } = row ?? { name: '', encoding: 'UTF8' }
   if (WHOLE_ENCODINGS.includes(encoding)) return
   throw new UsageError([
-    `the database ${name} has the encoding ${encoding}, which does not hold every text of the service as it is; make one with the encoding UTF8 ` +
+    `the database ${name} has the encoding ${encoding}, which cannot store every text of the service; create one with the encoding UTF8 ` +
       "(`create database … encoding 'UTF8' template template0`) and name it in DATABASE_URL",
   ])
 }
 
 async function createMigrationsTable(tx: Tx): Promise<void> {
   const t = columnTypes[tx.kind]
-  await sql`create table if not exists sync_migrations (
+  await tx.run(sql`create table if not exists sync_migrations (
     version ${sql.raw(t.int)} not null primary key, name text not null, sha256 text not null,
-    oldest_compatible ${sql.raw(t.int)} not null, applied_at ${sql.raw(t.time)} not null)`.execute(tx.sql)
+    oldest_compatible ${sql.raw(t.int)} not null, applied_at ${sql.raw(t.time)} not null)`)
 }
 
 async function noteVersion(tx: Tx, version: number): Promise<void> {
-  await tx.sql
-    .insertInto('mirror_info')
-    .values({ id: 1, schema_version: version, log_epoch: randomUUID(), first_seq: 1, last_seq: 0 })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ schema_version: version }))
-    .execute()
+  await tx.run(sql`
+    insert into mirror_info (id, schema_version, log_epoch, first_seq, last_seq) values (1, ${version}, ${randomUUID()}, 1, 0)
+    on conflict (id) do update set schema_version = ${version}`)
 }
 
 async function readApplied(query: Query): Promise<Applied> {
@@ -199,20 +184,20 @@ async function hasMigrationsTable(query: Query): Promise<boolean> {
     query.kind === 'sqlite'
       ? sql`select 1 from sqlite_master where type = 'table' and name = 'sync_migrations'`
       : sql`select 1 from pg_class where oid = to_regclass('sync_migrations')`
-  return (await found.execute(query.sql)).rows.length > 0
+  return (await query.one(found)) !== null
 }
 
-/** Identifies a step by what it does. Databases keep it, so that tables which only bear the same numbers are never taken for ours. */
+/** Identifies a step by its statements, so that foreign tables with the same numbers are never taken for ours. */
 function hashOf(kind: Query['kind'], step: Migration): string {
   return createHash('sha256').update(step.statements(columnTypes[kind]).join('\n')).digest('hex')
 }
 
-/** Refuses a database that this program cannot serve: one of an unreleased version, or one that a later release has contracted. */
+/** Rejects a database of an unreleased version, or one that a later release has contracted. */
 function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonly Migration[]): void {
   const differs = migrations.find((step) => applied.steps.has(step.version) && applied.steps.get(step.version) !== hashOf(kind, step))
   if (differs !== undefined) {
     const which = `its migration ${differs.version} is not ${differs.name} of this release`
-    throw new UsageError([`DATABASE_URL: the database was made by an unreleased version (${which}); begin a new database`])
+    throw new UsageError([`DATABASE_URL: the database was made by an unreleased version (${which}). Create a new database`])
   }
   const ours = Math.max(0, ...migrations.map((migration) => migration.version))
   if (applied.newest <= ours || applied.oldestCompatible <= ours) return
@@ -220,4 +205,51 @@ function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonl
     `A later release has contracted this database: its schema is version ${applied.newest} and needs a program of version ` +
       `${applied.oldestCompatible} or later, this one knows ${ours}; run the later release, or restore the backup made before it`,
   )
+}
+
+/** A comment on a table or view, or on one of its columns. */
+interface Comment {
+  readonly type: Relation['type']
+  readonly name: string
+  /** null: on the table or view itself. */
+  readonly field: string | null
+  readonly text: string
+}
+
+async function writeComments(tx: Tx, comments: readonly Comment[]): Promise<void> {
+  for (const { type, name, field, text } of comments) {
+    const place = field === null ? sql`${sql.raw(type)} ${sql.table(name)}` : sql`column ${sql.ref(`${name}.${field}`)}`
+    await tx.run(sql`comment on ${place} is ${sql.lit(text)}`)
+  }
+}
+
+/** Comments that differ from the descriptions, except on missing parts and those of another role. SQLite has none. */
+export async function missingComments(q: Query): Promise<Comment[]> {
+  if (q.kind === 'sqlite') return []
+  const rows = await q.all(sql<{ name: string; field: string | null; text: string | null }>`
+    select c.relname as name, a.attname as field, d.description as text
+    from pg_class c
+    cross join lateral (
+      select null as attname, 0 as attnum
+      union all select attname, attnum from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as a
+    left join pg_description d on d.objoid = c.oid and d.classoid = 'pg_class'::regclass and d.objsubid = a.attnum
+    where c.relkind in ('r', 'p', 'v') and c.relnamespace = current_schema()::regnamespace
+      and pg_has_role(c.relowner, 'usage')`)
+  const there = new Map(rows.map(({ name, field, text }) => [keyOf(name, field), text]))
+  return [...relations, ...internalTables].flatMap(commentsOf).filter(({ name, field, text }) => {
+    const found = there.get(keyOf(name, field))
+    return found !== undefined && found !== text
+  })
+}
+
+function commentsOf({ name, type, holds, columns, isInternal }: Relation): Comment[] {
+  const described = Object.entries(columns).flatMap(([field, { meaning, source, class: protection }]): Comment[] => {
+    if (isInternal) return meaning === '' ? [] : [{ type, name, field, text: `${meaning}.` }]
+    return [{ type, name, field, text: `${meaning}. Source: ${source.replaceAll('`', '')}. Class: ${protection}.` }]
+  })
+  return [{ type, name, field: null, text: holds }, ...described]
+}
+
+function keyOf(name: string, field: string | null): string {
+  return `${name} ${field ?? ''}`
 }

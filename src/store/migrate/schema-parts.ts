@@ -2,13 +2,13 @@ import type Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import { migrations } from '../../../migrations/index.ts'
 import type { Query } from '../engine/db.ts'
-import { columnTypes } from '../schema/column-types.ts'
+import { columnTypes } from '../schema/migration.ts'
 import { internalTables, relations } from '../schema/tables.ts'
 
 /** Missing parts named one by one; the rest is counted. */
 const LISTED = 5
 
-/** A column of a table, or a view. A view's columns follow from its text, so they are not checked. */
+/** A column of a table, or a view, whose columns follow from its text. */
 interface Part {
   readonly kind: 'table' | 'view'
   readonly name: string
@@ -29,24 +29,21 @@ const POSTGRES_NAMES = `select relname as name from pg_class
 
 const INDEX = /^create (?:unique )?index (\w+) on (\w+)/
 
-/** Tables, columns and views that the database lacks because somebody has dropped them, such as `the view quote_board`. */
+/** Dropped tables, columns and views, such as `the view quote_board`. */
 export async function missingParts(q: Query): Promise<string[]> {
-  const { rows } = await sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`.execute(q.sql)
+  const rows = await q.all(sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`)
   return missingFrom(rows, wantedParts())
 }
 
-/** The missing tables of a SQLite database: everything that holds data. */
+/** The missing tables of a SQLite database. */
 export function missingTables(database: Database.Database): string[] {
   const wanted = wantedParts().filter(({ kind }) => kind === 'table')
   return missingFrom(database.prepare<[], Part>(SQLITE_PARTS).all(), wanted)
 }
 
-/**
- * Indexes made by the migrations that the database lacks, apart from those of missing tables.
- * @returns the statement that creates each of them.
- */
+/** Missing indexes on existing tables. @returns the statement that creates each of them. */
 export async function missingIndexes(q: Query): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_NAMES : POSTGRES_NAMES)}`.execute(q.sql)
+  const rows = await q.all(sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_NAMES : POSTGRES_NAMES)}`)
   const there = new Set(rows.map(({ name }) => name))
   return indexStatements(q.kind).filter((statement) => {
     const [, name = '', table = ''] = INDEX.exec(statement) ?? []
@@ -54,47 +51,43 @@ export async function missingIndexes(q: Query): Promise<string[]> {
   })
 }
 
-/** The message about a missing index. */
 export function missingIndexText(statement: string): string {
   const [, name] = INDEX.exec(statement) ?? []
-  return `the index ${name} is missing (somebody has dropped it), so queries that use it are slow, or it no longer keeps rows unique; stop \`serve\` and create it again: ${statement}`
+  return `the index ${name} is missing (it was dropped), so queries that use it are slow, or rows may no longer be unique. Stop \`serve\` and create it again: ${statement}`
 }
 
 /** Rights on our tables that the database user lacks, such as `insert on sync_inbox`. Only Postgres has rights. */
 export async function missingRights(q: Query): Promise<string[]> {
   if (q.kind === 'sqlite') return []
   const ours = new Set(wantedParts().map(({ name }) => name))
-  const { rows } = await sql<{ name: string; right: string }>`
+  const rows = await q.all(sql<{ name: string; right: string }>`
     select c.relname as name, wanted.right
     from pg_class c cross join unnest(array['delete', 'insert', 'select', 'update']) as wanted("right")
     where c.relkind in ('r', 'p') and c.relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(c.oid)
       and not has_table_privilege(c.oid, wanted.right)
-    order by name, wanted.right`.execute(q.sql)
+    order by name, wanted.right`)
   return rows.filter(({ name }) => ours.has(name)).map(({ name, right }) => `${right} on ${name}`)
 }
 
-/** The message about missing rights. */
 export function rightsText(missing: readonly string[]): string {
-  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
-  const lacks = `the user of DATABASE_URL lacks rights: ${missing.slice(0, LISTED).join(', ')}${more}`
-  return `${lacks}; grant it select, insert, update and delete on all tables of the schema`
+  return `the user of DATABASE_URL lacks rights: ${listed(missing)}; grant it select, insert, update and delete on all tables of the schema`
 }
 
-/** The message about missing parts. */
 export function missingText(missing: readonly string[]): string {
-  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
-  const them = missing.length === 1 ? 'it' : 'them'
-  return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has dropped ${them}); restore a backup that has ${them}`
+  return `it lacks ${listed(missing)} (dropped by hand); restore a backup that has ${missing.length === 1 ? 'it' : 'them'}`
 }
 
-/** The parts of the schema, the same on both databases. */
+function listed(missing: readonly string[]): string {
+  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
+  return `${missing.slice(0, LISTED).join(', ')}${more}`
+}
+
 function wantedParts(): Part[] {
   return [...relations, ...internalTables].flatMap(({ name, type, columns }): Part[] =>
     type === 'view' ? [{ kind: type, name, field: null }] : Object.keys(columns).map((field) => ({ kind: type, name, field })),
   )
 }
 
-/** The statements that create the indexes, in order. */
 function indexStatements(kind: Query['kind']): string[] {
   const statements = migrations.flatMap((migration) => migration.statements(columnTypes[kind]))
   return statements.filter((statement) => INDEX.test(statement)).map((statement) => statement.replace(/\s+/g, ' '))

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** What is needed of a feed's record to decide whether the service still shows it. */
+/** What decides whether the service still shows a feed's record. */
 export interface StoredRecord {
   readonly id: string
   /** An attachment's position; its `id` is its message's. null: an event or a message. */
@@ -15,7 +15,6 @@ export interface StoredRecord {
 
 const PAGE = 1_000
 
-/** Every event of a submission, page by page. */
 export function storedEvents(q: Query, account: string, submissionId: string): AsyncGenerator<readonly StoredRecord[]> {
   return pageRecords(q, account, submissionId, 'market_events', 'event_id')
 }
@@ -35,10 +34,10 @@ async function* pageRecords(
 ): AsyncGenerator<readonly StoredRecord[]> {
   // The first page includes the empty id, which damage may have left.
   for (let after = '', behind = '>='; ; behind = '>') {
-    const { rows } = await sql<{ id: string; first_seen_at: TimeText | null; gone_at: TimeText | null }>`
+    const rows = await q.all(sql<{ id: string; first_seen_at: TimeText | null; gone_at: TimeText | null }>`
       select ${sql.ref(key)} as id, first_seen_at, gone_at from ${sql.table(table)}
       where account = ${account} and submission_id = ${submissionId} and ${sql.ref(key)} ${sql.raw(behind)} ${after}
-      order by ${sql.ref(key)} limit ${sql.lit(PAGE)}`.execute(q.sql)
+      order by ${sql.ref(key)} limit ${sql.lit(PAGE)}`)
     yield rows.map((row) => ({ id: row.id, position: null, hasMessage: false, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }))
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE) return
@@ -48,19 +47,15 @@ async function* pageRecords(
 
 async function* pageAttachments(q: Query, account: string, submissionId: string): AsyncGenerator<readonly StoredRecord[]> {
   for (let after = { id: '', position: -1 }; ; ) {
-    const { rows } = await sql<{ id: string; position: number; gone_at: TimeText | null; has_message: number }>`
+    const rows = await q.all(sql<{ id: string; position: number; gone_at: TimeText | null; has_message: number }>`
       select a.message_id as id, a.position, a.gone_at, case when m.message_id is null then 0 else 1 end as has_message
       from thread_attachments a
       left join thread_messages m on m.account = a.account and m.submission_id = a.submission_id and m.message_id = a.message_id
       where a.account = ${account} and a.submission_id = ${submissionId} and (a.message_id, a.position) > (${after.id}, ${after.position})
-      order by a.message_id, a.position limit ${sql.lit(PAGE)}`.execute(q.sql)
-    yield rows.map((row) => ({
-      id: row.id,
-      position: row.position,
-      hasMessage: Number(row.has_message) === 1,
-      firstSeenAt: null,
-      goneAt: row.gone_at,
-    }))
+      order by a.message_id, a.position limit ${sql.lit(PAGE)}`)
+    yield rows.map(({ id, position, has_message, gone_at }) => {
+      return { id, position, hasMessage: has_message === 1, firstSeenAt: null, goneAt: gone_at }
+    })
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE) return
     after = last

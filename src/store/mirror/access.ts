@@ -1,10 +1,10 @@
 import type { Change } from '../../model/change.ts'
 import type { Entity, Row } from '../../model/entity.ts'
-import type { Place, StateFact } from '../../model/facts.ts'
+import type { StateFact, SubmissionRef } from '../../model/facts.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** Summary of a submission's records that are not gone: times of the newest, and the newest event of each lane. */
+/** Times of a submission's newest records that are not gone, and the newest event of each lane. */
 export interface Newest {
   readonly eventAt: TimeText | null
   readonly messageAt: TimeText | null
@@ -13,12 +13,11 @@ export interface Newest {
 }
 
 /**
- * Whether a state read may be applied. `stale`: one with a greater number has been. `same`: the one before showed the same, and nothing of the
+ * Whether a state read may be applied. `stale`: one with a greater number was applied. `same`: it repeats the last one, and nothing of the
  * submission has changed since.
  */
 export type Taken = 'new' | 'same' | 'stale'
 
-/** Rows with one of these values in a column. */
 export interface OnlyRows {
   readonly column: string
   readonly values: readonly string[]
@@ -26,12 +25,12 @@ export interface OnlyRows {
 
 /** Read access to the mirror of one account. */
 export interface MirrorReading {
-  /** What is done with tax ids before they are stored. */
+  /** How tax ids are protected before they are stored. */
   readonly protection: Protection
   readonly listsDocuments: boolean
   /** The rows of `keys`, and possibly others. @param keys of one submission. */
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
-  /** All rows of `entity` of the submission. @param only those that are needed; others may come along. */
+  /** All rows of `entity` of the submission. @param only those that are needed; others may be included. */
   loadOfSubmission(entity: Entity, account: string, submissionId: string, only?: OnlyRows): Promise<readonly Row[]>
   newest(account: string, submissionId: string): Promise<Newest>
   /** Ids of documents that answers named for the submission. */
@@ -41,17 +40,13 @@ export interface MirrorReading {
 }
 
 /**
- * Access to the mirror for applying facts. Implemented by a writing transaction (`MirrorWriter`) and by a comparison that only notes what it
- * would write, so both come to the same result.
+ * Access to the mirror for applying facts. A writing transaction (`MirrorWriter`) and a comparison that only records what it would write
+ * implement it, so both have the same result.
  */
 export interface MirrorAccess extends MirrorReading {
   insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void>
   update(entity: Entity, columns: readonly string[], rows: readonly Row[], changes: readonly Change[]): Promise<void>
-  /**
-   * Creates missing submissions.
-   * @param keys distinct, sorted by key.
-   * @returns all their rows, and the keys of the new ones.
-   */
+  /** Creates missing submissions. @param keys distinct, sorted by key. @returns all their rows, and the keys of the new ones. */
   lockSubmissions(
     keys: readonly Row[],
     trackedAt: TimeText,
@@ -60,7 +55,7 @@ export interface MirrorAccess extends MirrorReading {
   /** @returns the purged ones of the given submissions, each as `account submission_id`. @param keys distinct. */
   purgedAmong(keys: readonly Row[]): Promise<ReadonlySet<string>>
   /** Adds the reads of new submissions. */
-  addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void>
-  /** Takes the right to apply a state read (invariant 6). */
+  addReads(places: readonly SubmissionRef[], now: TimeText, live: boolean): Promise<void>
+  /** Claims the right to apply a state read (invariant 6). */
   takeApplied(fact: StateFact): Promise<Taken>
 }

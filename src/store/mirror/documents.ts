@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 import type { DocumentIndexView, DocumentState } from '../schema/documents.ts'
+import type { Columns } from '../schema/tables.ts'
 import { accountsWithSubmissions } from './submission-list.ts'
 import { conditionsOf } from './submission-search.ts'
 
@@ -10,7 +11,6 @@ export interface DocumentFilter {
   readonly state?: DocumentState | undefined
   /** A part of the file's name, words of the insured's name, or the beginning of the submission's id. */
   readonly search?: string | undefined
-  /** Only those behind this one. */
   readonly after?: { readonly key: string; readonly account: string } | undefined
 }
 
@@ -23,21 +23,15 @@ export async function listDocuments(
   const is = (column: string, value: string | undefined): RawBuilder<unknown>[] =>
     value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`]
   const wanted = [sql`1 = 1`, ...is('account', account), ...is('submission_id', submissionId), ...is('state', state)]
-  // Few have failed of many: by the index of those.
+  // Selects the index of the few failed documents.
   if (state === 'failed') wanted.push(sql`error is not null`)
   if (search !== undefined) wanted.push(await matchingSearch(q, search.trim(), account))
   if (after !== undefined) wanted.push(sql`(document_key, account) > (${after.key}, ${after.account})`)
-  return await q.sql
-    .selectFrom('document_index')
-    .selectAll()
-    .where(sql<boolean>`${sql.join(wanted, sql` and `)}`)
-    .orderBy('document_key')
-    .orderBy('account')
-    .limit(limit)
-    .execute()
+  return await q.all(sql<DocumentIndexView>`
+    select * from document_index where ${sql.join(wanted, sql` and `)} order by document_key, account limit ${sql.lit(limit)}`)
 }
 
-/** Documents whose file is named so, and those of submissions that are. */
+/** Documents with `text` in their file name, and those of submissions that match it. */
 async function matchingSearch(q: Query, text: string, account: string | undefined): Promise<RawBuilder<unknown>> {
   const name = sql`lower(coalesce(name, source_label, ''))`
   const isNamed = q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
@@ -59,21 +53,25 @@ export async function findDocuments(q: Query, key: string, account?: string): Pr
   return await (account === undefined ? found : found.where('account', '=', account)).execute()
 }
 
-/** @returns how many documents were longer than the limit of one file. */
+/** @returns how many documents exceeded the size limit of one file. */
 export async function countTooLong(q: Query): Promise<number> {
-  const { rows } = await sql<{ n: number }>`select count(*) as n from sync_documents where refused_over_bytes is not null`.execute(q.sql)
-  return Number(rows[0]?.n ?? 0)
+  return await q.count(sql<{ n: number }>`select count(*) as n from sync_documents where refused_over_bytes is not null`)
 }
 
-/** @returns where the files of a submission's documents lie, each once. */
+/** @returns the distinct file paths of a submission's documents. */
 export async function storedPathsOf(q: Query, account: string, submissionId: string): Promise<string[]> {
-  const rows = await q.sql
-    .selectFrom('documents')
-    .select('stored_path')
-    .distinct()
-    .where('account', '=', account)
-    .where('submission_id', '=', submissionId)
-    .where('stored_path', 'is not', null)
-    .execute()
-  return rows.flatMap(({ stored_path }) => stored_path ?? [])
+  const rows = await q.all(sql<{ path: string }>`
+    select distinct stored_path as path from documents
+    where account = ${account} and submission_id = ${submissionId} and stored_path is not null`)
+  return rows.map(({ path }) => path)
+}
+
+/** @returns a document's name and media type from the service; null without such a document, as after a purge. */
+export async function documentMetadata(
+  q: Query,
+  { account, documentKey }: { readonly account: string; readonly documentKey: string },
+): Promise<{ readonly name: string | null; readonly contentType: string | null } | null> {
+  const row = await q.one(sql<Columns<'documents', 'name' | 'content_type'>>`
+    select name, content_type from documents where account = ${account} and document_key = ${documentKey}`)
+  return row === null ? null : { name: row.name, contentType: row.content_type }
 }

@@ -1,46 +1,45 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** What is listed of submissions: `account` and `submission_id` narrow it. */
+/** `account` and `submission_id` narrow the list. */
 export interface OpenWorkFilter {
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
 }
 
-/** Where a list goes on: in this submission, behind so many of its items. */
+/** Where a list continues: in this submission, after this many of its items. */
 export interface OpenWorkPlace {
   readonly account: string
   readonly submissionId: string
   readonly skip: number
 }
 
-/** Submissions read at a time, and in one page at most. */
+/** Submissions read per step, and most in one page. */
 const STEP = 25
 const MOST_READ = 500
 
-/** What the broker must still supply of a submission, from all sources. @template T the columns that are read of it. */
+/** What the broker must still supply of a submission, from all sources. @template T the columns that are read. */
 export async function openItemsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
-  const { rows } = await sql<T>`
+  return await q.all(sql<T>`
     select o.account, o.submission_id, s.insured_name, o.source, o.item_key, o.market_name, o.lane_id, o.label, o.how_to_provide,
       o.bind_request_id, o.bind_status
     from open_items o left join submissions s on s.account = o.account and s.submission_id = o.submission_id
     where o.account = ${account} and o.submission_id = ${submission_id}
-    order by o.source desc, o.market_name, o.item_key, o.label`.execute(q.sql)
-  return rows
+    order by o.source desc, o.market_name, o.item_key, o.label`)
 }
 
 /** The quotes of a submission that are not gone, the lowest first. @template T the columns of `quote_board` that are read. */
 export async function quotesOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
-  const { rows } = await sql<T & Flags>`
+  const rows = await q.all(sql<T & Flags>`
     select * from quote_board where account = ${account} and submission_id = ${submission_id}
-    order by case when total_cents is null then 1 else 0 end, total_cents, lane_id, quote_id`.execute(q.sql)
+    order by case when total_cents is null then 1 else 0 end, total_cents, lane_id, quote_id`)
   return rows.map((row) => ({ ...row, may_be_superseded: flag(row.may_be_superseded), is_bound_quote: flag(row.is_bound_quote) }))
 }
 
-/** As the view says: null when it cannot be told. */
+/** As in the view: null if unknown. */
 type Flags = Readonly<Record<'may_be_superseded' | 'is_bound_quote', boolean | null>>
 
-/** What a view computes is 0 or 1 on SQLite. */
+/** A computed boolean of a view is 0 or 1 on SQLite. */
 function flag(value: boolean | number | null): boolean | null {
   return value === null ? null : Boolean(value)
 }
@@ -48,9 +47,8 @@ function flag(value: boolean | number | null): boolean | null {
 type Key = { readonly account: string; readonly submission_id: string }
 
 /**
- * A page of what submissions have, from submission to submission by their key, so that no list is sorted as a whole.
- * @param itemsOf `openItemsOf` or `quotesOf`.
- * @returns `next` is null at the end; a page may have fewer items than asked for, or none, and yet go on.
+ * A page of items, submission by submission in key order, so that no list is sorted as a whole. @param itemsOf `openItemsOf` or `quotesOf`.
+ * @returns `next` is null at the end; before that a page may have fewer items than asked for, or none.
  */
 export async function listOpenWork<T>(
   q: Query,
@@ -67,14 +65,14 @@ export async function listOpenWork<T>(
     for (const [index, key] of keys.entries()) {
       const skip = from !== null && index === 0 && isAt(key, from) ? from.skip : 0
       const all = found[index] ?? []
-      const fitting = all.slice(skip, skip + limit - items.length)
-      items.push(...fitting)
-      const end = skip + fitting.length
+      const shown = all.slice(skip, skip + limit - items.length)
+      items.push(...shown)
+      const end = skip + shown.length
       if (items.length === limit) return { items, next: { account: key.account, submissionId: key.submission_id, skip: end } }
     }
     const last = keys.at(-1)
     if (last === undefined || keys.length < STEP) return { items, next: null }
-    // Behind all that it has.
+    // After all of its items.
     from = { account: last.account, submissionId: last.submission_id, skip: Number.MAX_SAFE_INTEGER }
   }
   return { items, next: from }

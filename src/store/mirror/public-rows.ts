@@ -6,10 +6,10 @@ import { extraReads } from '../schema/reads.ts'
 import { reconcileFindings } from '../schema/reconcile.ts'
 import { specOf } from '../schema/table.ts'
 
-/** Tables of which one row can be read by its key: those of service data, what hangs on them, the change log, and findings. */
+/** Tables whose rows can be read by key: service data, its dependent tables, the change log, and findings. */
 export const publicTables: readonly TableSpec[] = [...entities, specOf(extraReads), specOf(changes), specOf(reconcileFindings)]
 
-/** One row with everything that is stored of it. @param key the values of the key, in its order. */
+/** One row with all its columns. @param key the values of the key, in its order. */
 export async function findRow(q: Query, spec: TableSpec, key: readonly string[]): Promise<Row | null> {
   const where: Row = {}
   for (const [position, column] of spec.key.entries()) {

@@ -8,8 +8,8 @@ import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
 import { lockUnknown } from '../reads/purged.ts'
+import type { Columns } from '../schema/tables.ts'
 
-/** A submission that is purged. */
 export interface Purged {
   readonly account: string
   readonly submissionId: string
@@ -17,77 +17,58 @@ export interface Purged {
 
 /** Rows deleted in one transaction: few enough that a running `serve` does not wait (invariant 13). */
 const STEP = 100
-/** Rejected deliveries looked through at a time. Each may have 1 MiB. */
+/** Rejected deliveries read per step. Each may have 1 MiB. */
 const REJECTED_STEP = 10
-/** Rows of the change log or the inbox that are looked through at a time. */
+/** Rows of the change log or the inbox read per step. */
 const LOOKED = 2_000
 
-/** What the program itself keeps of a submission, beside what must outlive the purge. */
+/** The program's own rows of a submission, except those that must outlive the purge. */
 const OWN = [
-  'sync_reads',
-  'sync_arrivals',
-  'sync_conflicts',
-  'sync_unreadable',
-  'sync_proofs',
-  'reconcile_findings',
-  'sync_known_ids',
-  'sync_shared_documents',
-  'sync_path_reads',
-  'extra_reads',
-  'sync_search_words',
-  'sync_record_counts',
-  'sync_push_verifications',
-  'sync_restatements',
-] as const
+  ...['sync_reads', 'sync_arrivals', 'sync_conflicts', 'sync_unreadable', 'sync_reconciled', 'reconcile_findings', 'sync_shared_documents'],
+  ...['sync_path_reads', 'extra_reads', 'sync_search_words', 'sync_record_counts', 'sync_push_verifications', 'sync_restatements'],
+]
 
 /** Tables of service data that have rows of submissions, children first. */
 const ofSubmissions: readonly Entity[] = entities.filter((entity) => entity.table !== submissions.table).toReversed()
 
 /**
- * Begins a purge: from here on the submission is not tracked, and nothing that arrives of it is mirrored.
- * @param ifBegun only where one was begun and has not ended: somebody may track the submission again.
- * @returns whether it is under way.
+ * Begins a purge: from here on the submission is not tracked, and its data is no longer mirrored.
+ * @param ifBegun only continue a purge that has not ended, because the submission may be tracked again. @returns whether the purge is
+ * running.
  */
 export function beginPurge(db: Db, of: Purged, ifBegun = false): Promise<boolean> {
   return db.write('purge', async (tx) => {
     const { account, submissionId: submission_id } = of
     if (ifBegun && !(await isBegun(tx, of))) return false
-    await sql`select 1 from submissions where ${isOf(of)} ${rowLock(tx, 'for update')}`.execute(tx.sql)
+    await tx.run(sql`select 1 from submissions where ${isOf(of)} ${rowLock(tx, 'for update')}`)
     await lockUnknown(tx, false)
     const mark = sql`insert into sync_purged (account, submission_id, purged_at, finished_at) values (${account}, ${submission_id}, ${dbTime(tx)}, null)`
-    await sql`${mark} on conflict (account, submission_id) do update set finished_at = null`.execute(tx.sql)
-    const removed = await sql`delete from submissions where ${isOf(of)}`.execute(tx.sql)
-    for (const table of OWN) await sql`delete from ${sql.table(table)} where ${isOf(of)}`.execute(tx.sql)
-    const isThere = Number(removed.numAffectedRows ?? 0) > 0
-    if (isThere) await appendChanges(tx, [changeOf(of, submissions, [submission_id])])
+    await tx.run(sql`${mark} on conflict (account, submission_id) do update set finished_at = null`)
+    const removed = await tx.run(sql`delete from submissions where ${isOf(of)}`)
+    for (const table of OWN) await tx.run(sql`delete from ${sql.table(table)} where ${isOf(of)}`)
+    await tx.run(sql`delete from sync_reads where account = ${account} and named_for = ${submission_id}`)
+    if (removed > 0) await appendChanges(tx, [changeOf(of, submissions, [submission_id])])
     return true
   })
 }
 
 async function isBegun(tx: Tx, of: Purged): Promise<boolean> {
-  return (await sql`select 1 from sync_purged where ${isOf(of)} and finished_at is null`.execute(tx.sql)).rows.length > 0
+  return (await tx.one(sql`select 1 from sync_purged where ${isOf(of)} and finished_at is null`)) !== null
 }
 
-/** Removes the next rows of a submission's tables, and tells of each in the change log. @returns how many; 0 at the end. */
+/** Removes the next rows of a submission's tables, and logs each removal. @returns how many; 0 at the end. */
 export function purgeRows(db: Db, of: Purged): Promise<number> {
   return db.write('purge', async (tx) => {
     for (const entity of ofSubmissions) {
       const columns = entity.key.slice(1)
       const listed = sql.join(columns.map((column) => sql.ref(column)))
-      const { rows } = await sql<Row>`
-        select ${listed} from ${sql.table(entity.table)} where ${isOf(of)} limit ${sql.lit(STEP)}`.execute(tx.sql)
+      const rows = await tx.all(sql<Row>`
+        select ${listed} from ${sql.table(entity.table)} where ${isOf(of)} limit ${sql.lit(STEP)}`)
       if (rows.length === 0) continue
       for (const row of rows) await deleteRow(tx, entity, of, row)
-      await appendChanges(
-        tx,
-        rows.map((row) =>
-          changeOf(
-            of,
-            entity,
-            columns.map((column) => row[column] ?? null),
-          ),
-        ),
-      )
+      const keyOf = (row: Row) => columns.map((column) => row[column] ?? null)
+      const removals = rows.map((row) => changeOf(of, entity, keyOf(row)))
+      await appendChanges(tx, removals)
       return rows.length
     }
     return 0
@@ -96,21 +77,16 @@ export function purgeRows(db: Db, of: Purged): Promise<number> {
 
 async function deleteRow(tx: Tx, entity: Entity, { account }: Purged, row: Row): Promise<void> {
   if (entity.table === documents.table) {
-    await sql`delete from sync_documents where account = ${account} and document_key = ${row['document_key']}`.execute(tx.sql)
+    await tx.run(sql`delete from sync_documents where account = ${account} and document_key = ${row['document_key']}`)
   }
   const own = Object.entries(row).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
-  await sql`delete from ${sql.table(entity.table)} where account = ${account} and ${sql.join(own, sql` and `)}`.execute(tx.sql)
+  await tx.run(sql`delete from ${sql.table(entity.table)} where account = ${account} and ${sql.join(own, sql` and `)}`)
 }
 
-/** Empties `before` and `after` of earlier changes. @returns after which number to go on; null at the end. */
+/** Empties `before` and `after` of earlier changes. @returns the number to continue after; null at the end. */
 export async function purgeChanges(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
-  const rows = await db.read.sql
-    .selectFrom('changes')
-    .select(['seq', 'account', 'submission_id', 'operation'])
-    .where('seq', '>', after)
-    .orderBy('seq')
-    .limit(LOOKED)
-    .execute()
+  const rows = await db.read.all(sql<Columns<'changes', 'seq' | 'account' | 'submission_id' | 'operation'>>`
+    select seq, account, submission_id, operation from changes where seq > ${after} order by seq limit ${LOOKED}`)
   const purged = new Set(all.map(({ account, submissionId }) => `${account} ${submissionId}`))
   const hits = rows.filter(({ account, submission_id, operation }) => operation !== 'purged' && purged.has(`${account} ${submission_id}`))
   for (let from = 0; from < hits.length; from += STEP) {
@@ -120,7 +96,10 @@ export async function purgeChanges(db: Db, all: readonly Purged[], after: number
   return rows.length < LOOKED ? null : (rows.at(-1)?.seq ?? null)
 }
 
-/** Empties the bodies of deliveries of the submissions, or that name one of them, and what they told. @returns after which number to go on; null at the end. */
+/**
+ * Empties bodies and descriptions of deliveries that belong to or name one of the submissions. @returns the number to continue after; null
+ * at the end.
+ */
 export async function purgeBodies(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await deliveriesAfter(db.read, after)
   const isHit = ({ account, submission_id, body }: (typeof rows)[number]) =>
@@ -128,42 +107,28 @@ export async function purgeBodies(db: Db, all: readonly Purged[], after: number)
   const hits = rows.filter(isHit).map(({ inbox_id }) => inbox_id)
   if (hits.length > 0) {
     await db.write('purge', (tx) =>
-      tx.sql
-        .updateTable('sync_inbox')
-        .set({ body: null, headers: '{}', what: null })
-        .where('inbox_id', 'in', hits)
-        .where('state', '<>', 'ready')
-        .execute(),
+      tx.run(sql`
+      update sync_inbox set body = null, headers = '{}', what = null where inbox_id in (${sql.join(hits)}) and state <> 'ready'`),
     )
   }
   return rows.length < STEP ? null : (rows.at(-1)?.inbox_id ?? null)
 }
 
 function deliveriesAfter(q: Query, after: number) {
-  return q.sql
-    .selectFrom('sync_inbox')
-    .select(['inbox_id', 'account', 'submission_id', 'body'])
-    .where('inbox_id', '>', after)
-    .where((eb) => eb.or([eb('body', 'is not', null), eb('what', 'is not', null)]))
-    .orderBy('inbox_id')
-    .limit(STEP)
-    .execute()
+  return q.all(sql<Columns<'sync_inbox', 'inbox_id' | 'account' | 'submission_id' | 'body'>>`
+    select inbox_id, account, submission_id, body from sync_inbox where inbox_id > ${after} and (body is not null or what is not null)
+    order by inbox_id limit ${STEP}`)
 }
 
 function namesSubmission(body: Buffer | null, { submissionId }: Purged): boolean {
   return body?.toString('latin1').toLowerCase().includes(submissionId) ?? false
 }
 
-/** Empties the bodies of rejected deliveries that name one of the submissions. @returns after which number to go on; null at the end. */
+/** Empties the bodies of rejected deliveries that name one of the submissions. @returns the number to continue after; null at the end. */
 export async function purgeRejected(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
-  const rows = await db.read.sql
-    .selectFrom('sync_rejected')
-    .select(['rejected_id', 'body'])
-    .where('rejected_id', '>', after)
-    .where('body', 'is not', null)
-    .orderBy('rejected_id')
-    .limit(REJECTED_STEP)
-    .execute()
+  const rows = await db.read.all(sql<Columns<'sync_rejected', 'rejected_id' | 'body'>>`
+    select rejected_id, body from sync_rejected where rejected_id > ${after} and body is not null order by rejected_id
+    limit ${REJECTED_STEP}`)
   const hits = rows.filter(({ body }) => all.some((of) => namesSubmission(body, of))).map(({ rejected_id }) => rejected_id)
   if (hits.length > 0) {
     await db.write('purge', (tx) => tx.sql.updateTable('sync_rejected').set({ body: null }).where('rejected_id', 'in', hits).execute())
@@ -171,14 +136,13 @@ export async function purgeRejected(db: Db, all: readonly Purged[], after: numbe
   return rows.length < REJECTED_STEP ? null : (rows.at(-1)?.rejected_id ?? null)
 }
 
-/** Ends a purge. */
 export async function endPurge(db: Db, of: Purged): Promise<void> {
   await db.write('purge', async (tx) => {
-    await sql`update sync_purged set finished_at = ${dbTime(tx)} where ${isOf(of)}`.execute(tx.sql)
+    await tx.run(sql`update sync_purged set finished_at = ${dbTime(tx)} where ${isOf(of)}`)
   })
 }
 
-/** The submissions of an account of which a purge was begun and has not ended. */
+/** The submissions of an account with an unfinished purge. */
 export async function interruptedPurges(q: Query, account: string): Promise<string[]> {
   const begun = q.sql.selectFrom('sync_purged').select('submission_id').where('account', '=', account).where('finished_at', 'is', null)
   return (await begun.orderBy('submission_id').execute()).map((row) => row.submission_id)
@@ -186,10 +150,8 @@ export async function interruptedPurges(q: Query, account: string): Promise<stri
 
 /** The submissions of an account that the service has not known since before a time. */
 export async function goneBefore(q: Query, account: string, time: string): Promise<string[]> {
-  const { rows } = await sql<{ submission_id: string }>`
-    select submission_id from submissions where account = ${account} and unreachable_since < ${timeValue(q, time)} order by submission_id`.execute(
-    q.sql,
-  )
+  const rows = await q.all(sql<{ submission_id: string }>`
+    select submission_id from submissions where account = ${account} and unreachable_since < ${timeValue(q, time)} order by submission_id`)
   return rows.map((row) => row.submission_id)
 }
 

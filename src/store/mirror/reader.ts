@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { type MarketEventRow, marketEvents } from '../../model/entities/market-events.ts'
 import { type ThreadMessageRow, threadMessages } from '../../model/entities/thread-messages.ts'
 import { entities } from '../../model/entities.ts'
@@ -5,17 +6,16 @@ import type { Entity, Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { documentIdsOf, documentIdsOfAll } from '../reads/document-ids.ts'
+import { documentIdsOf, documentIdsOfAll } from '../reads/known-ids.ts'
 import type { MirrorReading, Newest } from './access.ts'
-import { newestOf } from './newest.ts'
 import { sharersOf } from './shared-documents.ts'
 
 /** The rows of one submission, by table. */
 type Whole = ReadonlyMap<string, readonly Row[]>
 
 /**
- * Reads the mirror for comparison. Small submissions are read whole, many at once; of large ones single rows are read on demand. What was read
- * whole is as old as the reader.
+ * Reads the mirror for comparison. Small submissions are read completely, many together; single rows of large ones are read on demand.
+ * Preloaded rows are as old as the reader.
  */
 export class MirrorReader implements MirrorReading {
   readonly #q: Query
@@ -36,7 +36,7 @@ export class MirrorReader implements MirrorReading {
     return this.#q.listsDocuments
   }
 
-  /** Reads whole submissions, except those with more than `limitEach` rows in one table. */
+  /** Reads complete submissions, except those with more than `limitEach` rows in one table. */
   async preload(submissionIds: readonly string[], limitEach: number): Promise<void> {
     const found = new Map(submissionIds.map((id) => [id, new Map<string, Row[]>()]))
     const large = new Set<string>()
@@ -55,7 +55,7 @@ export class MirrorReader implements MirrorReading {
     }
   }
 
-  /** The rows of `entity` of a submission that was read whole; otherwise null. */
+  /** The rows of `entity` of a preloaded submission; otherwise null. */
   preloaded(entity: Entity, submissionId: string): readonly Row[] | null {
     const whole = this.#whole.get(submissionId)
     return whole === undefined ? null : (whole.get(entity.table) ?? [])
@@ -81,7 +81,7 @@ export class MirrorReader implements MirrorReading {
     return sharersOf(this.#q, account, documentKey)
   }
 
-  /** `documentIds` of a submission that was read whole. */
+  /** `documentIds` of a preloaded submission. */
   preloadedDocumentIds(submissionId: string): readonly string[] {
     return this.#documentIds.get(submissionId) ?? []
   }
@@ -94,7 +94,7 @@ export class MirrorReader implements MirrorReading {
   }
 }
 
-/** Summary of a submission's records that are not gone. @param events all of them. */
+/** `Newest` of a submission. @param events all of them. */
 export function newestAmong(events: readonly MarketEventRow[], messages: readonly ThreadMessageRow[]): Newest {
   const present = events.filter(isPresent)
   const lanes = new Map<string, MarketEventRow>()
@@ -122,4 +122,20 @@ function latest(rows: readonly { readonly occurred_at: string | null }[]): strin
   let latest: string | null = null
   for (const { occurred_at } of rows) if (occurred_at !== null && (latest === null || occurred_at > latest)) latest = occurred_at
   return latest
+}
+
+/** `Newest` of a submission, from the tables. */
+export async function newestOf(q: Query, account: string, submissionId: string): Promise<Newest> {
+  const isShown = sql`account = ${account} and submission_id = ${submissionId} and gone_at is null`
+  const newest = (table: 'market_events' | 'thread_messages') =>
+    q.one(sql<{ at: TimeText | null }>`
+      select occurred_at as at from ${sql.table(table)} where ${isShown} order by occurred_at desc limit 1`)
+  const eventAt = (await newest('market_events'))?.at ?? null
+  const messageAt = (await newest('thread_messages'))?.at ?? null
+  const rows = await q.all(sql<{ event_id: string }>`
+    select event_id from (
+      select event_id, row_number() over (partition by lane_id order by occurred_at desc, event_id desc) as place
+      from market_events where ${isShown} and lane_id is not null) ranked
+    where place = 1 order by event_id`)
+  return { eventAt, messageAt, laneEvents: rows.map((row) => row.event_id) }
 }

@@ -1,12 +1,12 @@
 import { marketEvents } from '../../model/entities/market-events.ts'
 import { threadMessages } from '../../model/entities/thread-messages.ts'
 import type { Row } from '../../model/entity.ts'
+import { keyText } from '../../model/row-key.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
 import { relationOf, specOf } from '../schema/table.ts'
 
 const events = specOf(relationOf(marketEvents), 'account', 'submission_id', 'event_id', 'type', 'occurred_at')
-
 const messages = specOf(relationOf(threadMessages), 'account', 'submission_id', 'message_id', 'occurred_at')
 
 /** A row of the mirror, named as in the change log. */
@@ -24,8 +24,8 @@ export interface RecordTime {
 }
 
 /**
- * When the events and messages behind records happened; for an attachment, the time of its message.
- * @returns by `recordText`; records without such a time, or missing ones, are left out.
+ * When the events and messages of records happened; for an attachment, the time of its message. @returns times by `recordText`, without
+ * missing ones.
  */
 export async function recordTimes(q: Query, records: readonly RecordName[]): Promise<ReadonlyMap<string, RecordTime>> {
   const times = new Map<string, RecordTime>()
@@ -34,17 +34,14 @@ export async function recordTimes(q: Query, records: readonly RecordName[]): Pro
     for (const record of records) {
       const key = keyIn(spec, record)
       if (key === null) continue
-      const entry = wanted.get(textOf(key, spec)) ?? { key, records: [] }
+      const entry = wanted.get(keyText(spec, key)) ?? { key, records: [] }
       entry.records.push(record)
-      wanted.set(textOf(key, spec), entry)
+      wanted.set(keyText(spec, key), entry)
     }
-    const found = await q.selectMany(
-      spec,
-      [...wanted.values()].map((entry) => entry.key),
-    )
-    for (const row of found) {
+    const keys = [...wanted.values()].map((entry) => entry.key)
+    for (const row of await q.selectMany(spec, keys)) {
       const time = { occurredAt: String(row['occurred_at']), type: row['type'] === undefined ? null : String(row['type']) }
-      for (const record of wanted.get(textOf(row, spec))?.records ?? []) times.set(recordText(record), time)
+      for (const record of wanted.get(keyText(spec, row))?.records ?? []) times.set(recordText(record), time)
     }
   }
   return times
@@ -55,14 +52,10 @@ export function recordText(record: RecordName): string {
   return JSON.stringify([record.account, record.entity, record.entity_id])
 }
 
-/** The key of the row of `spec` that is the record or that it belongs to; null when there is none. */
+/** The key of the record's row in `spec`, or of the row that it belongs to; null without one. */
 function keyIn(spec: TableSpec, record: RecordName): Row | null {
   const owner = record.entity === 'thread_attachments' ? 'thread_messages' : record.entity
   if (owner !== spec.table) return null
   const [submissionId = null, id = null] = JSON.parse(record.entity_id) as (string | null)[]
   return { account: record.account, submission_id: submissionId, [spec.key[2] ?? '']: id }
-}
-
-function textOf(row: Row, spec: TableSpec): string {
-  return JSON.stringify(spec.key.map((column) => row[column]))
 }

@@ -13,9 +13,9 @@ export async function noteSharedDocuments(tx: Tx, shared: readonly SharedDocumen
   if (shared.length === 0) return
   const rows = shared.map(({ account, documentKey, submissionId }) => ({ account, document_key: documentKey, submission_id: submissionId }))
   const given = valuesTable(tx, { account: 'text', document_key: 'text', submission_id: 'text' }, rows)
-  await sql`
+  await tx.run(sql`
     insert into sync_shared_documents (account, document_key, submission_id)
-    select account, document_key, submission_id from ${given} where 1 = 1 on conflict do nothing`.execute(tx.sql)
+    select account, document_key, submission_id from ${given} where 1 = 1 on conflict do nothing`)
 }
 
 /** @returns submissions that named the document once; some may no longer do. */

@@ -14,7 +14,7 @@ interface Overview
     Columns<'submission_overview', 'documents_held' | 'documents_missing' | 'unreachable_since'> {
   readonly last_activity_at: TimeText | null
   readonly tracked_at: TimeText
-  readonly proved_at: TimeText | null
+  readonly reconciled_at: TimeText | null
 }
 
 interface Lane extends Key, Columns<'lanes', 'lane_id' | 'market_name' | 'status' | 'status_label' | 'chip' | 'bound'> {
@@ -34,19 +34,19 @@ type OpenItem = Key & Columns<'open_items', 'source' | 'item_key' | 'label' | 'b
 type Offer = Key & Columns<'source_offers', 'lane_id' | 'kind'>
 
 interface Queued extends Key {
-  readonly waiting: number | string
-  readonly unmapped: number | string
-  readonly held: number | string
-  readonly dead: number | string
+  readonly waiting: number
+  readonly unmapped: number
+  readonly held: number
+  readonly dead: number
 }
 
 type Read = Key & Columns<'sync_reads', 'last_read_at'>
 
-/** What lists show of submissions, in the order of the keys. A submission that is not there (any more) is left out. */
+/** List items of submissions, in the order of the keys. Missing submissions are left out. */
 export async function submissionItems(q: Query, keys: readonly Key[]) {
   if (keys.length === 0) return []
   const rowsOf = <T>(columns: RawBuilder<unknown>, from: RawBuilder<unknown>, how?: How) => rowsOfEach<T>(q, keys, columns, from, how)
-  // SQLite would else look through all that an account has in the outbox.
+  // Otherwise SQLite would scan the account's whole outbox.
   const byIndex = q.kind === 'sqlite' ? sql`indexed by sync_outbox_submission` : sql``
   const [overviews, lanes, quotes, offers, openItems, reads, queued, sent] = await Promise.all([
     rowsOf<Overview>(OVERVIEW, sql`submission_overview x where true`),
@@ -71,7 +71,7 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
         sum(case when x.state = 'ready' and l.blocked = 'unmapped' then 1 else 0 end) as unmapped,
         sum(case when x.state = 'ready' and l.blocked = 'held' then 1 else 0 end) as held,
         sum(case when x.state <> 'ready' then 1 else 0 end) as dead`,
-      sql`sync_outbox x ${byIndex} left join sync_push_lanes l on l.destination = x.destination and l.account = x.account and l.lane = x.lane
+      sql`sync_outbox x ${byIndex} left join sync_push_streams l on l.destination = x.destination and l.account = x.account and l.lane = x.lane
         where x.state in ('ready', 'dead', 'unknown')`,
       { group: sql`x.account, x.submission_id` },
     ),
@@ -98,14 +98,13 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
   })
 }
 
-/** What became of its changes at all destinations together; null: none was ever queued, or retention removed what was sent. */
+/** The state of its changes at all destinations together; null: none was ever queued, or retention removed what was sent. */
 function pushedOf(queued: Queued | undefined, isSent: boolean) {
   if (queued === undefined && !isSent) return null
   const { waiting = 0, unmapped = 0, held = 0, dead = 0 } = queued ?? {}
-  return { waiting: Number(waiting), unmapped: Number(unmapped), held: Number(held), dead: Number(dead) }
+  return { waiting, unmapped, held, dead }
 }
 
-/** What a submission has. */
 interface Own {
   readonly lanes: readonly Lane[]
   readonly quotes: readonly Quote[]
@@ -120,7 +119,7 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
     stage: stageOf(row, lanes),
     lanes: lanes.map(({ account: _, submission_id: __, ...chip }) => chip),
     best_quote: bestQuoteOf(quotes, offers),
-    // One that several markets ask for counts once.
+    // An item that several markets ask for counts once.
     outstanding_count: new Set(items.map((item) => JSON.stringify([item.source, item.item_key, item.label, item.bind_request_id]))).size,
     moved_at: last_activity_at ?? row.tracked_at,
     oldest_read_at: times.length < mainReads.length ? null : (times.sort()[0] ?? null),
@@ -128,8 +127,8 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
 }
 
 /**
- * Where a submission stands: `unreachable`; else the chip of the lane that is furthest (a chip that nobody knows is `in_progress`); without lanes
- * its `marketing_status`, and without that `unknown`.
+ * A submission's stage: `unreachable`; else the most advanced chip of its lanes (an unknown chip is `in_progress`); without lanes its
+ * `marketing_status`, and without that `unknown`.
  */
 export function stageOf(
   { unreachable_since, marketing_status }: Pick<Overview, 'unreachable_since' | 'marketing_status'>,
@@ -152,14 +151,14 @@ function bestQuoteOf([best]: readonly Quote[], offers: readonly Offer[]) {
 const OVERVIEW = sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, x.bind_status,
   x.documents_held, x.documents_missing, x.last_activity_at, x.unreachable_since,
   (select s.tracked_at from submissions s where s.account = x.account and s.submission_id = x.submission_id) as tracked_at,
-  (select p.proved_at from sync_proofs p where p.account = x.account and p.submission_id = x.submission_id) as proved_at`
+  (select p.reconciled_at from sync_reconciled p where p.account = x.account and p.submission_id = x.submission_id) as reconciled_at`
 
 interface How {
   readonly order?: RawBuilder<unknown>
   readonly group?: RawBuilder<unknown>
 }
 
-/** The rows of each of the submissions, each found by its key. @param from a table or view as `x`, with a condition. */
+/** The rows of each submission, found by key. @param from a table or view as `x`, with a condition. */
 async function rowsOfEach<T>(
   q: Query,
   keys: readonly Key[],
@@ -167,12 +166,9 @@ async function rowsOfEach<T>(
   from: RawBuilder<unknown>,
   { order, group }: How = {},
 ): Promise<T[]> {
-  const given = valuesTable(
-    q,
-    { account: 'text', submission_id: 'text' },
-    keys.map(({ account, submission_id }) => ({ account, submission_id })),
-  )
-  // No order but where one is wanted: for that of the keys SQLite looks through the reads of every submission.
+  const pairs = keys.map(({ account, submission_id }) => ({ account, submission_id }))
+  const given = valuesTable(q, { account: 'text', submission_id: 'text' }, pairs)
+  // Sorted only on request: for the order of the keys SQLite would scan the reads of every submission.
   const ordered = order === undefined ? sql`` : sql` order by ${order}`
   const grouping = group === undefined ? sql`` : sql` group by ${group}`
   const statement =
@@ -181,7 +177,7 @@ async function rowsOfEach<T>(
       : // Without an offset Postgres might read whole tables and hash them.
         sql<T>`select found.* from ${given} cross join lateral (select ${columns} from ${from}
           and x.account = given.account and x.submission_id = given.submission_id${grouping} offset 0) as found${ordered}`
-  return (await statement.execute(q.sql)).rows
+  return await q.all(statement)
 }
 
 function grouped<T extends Key>(rows: readonly T[]): Map<string, T[]> {

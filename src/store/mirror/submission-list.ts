@@ -6,14 +6,14 @@ import { distinctIn } from '../engine/sql.ts'
 import { computedKeys, orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, type SubmissionFilter } from './submission-search.ts'
 
-/** What the list is ordered by; `-` for the greatest first. The last three are computed; see `MOST_SORTED`. */
+/** Orders of the list; `-` for descending. The last three are computed; see `MOST_SORTED`. */
 export const submissionOrders = [
   ...(['-moved', 'moved', 'name', '-name', 'effective_date', '-effective_date'] as const),
   ...(['stage', '-stage', 'lowest_quote', '-lowest_quote', 'outstanding', '-outstanding'] as const),
 ] as const
 export type SubmissionOrder = (typeof submissionOrders)[number]
 
-/** The place of a submission in a list. */
+/** The position of a submission in a list. */
 export interface SubmissionPlace {
   readonly account: string
   readonly submission_id: string
@@ -22,8 +22,8 @@ export interface SubmissionPlace {
 }
 
 /**
- * Up to this many submissions of a condition are read by its index and sorted; of more the list is read in its order, and tested. A computed
- * order has no index to be read by, so of more it is refused.
+ * Up to this many submissions of a condition are read by its index and sorted. If there are more, the list is read in its order and tested.
+ * A computed order has no index, so it is rejected then.
  */
 const MOST_SORTED = 5_000
 
@@ -31,7 +31,7 @@ export interface ListOptions {
   readonly order: SubmissionOrder
   readonly after?: SubmissionPlace | undefined
   readonly limit: number
-  /** Of more submissions than these the list is read in its order. */
+  /** Above this many submissions the list is read in its order. */
   readonly mostSorted?: number
 }
 
@@ -40,7 +40,7 @@ interface Page {
   readonly mostSorted: number
   readonly q: Query
   readonly key: RawBuilder<unknown>
-  /** Turns the text of a key into its type. */
+  /** Casts the text of a key to its type. */
   readonly type: RawBuilder<unknown>
   readonly isDescending: boolean
   readonly conditions: readonly Condition[]
@@ -49,9 +49,8 @@ interface Page {
 }
 
 /**
- * The places of a page of submissions, behind `after`. One that moves meanwhile changes its place, so that it may be met again or not at all; one
- * that stays is met once.
- * @param accounts all of which the list is.
+ * The positions of a page of submissions, after `after`. A submission that moves between pages may appear twice or not at all. @param
+ * accounts all accounts of the list.
  */
 export async function listSubmissions(
   q: Query,
@@ -63,27 +62,16 @@ export async function listSubmissions(
   const type = sql.raw((q.kind === 'sqlite' ? SQLITE_TYPES : POSTGRES_TYPES)[name] ?? '')
   const conditions = conditionsOf(q, filter)
   const isDescending = order.startsWith('-')
-  const page: Page = {
-    q,
-    order,
-    key: sql.raw(keysOf(q, isDescending)[name]),
-    type,
-    isDescending,
-    conditions,
-    after,
-    limit,
-    mostSorted,
-  }
+  const key = sql.raw(keysOf(q, isDescending)[name])
+  const page: Page = { q, order, key, type, isDescending, conditions, after, limit, mostSorted }
   const parts: RawBuilder<unknown>[] = []
   for (const account of accounts) parts.push(...(await partsOf(page, account)))
   if (parts.length === 0) return []
   const direction = page.isDescending ? sql`desc` : sql`asc`
-  const { rows } = await sql<Omit<SubmissionPlace, 'key'> & { readonly key: string | number }>`
-    select account, submission_id, key from (${sql.join(
-      parts.map((part) => sql`select * from (${part}) as part`),
-      sql` union all `,
-    )}) as parts
-    order by key ${direction}, account ${direction}, submission_id ${direction} limit ${sql.lit(limit)}`.execute(q.sql)
+  const all = parts.map((part) => sql`select * from (${part}) as part`)
+  const rows = await q.all(sql<Omit<SubmissionPlace, 'key'> & { readonly key: string | number }>`
+    select account, submission_id, key from (${sql.join(all, sql` union all `)}) as parts
+    order by key ${direction}, account ${direction}, submission_id ${direction} limit ${sql.lit(limit)}`)
   return rows.map((row) => ({ ...row, key: String(row.key) }))
 }
 
@@ -106,7 +94,7 @@ function isComputed(order: SubmissionOrder): boolean {
   return /stage|lowest_quote|outstanding/.test(order)
 }
 
-/** The statements that together give an account's part of the page. */
+/** The statements that together return an account's part of the page. */
 async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>[]> {
   const { after, isDescending } = page
   const few = await fewOf(page, account)
@@ -114,7 +102,7 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
   const part = (...place: RawBuilder<unknown>[]) => statement(page, account, few, place)
   if (after === undefined) return [part()]
   const key = sql`${after.key}${page.type}`
-  // Two steps into the index: rows of the same key behind this one, and all further keys.
+  // Two index ranges: later rows of the same key, and all further keys.
   const further = part(sql`${page.key} ${behind} ${key}`)
   const isBehind = isDescending ? account < after.account : account > after.account
   if (account !== after.account && !isBehind) return [further]
@@ -140,8 +128,8 @@ function statement(
 }
 
 /**
- * Each of the few submissions with its row, if that passes the tests, as a table `found`. Left to themselves, SQLite might read all submissions first,
- * and Postgres go through a list until it meets the few.
+ * Each of the few submissions with its row, if that passes the tests, as a table `found`. Otherwise SQLite might read all submissions
+ * first, and Postgres scan a list until it meets the few.
  */
 function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown>, tests: RawBuilder<unknown>): RawBuilder<unknown> {
   const rows = sql`submissions s where s.submission_id = few.submission_id and ${tests}`
@@ -151,8 +139,8 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
 }
 
 /**
- * The submissions of the rarest condition, as a table `few`; null when they are too many to be sorted, or there is no condition.
- * @throws UsageError when the order is computed and they are too many.
+ * The submissions of the rarest condition, as a table `few`; null if there are too many to sort, or no condition. @throws UsageError if
+ * there are too many for a computed order.
  */
 async function fewOf({ q, order, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
   const all = isComputed(order) ? [sql`select submission_id from submissions where account = ${account}`] : []
@@ -169,17 +157,16 @@ async function fewOf({ q, order, conditions, mostSorted }: Page, account: string
 }
 
 async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Promise<number> {
-  const { rows: found } = await sql<{ n: number }>`
-    select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`.execute(q.sql)
-  return Number(found[0]?.n ?? 0)
+  return await q.count(sql<{ n: number }>`
+    select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`)
 }
 
-/** Of an account with more submissions that may stand somewhere, so many are looked at. */
+/** Most submissions examined for a stage in an account with more. */
 const MOST_LOOKED = 5_000
 
 /**
- * Counts the submissions that stand somewhere, up to `most`. @returns how many; `is_complete` is false where there may be more.
- * @param accounts all of which are counted.
+ * Counts matching submissions, up to `most`. @returns the count; `is_complete` is false if there may be more. @param accounts all accounts
+ * to count.
  */
 export async function countSubmissions(
   q: Query,
@@ -195,20 +182,19 @@ export async function countSubmissions(
     if (condition === undefined || way === undefined) continue
     const looked = sql`(select distinct submission_id from (${way} limit ${sql.lit(mostLooked)}) as met) as few`
     count += await countUpTo(q, sql`select 1 from ${fewWith(q, looked, sql`1`, sql`s.account = ${account} and ${condition.test}`)}`, most)
-    // What stands there may be met more than once, and what stands elsewhere, too.
+    // Candidates for a stage may repeat or be in another stage.
     isComplete &&= count > most || (await countUpTo(q, way, mostLooked)) <= mostLooked
   }
   return { count: Math.min(count, most), is_complete: isComplete && count <= most }
 }
 
-/** The accounts of which there are submissions. */
 export async function accountsWithSubmissions(q: Query): Promise<string[]> {
-  const { rows } = await sql<{ account: string }>`
-    select value as account from ${distinctIn('submissions', 'account')} as known order by value`.execute(q.sql)
+  const rows = await q.all(sql<{ account: string }>`
+    select value as account from ${distinctIn('submissions', 'account')} as known order by value`)
   return rows.map(({ account }) => account)
 }
 
-/** Whether a place can be one of a list in this order. On SQLite times and dates stand as somebody wrote them. */
+/** Whether a place is valid for this order. On SQLite times and dates are stored as entered. */
 export function isPlaceIn({ kind }: Query, order: SubmissionOrder, { key }: SubmissionPlace): boolean {
   if (isComputed(order)) return /^-?\d{1,16}$/.test(key)
   if (kind === 'sqlite' || order.endsWith('name')) return true

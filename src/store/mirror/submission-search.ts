@@ -1,30 +1,31 @@
 import { type RawBuilder, sql } from 'kysely'
 import { searchWords } from '../../model/search-words.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { CHIPS, chipRank, LAST, marketKey } from '../schema/list-keys.ts'
+import type { Columns } from '../schema/tables.ts'
 
-/** Which submissions to list; fields left out do not narrow. */
+/** Which submissions to list; missing fields match all. */
 export interface SubmissionFilter {
-  /** Words with which words of the insured's name begin, the beginning of an id or of a market's name, or the status of a lane. */
+  /** Words that begin words of the insured's name, the beginning of an id or of a market's name, or the status of a lane. */
   readonly search?: string | undefined
-  /** Words with which words of the insured's name begin, or the beginning of an id. */
+  /** Words that begin words of the insured's name, or the beginning of an id. */
   readonly named?: string | undefined
   /** The beginning of a market's name. */
   readonly market?: string | undefined
   /** The status of a lane. */
   readonly status?: string | undefined
-  /** Where it stands; see `stageOf`. */
+  /** Its stage; see `stageOf`. */
   readonly stage?: string | undefined
 }
 
 /**
- * One condition in two forms. A condition that few submissions meet is best read by its index, one that many meet is best tested on submissions
- * in the order of the list.
+ * One condition in two forms: if few submissions meet it, read them by its index; if many do, test submissions in the order of the list.
  */
 export interface Condition {
   /**
-   * The submissions of an account that meet it, by an index: each at least once, and possibly others. Several statements of which the one with the
-   * fewest rows does.
+   * The submissions of an account that meet it, by an index: each at least once, and possibly others. One of several statements is enough,
+   * best the one with the fewest rows.
    */
   readonly among: (account: string) => readonly RawBuilder<unknown>[]
   /** Whether the row `s` of `submissions` meets it. */
@@ -35,7 +36,7 @@ type Kind = Pick<Query, 'kind'>
 
 const UNREACHABLE = 'unreachable'
 
-/** The conditions of a filter, all of which a submission must meet. */
+/** The conditions of a filter; a submission must meet all. */
 export function conditionsOf(q: Kind, { search, named, market, status, stage }: SubmissionFilter): Condition[] {
   return [
     ...(market === undefined ? [] : [byMarket(q, loweredAscii(market))]),
@@ -54,7 +55,7 @@ function byStatus(q: Kind, status: string): Condition {
   return byLane(q, sql.ref('status'), (key) => sql`${key} = ${status}`)
 }
 
-/** A submission that has a lane of that kind, which is not gone. */
+/** A submission with a matching lane that is not gone. */
 function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>) => RawBuilder<unknown>): Condition {
   const ofIt = sql`account = s.account and submission_id = s.submission_id`
   return {
@@ -63,18 +64,18 @@ function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>
   }
 }
 
-/** `exists`, which Postgres would make a join of, and then read all submissions to sort them. */
+/** `exists`, in a form that Postgres doesn't turn into a join, for which it would read and sort all submissions. */
 function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`((${rows} limit 1) is not null)`
 }
 
-/** A value for which no index may be used: the lanes of one submission are found by their key, those of one kind may be very many. */
+/** A value without an index: the lanes of one submission are found by their key, because lanes with one value may be many. */
 function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`+${key}`
   return none === '' ? sql`(${key} || '')` : sql`(${key} + 0)`
 }
 
-/** Where a submission stands; the same as `stageOf` says of its row and its lanes. */
+/** The stage of a submission, as `stageOf` computes it from its row and its lanes. */
 function byStage(q: Kind, stage: string): Condition {
   const ofIt = sql`from lanes x where x.account = s.account and x.submission_id = s.submission_id and x.gone_at is null`
   const rank = (CHIPS as readonly string[]).indexOf(stage)
@@ -105,30 +106,28 @@ function bySearch(q: Kind, text: string): Condition {
   return byName(text, [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))])
 }
 
-/** The insured's name or the id. @param others one of which is enough, too. */
+/** The insured's name or the id. @param others alternatives. */
 function byName(text: string, others: readonly Condition[]): Condition {
   const lowered = loweredAscii(text)
   const isId = /^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)
   const words = searchWords(text)
   const named = words.length === 0 ? [] : [byWords(words)]
-  // A text of neither words nor the signs of an id names nothing.
+  // A text with neither words nor characters of an id matches nothing.
   const conditions = [...others, ...(isId ? [byId(lowered)] : words.length === 0 ? [NONE] : [])]
+  const tests = [...conditions, ...named].map(({ test }) => test)
   const union = (parts: readonly RawBuilder<unknown>[]) => sql`${sql.join(parts, sql` union all `)}`
   return {
     among: (account) => {
       const rest = conditions.flatMap(({ among }) => among(account))
-      // One of the words, whichever is the rarest: the others are tested.
+      // By the rarest of the words; the others are tested.
       const ways = named.flatMap(({ among }) => among(account)).map((way) => union([way, ...rest]))
       return ways.length > 0 ? ways : [union(rest)]
     },
-    test: sql`(${sql.join(
-      [...conditions, ...named].map(({ test }) => test),
-      sql` or `,
-    )})`,
+    test: sql`(${sql.join(tests, sql` or `)})`,
   }
 }
 
-/** An id that begins so. Whatever the collation, what follows in a uuid comes before a g. */
+/** An id with this beginning. In any collation, continuations of a uuid sort before g. */
 function byId(start: string): Condition {
   const is = sql`submission_id >= ${start} and submission_id < ${`${start}g`}`
   return {
@@ -139,7 +138,7 @@ function byId(start: string): Condition {
 
 const NONE: Condition = { among: () => [sql`select submission_id from submissions where 1 = 0`], test: sql`(1 = 0)` }
 
-/** A name in which for each of the words one begins so. */
+/** A name with, for each of the words, a word that begins with it. */
 function byWords(words: readonly string[]): Condition {
   const has = (word: string) =>
     any(sql`select 1 from sync_search_words w
@@ -160,4 +159,35 @@ function beginsWith(text: RawBuilder<unknown>, start: string): RawBuilder<unknow
 
 function loweredAscii(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+/** Which submissions without a client to list; missing fields match all. */
+export interface UnmappedFilter {
+  readonly destination: string
+  readonly account?: string | undefined
+  /** Searches as in the list of submissions. */
+  readonly search?: string | undefined
+  /** Only submissions after this one. */
+  readonly after?: { readonly account: string; readonly submissionId: string } | undefined
+}
+
+/** Submissions whose changes wait at a destination until an operator names their AMS client, by account and id. */
+export async function listUnmapped(q: Query, { destination, account, search, after }: UnmappedFilter, limit: number) {
+  const conditions = [sql`l.destination = ${destination}`, sql`l.blocked = 'unmapped'`]
+  if (account !== undefined) conditions.push(sql`l.account = ${account}`)
+  if (after !== undefined) conditions.push(sql`(l.account, l.lane) > (${after.account}, ${after.submissionId})`)
+  const tests = conditionsOf(q, { search }).map(({ test }) => test)
+  const ofLane = sql`o.destination = found.destination and o.account = found.account and o.lane = found.lane and o.state = 'ready'`
+  return await q.all(sql<
+    Columns<'submission_overview', 'account' | 'submission_id' | 'insured_name'> & { changes: number; since: TimeText | null }
+  >`
+    select found.account, found.lane as submission_id, found.insured_name,
+      (select count(*) from sync_outbox o where ${ofLane}) as changes,
+      (select o.queued_at from sync_outbox o where ${ofLane} order by o.outbox_id limit 1) as since
+    from (
+      select l.destination, l.account, l.lane, s.insured_name from sync_push_streams l
+      left join submissions s on s.account = l.account and s.submission_id = l.lane
+      where ${sql.join([...conditions, ...tests], sql` and `)}
+      order by l.account, l.lane limit ${sql.lit(limit)}) as found
+    order by found.account, found.lane`)
 }

@@ -6,15 +6,15 @@ import type { ArrivalsView } from '../schema/completeness.ts'
 import { itsLane, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** What a timeline shows, in the order in which it shows things of the same time. */
+/** Kinds of entries, in the order for entries of the same time. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
 export type TimelineKind = (typeof timelineKinds)[number]
 
-/** The place of an entry in a timeline. */
+/** The position of an entry in a timeline. */
 export interface TimelinePlace {
   readonly at: TimeText
   readonly kind: TimelineKind
-  /** A number as text, of a change (`seq`) and of a push (`outbox_id`). */
+  /** For a change (`seq`) and a push (`outbox_id`), a number as text. */
   readonly id: string
 }
 
@@ -33,12 +33,12 @@ export interface TimelineRecord extends TimelinePlace {
 /** A change of the state. */
 export type TimelineChange = TimelinePlace & Columns<'changes', 'entity' | 'entity_id' | 'operation' | 'cause' | 'before' | 'after'>
 
-/** What became of a change at a destination. */
+/** The push of a change to a destination. */
 export interface TimelinePush
   extends TimelinePlace,
     Columns<'push_status', 'destination' | 'state' | 'seq' | 'entity' | 'entity_id' | 'operation' | 'attempts' | 'queued_at' | 'tried_at'>,
     Columns<'push_status', 'delivered_at' | 'status' | 'error'> {
-  /** 1: it is sent again because an operator asked for it. */
+  /** 1: an operator asked to send it again. */
   readonly is_resent: number
 }
 
@@ -50,35 +50,35 @@ interface Asked {
   readonly limit: number
 }
 
-/** The tables whose rows are entries of their own. */
+/** Tables whose rows are entries themselves. */
 const RECORDS = ['market_events', 'thread_messages', 'thread_attachments']
 
-/** Events behind a place, the newest first. */
+/** Events after a position, the newest first. */
 export async function eventsBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
-  const { rows } = await sql<TimelineRecord>`
+  const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, event_id as id, type as what, coalesce(status_label, status) as summary, detail as text, market_name as party,
       lane_id, first_seen_at as known_at, gone_at
     from market_events where ${behind(q, asked, 'event', sql`occurred_at`, sql`event_id`)}
-    order by occurred_at desc, event_id desc limit ${sql.lit(asked.limit)}`.execute(q.sql)
+    order by occurred_at desc, event_id desc limit ${sql.lit(asked.limit)}`)
   return rows.map((row) => ({ ...row, kind: 'event', direction: null }))
 }
 
-/** Messages behind a place, the newest first. */
+/** Messages after a position, the newest first. */
 export async function messagesBefore(q: Query, asked: Asked): Promise<TimelineRecord[]> {
-  const { rows } = await sql<TimelineRecord>`
+  const rows = await q.all(sql<TimelineRecord>`
     select occurred_at as at, message_id as id, kind as what, subject as summary, body_text as text, from_address as party, direction,
       first_seen_at as known_at, gone_at
     from thread_messages where ${behind(q, asked, 'message', sql`occurred_at`, sql`message_id`)}
-    order by occurred_at desc, message_id desc limit ${sql.lit(asked.limit)}`.execute(q.sql)
+    order by occurred_at desc, message_id desc limit ${sql.lit(asked.limit)}`)
   return rows.map((row) => ({ ...row, kind: 'message', lane_id: null }))
 }
 
-/** Changes of the state behind a place, the newest first. */
+/** Changes of the state after a position, the newest first. */
 export async function changesBefore(q: Query, asked: Asked): Promise<TimelineChange[]> {
-  const { rows } = await sql<TimelineChange & { seq: number }>`
+  const rows = await q.all(sql<TimelineChange & { seq: number }>`
     select c.changed_at as at, c.seq, c.entity, c.entity_id, c.operation, c.cause, c.before, c.after from changes c
     where ${behind(q, asked, 'change', sql`c.changed_at`, sql`c.seq`)} and c.entity not in (${sql.join(RECORDS.map((table) => sql.lit(table)))})
-    order by c.changed_at desc, c.seq desc limit ${sql.lit(asked.limit)}`.execute(q.sql)
+    order by c.changed_at desc, c.seq desc limit ${sql.lit(asked.limit)}`)
   return rows.map(({ seq, ...row }) => ({ ...row, kind: 'change', id: String(seq) }))
 }
 
@@ -89,9 +89,9 @@ const PUSH = sql`
     ${sql.raw(ofPush.state)} as state, ${sql.raw(ofPush.deliveredAt)} as delivered_at, o.status, o.error,
     case when o.resent is null then 0 else 1 end as is_resent
   from sync_outbox o
-  left join sync_push_lanes l on ${sql.raw(itsLane)}`
+  left join sync_push_streams l on ${sql.raw(itsLane)}`
 
-/** Pushes behind a place, by when they were settled, else last tried, else queued; the newest first. */
+/** Pushes after a position, by when they were settled, else last tried, else queued; the newest first. */
 export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {
   return await pushes(
     q,
@@ -100,7 +100,7 @@ export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush
   )
 }
 
-/** What became of changes of given rows, by `entity_id`. */
+/** Pushes of changes of given rows, by `entity_id`. */
 export async function pushesOf(q: Query, { account, submission_id }: Key, entityIds: readonly string[]): Promise<TimelinePush[]> {
   if (entityIds.length === 0) return []
   return await pushes(
@@ -111,7 +111,7 @@ export async function pushesOf(q: Query, { account, submission_id }: Key, entity
 }
 
 async function pushes(q: Query, statement: RawBuilder<unknown>): Promise<TimelinePush[]> {
-  const { rows } = await (statement as RawBuilder<TimelinePush & { outbox_id: number }>).execute(q.sql)
+  const rows = await q.all(statement as RawBuilder<TimelinePush & { outbox_id: number }>)
   return rows.map(({ outbox_id, ...row }) => ({ ...row, kind: 'push', id: String(outbox_id) }))
 }
 
@@ -123,31 +123,19 @@ export async function arrivalsOf(
   ids: readonly string[],
 ): Promise<ArrivalsView[]> {
   if (ids.length === 0) return []
-  return await q.sql
-    .selectFrom('arrivals')
-    .selectAll()
-    .where('account', '=', account)
-    .where('submission_id', '=', submission_id)
-    .where('entity', '=', entity)
-    .where('record_id', 'in', ids)
-    .execute()
+  return await q.all(sql<ArrivalsView>`
+    select * from arrivals where account = ${account} and submission_id = ${submission_id} and entity = ${entity}
+    and record_id in (${sql.join(ids)})`)
 }
 
-/** What hangs on messages. */
 export async function attachmentsOf(q: Query, { account, submission_id }: Key, ids: readonly string[]) {
   if (ids.length === 0) return []
-  return await q.sql
-    .selectFrom('thread_attachments')
-    .select(['message_id', 'position', 'name', 'document_key', 'gone_at'])
-    .where('account', '=', account)
-    .where('submission_id', '=', submission_id)
-    .where('message_id', 'in', ids)
-    .orderBy('message_id')
-    .orderBy('position')
-    .execute()
+  return await q.all(sql<Columns<'thread_attachments', 'message_id' | 'position' | 'name' | 'document_key' | 'gone_at'>>`
+    select message_id, position, name, document_key, gone_at from thread_attachments where account = ${account}
+    and submission_id = ${submission_id} and message_id in (${sql.join(ids)}) order by message_id, position`)
 }
 
-/** Whether a row of the submission stands behind the place: older, or of the same time and shown later. */
+/** Whether a row of the submission comes after the position: older, or of the same time and shown later. */
 function behind(
   q: Query,
   { key, after }: Asked,
@@ -166,7 +154,7 @@ function behind(
   return sql`${own} and ${at} <= ${time} and (${at} < ${time} or ${id} < ${lastId})`
 }
 
-/** The place with these parts, as a cursor bears them; null when there is none. */
+/** The position from these parts of a cursor; null if they are invalid. */
 export function timelinePlace(at: string, named: string, id: string): TimelinePlace | null {
   const kind = timelineKinds.find((each) => each === named)
   if (kind === undefined || parseTime(at) === null) return null

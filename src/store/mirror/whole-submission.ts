@@ -6,17 +6,20 @@ import { threadAttachments } from '../../model/entities/thread-attachments.ts'
 import { threadMessages } from '../../model/entities/thread-messages.ts'
 import { entities } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
+import { keyText } from '../../model/row-key.ts'
 import type { Query } from '../engine/db.ts'
+import { isAnswered, itsLane, ofPush, readyAs } from '../schema/push-states.ts'
 import type { FreshnessView } from '../schema/reads.ts'
 import { specWithoutRaw } from '../schema/table.ts'
+import type { Columns } from '../schema/tables.ts'
 
-/** Rows of one table that are read at most. */
+/** Most rows read from one table. */
 export const MOST_ROWS = 1_000
 
-/** What its own list has: the timeline. */
+/** Tables of the timeline. */
 const OF_THE_TIMELINE: readonly Entity[] = [marketEvents, threadMessages, threadAttachments]
 
-/** The tables of a submission, without what stands in its timeline. */
+/** The tables of a submission, except those of its timeline. */
 export const wholeEntities: readonly Entity[] = entities.filter((entity) => !OF_THE_TIMELINE.includes(entity))
 
 /** The rows of one table that belong to a submission. */
@@ -29,7 +32,7 @@ export interface WholeTable {
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-/** All rows of a submission by table, what is gone too, without the service's own objects. */
+/** All rows of a submission by table, rows that are gone too, without `raw`. */
 export async function wholeSubmission(q: Query, key: Key): Promise<WholeTable[]> {
   const read = await Promise.all(wholeEntities.map((entity) => tableOf(q, entity, key)))
   const named = await namedElsewhere(q, read, key)
@@ -41,11 +44,11 @@ export async function wholeSubmission(q: Query, key: Key): Promise<WholeTable[]>
 
 async function tableOf(q: Query, entity: Entity, { account, submission_id }: Key): Promise<WholeTable> {
   const rows = await q.selectOfSubmissions(specWithoutRaw(entity), account, [submission_id], MOST_ROWS + 1)
-  const sorted = rows.sort((a, b) => (textOf(entity, a) < textOf(entity, b) ? -1 : 1))
+  const sorted = rows.sort((a, b) => (keyText(entity, a) < keyText(entity, b) ? -1 : 1))
   return { entity, rows: sorted.slice(0, MOST_ROWS), isCut: rows.length > MOST_ROWS }
 }
 
-/** A policy or an insured stands under the submission that named it first; others name it too. */
+/** A policy or an insured belongs to the submission that named it first; others name it too. */
 async function namedElsewhere(q: Query, read: readonly WholeTable[], { account }: Key): Promise<Map<Entity, Row[]>> {
   const rowsOf = (table: string) => read.find(({ entity }) => entity.table === table)?.rows ?? []
   const found = new Map<Entity, Row[]>()
@@ -61,37 +64,55 @@ async function namedElsewhere(q: Query, read: readonly WholeTable[], { account }
   return found
 }
 
-function textOf(entity: Entity, row: Row): string {
-  return JSON.stringify(entity.key.map((column) => row[column] ?? null))
-}
-
-/** How old each read of a submission is. */
+/** The age of each read of a submission. */
 export async function freshnessOf(q: Query, { account, submission_id }: Key): Promise<FreshnessView[]> {
-  return await q.sql
-    .selectFrom('freshness')
-    .selectAll()
-    .where('account', '=', account)
-    .where('submission_id', '=', submission_id)
-    .orderBy('read')
-    .execute()
+  return await q.all(sql<FreshnessView>`
+    select * from freshness where account = ${account} and submission_id = ${submission_id} order by read`)
 }
 
-/** The client of a submission in each destination; null where none is known. @template T the columns that are read. */
+/** The client of a submission in each destination; null if unknown. @template T the columns that are read. */
 export async function clientsOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
-  const { rows } = await sql<T>`
+  return await q.all(sql<T>`
     select d.destination, d.state as destination_state, m.client, m.policy, m.mapped_at, m.mapped_via from sync_destinations d
     left join push_map m on m.destination = d.destination and m.account = ${account} and m.submission_id = ${submission_id}
-    order by d.destination`.execute(q.sql)
-  return rows
+    order by d.destination`)
 }
 
 /** The last answer of each extra read, without the answer itself. */
 export async function extraReadsOf(q: Query, { account, submission_id }: Key): Promise<{ name: string; read_at: string }[]> {
-  return await q.sql
-    .selectFrom('extra_reads')
-    .select(['name', 'read_at'])
-    .where('account', '=', account)
-    .where('submission_id', '=', submission_id)
-    .orderBy('name')
-    .execute()
+  return await q.all(sql<Columns<'extra_reads', 'name' | 'read_at'>>`
+    select name, read_at from extra_reads where account = ${account} and submission_id = ${submission_id} order by name`)
+}
+
+/**
+ * For each destination that was ever served: how many changes of a submission it has, the states of the others, and its answer to the last
+ * verification. Without rows and answers that retention removed. @template T the columns that are read.
+ */
+export async function reachedOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
+  const ready = (is: string) => sql`sum(case when o.state = 'ready' and ${sql.raw(is)} then 1 else 0 end)`
+  const ended = (state: string) => sql`sum(case when o.state = ${sql.lit(state)} then 1 else 0 end)`
+  const answered = (result: string) => sql`sum(case when result = ${sql.lit(result)} then 1 else 0 end)`
+  return await q.all(sql<T>`
+    select d.destination, coalesce(f.delivered, 0) as delivered, f.last_delivered_at, coalesce(f.waiting, 0) as waiting, f.oldest_waiting_at,
+      coalesce(f.unmapped, 0) as unmapped, coalesce(f.held, 0) as held, coalesce(f.dead, 0) as dead, coalesce(f.unknown, 0) as unknown,
+      coalesce(f.skipped, 0) as skipped, coalesce(v.has, 0) as has, coalesce(v.lacks, 0) as lacks, coalesce(v.differs, 0) as differs, v.verified_at,
+      (select count(*) from changes c where c.account = ${account} and c.submission_id = ${submission_id} and c.seq > d.cursor) as not_queued
+    from sync_destinations d
+    left join (
+      select o.destination, count(distinct case when o.state = 'delivered' then o.message_id end) as delivered,
+        max(${sql.raw(ofPush.deliveredAt)}) as last_delivered_at,
+        ${ready('l.blocked is null')} as waiting, min(case when o.state = 'ready' then o.queued_at end) as oldest_waiting_at,
+        ${ready(readyAs.unmapped)} as unmapped, ${ready(readyAs.held)} as held,
+        ${ended('dead')} as dead, ${ended('unknown')} as unknown, ${ended('skipped')} as skipped
+      from sync_outbox o
+      left join sync_push_streams l on ${sql.raw(itsLane)}
+      where o.account = ${account} and o.submission_id = ${submission_id}
+        and o.state in ('ready', 'delivered', 'dead', 'unknown', 'skipped')
+      group by o.destination) as f on f.destination = d.destination
+    left join (
+      select destination, min(verified_at) as verified_at, ${answered('has')} as has,
+        sum(case when result = 'lacks' and repaired_at is null then 1 else 0 end) as lacks, ${answered('differs')} as differs
+      from sync_push_verifications v where account = ${account} and submission_id = ${submission_id} and ${sql.raw(isAnswered)}
+      group by destination) as v on v.destination = d.destination
+    order by d.destination`)
 }

@@ -1,28 +1,30 @@
+import { sql } from 'kysely'
 import { ConcurrentWriteError } from '../../base/errors.ts'
 import type { Change } from '../../model/change.ts'
+import { marketEvents } from '../../model/entities/market-events.ts'
 import { submissions } from '../../model/entities/submissions.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
 import type { Entity, Row } from '../../model/entity.ts'
-import { type Place, type StateFact, submissionIn } from '../../model/facts.ts'
+import { type StateFact, type SubmissionRef, submissionIn } from '../../model/facts.ts'
 import type { Protection } from '../../model/protection/protection.ts'
-import { isIdRead } from '../../model/reads.ts'
+import { searchWords } from '../../model/search-words.ts'
 import type { TimeText } from '../../model/time.ts'
 import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Tx } from '../engine/db.ts'
-import { timeValue } from '../engine/sql.ts'
+import { timeValue, valuesTable } from '../engine/sql.ts'
 import { isSameAgain } from '../reads/content-hashes.ts'
-import { documentIdsOf } from '../reads/document-ids.ts'
-import { advanceAppliedId } from '../reads/known-ids.ts'
+import { documentIdsOf } from '../reads/known-ids.ts'
 import { lockUnknown, purgedAmong } from '../reads/purged.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
+import { syncSearchWords } from '../schema/overview.ts'
+import { specOf } from '../schema/table.ts'
 import type { MirrorAccess, Newest, OnlyRows, Taken } from './access.ts'
-import { newestOf } from './newest.ts'
-import { writeRecordCounts } from './record-counts.ts'
-import { writeSearchWords } from './search-words.ts'
+import { newestOf } from './reader.ts'
 import { sharersOf } from './shared-documents.ts'
 
 /**
- * The only writer of mirror and change-log rows; only `apply/` may hold one. It lives inside one transaction and runs its last statement (see
- * `appendChanges`).
+ * The only writer of mirror and change-log rows; only `apply/` may have one. It works inside one transaction and runs its last statement
+ * (see `appendChanges`).
  */
 export class MirrorWriter implements MirrorAccess {
   readonly tx: Tx
@@ -40,7 +42,9 @@ export class MirrorWriter implements MirrorAccess {
     return this.tx.listsDocuments
   }
 
-  /** The existing rows of `keys`. The lock on their submissions (see `lockSubmissions`) covers them, unless several submissions share them. */
+  /**
+   * The existing rows of `keys`. The lock on their submissions (see `lockSubmissions`) covers them, unless several submissions share them.
+   */
   load(entity: Entity, keys: readonly Row[]): Promise<Row[]> {
     return this.tx.selectMany(entity, keys, { lock: isShared(entity) })
   }
@@ -49,12 +53,8 @@ export class MirrorWriter implements MirrorAccess {
     const where = { account, submission_id: submissionIn({ submissionId }) }
     if (only === undefined) {
       const rows = await this.tx.selectWhere(entity, where)
-      return isShared(entity) && rows.length > 0
-        ? await this.load(
-            entity,
-            rows.map((row) => keyOf(entity, row)),
-          )
-        : rows
+      const keys = rows.map((row) => keyOf(entity, row))
+      return isShared(entity) && rows.length > 0 ? await this.load(entity, keys) : rows
     }
     const rows: Row[] = []
     for (const value of only.values) rows.push(...(await this.tx.selectWhere(entity, { ...where, [only.column]: value })))
@@ -77,20 +77,17 @@ export class MirrorWriter implements MirrorAccess {
     return purgedAmong(this.tx, keys)
   }
 
-  addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void> {
+  addReads(places: readonly SubmissionRef[], now: TimeText, live: boolean): Promise<void> {
     return addReads(this.tx, places, now, live)
   }
 
   async takeApplied(fact: StateFact): Promise<Taken> {
     if (await isSameAgain(this.tx, fact)) return 'same'
-    const mayApply = isIdRead(fact.read)
-      ? await advanceAppliedId(this.tx, fact.account, fact.read, fact.ownId ?? '', fact.readNo)
-      : await advanceAppliedNumber(this.tx, fact, fact.read, fact.readNo)
-    return mayApply ? 'new' : 'stale'
+    return (await advanceAppliedNumber(this.tx, fact, fact.readNo)) ? 'new' : 'stale'
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    // Another submission's transaction may add a shared row at the same time. This one is then run again.
+    // Another submission's transaction may add a shared row at the same time. This one then runs again.
     const inserted = await this.tx.insertMany(entity, rows, { ignore: isShared(entity) })
     if (inserted !== rows.length) throw new ConcurrentWriteError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
@@ -102,10 +99,9 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   /**
-   * Creates missing submissions, then locks the rows of all in key order until the transaction ends. Everything compared later belongs to a
-   * submission, so this lock covers it (invariant 2).
-   * @param keys distinct, sorted by key.
-   * @returns all their rows, and the keys of the new ones. Purged ones have none.
+   * Creates missing submissions, then locks the rows of all in key order until the transaction ends. All compared rows belong to a
+   * submission, so this lock covers them (invariant 2).
+   * @param keys distinct, sorted by key. @returns all their rows, and the keys of the new ones. Purged ones have none.
    */
   async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
     const found = await this.tx.selectMany(submissions, keys, { lock: true })
@@ -134,12 +130,11 @@ export class MirrorWriter implements MirrorAccess {
     return { rows: await this.tx.selectMany(submissions, keys, { lock: true }), added }
   }
 
-  /** Changes made so far, for counting. */
   get changes(): readonly Change[] {
     return this.#changes
   }
 
-  /** Writes what follows from the changes, then the change log; nothing may be written afterwards. */
+  /** Writes derived rows, then the change log; nothing may be written afterwards. */
   async finish(): Promise<void> {
     await writeSearchWords(this.tx, this.#changes)
     await writeRecordCounts(this.tx, this.#changes)
@@ -147,10 +142,7 @@ export class MirrorWriter implements MirrorAccess {
   }
 }
 
-/**
- * Runs `work` in a transaction with a MirrorWriter, and writes the change log last.
- * @throws what `Db.write` throws, and what `work` throws.
- */
+/** Runs `work` in a transaction with a MirrorWriter, and writes the change log last. @throws what `Db.write` and `work` throw. */
 export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter) => Promise<T>): Promise<T> {
   return db.write(name, async (tx) => {
     const writer = new MirrorWriter(tx)
@@ -171,4 +163,40 @@ function keyOf(entity: Entity, row: Row): Row {
 
 function keyText(row: Row): string {
   return `${row['account']} ${row['submission_id']}`
+}
+
+const COUNTED: readonly string[] = [marketEvents.table, threadMessages.table]
+
+/**
+ * Counts all events and messages of each submission that got one, so that no reader has to count millions. A full count stays right after a
+ * record was deleted by hand and read again. The rows of the submissions are locked.
+ */
+async function writeRecordCounts(tx: Tx, changes: readonly Change[]): Promise<void> {
+  const inserted = changes.filter(({ entity, operation }) => operation === 'insert' && COUNTED.includes(entity))
+  if (inserted.length === 0) return
+  const keys = inserted.map(({ account, submission_id }): [string, Row] => [`${account} ${submission_id}`, { account, submission_id }])
+  const given = valuesTable(tx, { account: 'text', submission_id: 'text' }, [...new Map(keys).values()])
+  const count = (table: string) =>
+    sql`(select count(*) from ${sql.table(table)} x where x.account = given.account and x.submission_id = given.submission_id)`
+  await tx.run(sql`
+    insert into sync_record_counts (account, submission_id, events, messages)
+    select account, submission_id, ${count(marketEvents.table)}, ${count(threadMessages.table)} from ${given} where true
+    on conflict (account, submission_id) do update set events = excluded.events, messages = excluded.messages`)
+}
+
+const searchWordsTable = specOf(syncSearchWords)
+
+/** Replaces the search words of every submission whose name these changes set. The rows of the submissions are locked. */
+export async function writeSearchWords(tx: Tx, changes: readonly Change[]): Promise<void> {
+  const renamed = changes.filter(({ entity, after }) => entity === submissions.table && after['insured_name'] !== undefined)
+  if (renamed.length === 0) return
+  const of = renamed.map(({ account, submission_id }) => ({ account, submission_id }))
+  const given = valuesTable(tx, { account: 'text', submission_id: 'text' }, of)
+  await tx.run(sql`delete from sync_search_words where (account, submission_id) in (select account, submission_id from ${given})`)
+  const rows = renamed.flatMap(({ account, submission_id, after }) => {
+    const name = after['insured_name']
+    return (typeof name === 'string' ? searchWords(name) : []).map((word) => ({ account, submission_id, word }))
+  })
+  // Two changes of one transaction may name the same submission.
+  await tx.insertMany(searchWordsTable, rows, { ignore: true })
 }

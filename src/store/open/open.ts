@@ -7,9 +7,9 @@ import { PostgresDb } from '../postgres/postgres.ts'
 import { SqliteDb } from '../sqlite/sqlite.ts'
 
 /**
- * Opens the configured database. SQLite's folder and file are created when missing. Postgres is not connected yet, so an outage shows with
- * the first statement, as it does later. The schema is up to `migrate` and `checkSchema`.
- * @throws FatalError when SQLite's folder or file cannot be written, or the file is damaged; TransientError when it cannot be opened now.
+ * Opens the configured database. Creates SQLite's folder and file if missing. Does not connect to Postgres yet, so an outage shows with the
+ * first statement. Call `migrate` or `checkSchema` for the schema.
+ * @throws FatalError if SQLite's folder or file cannot be written, or the file is damaged; TransientError if it cannot be opened now.
  */
 export async function openDb(database: DatabaseConfig, options: OpenOptions): Promise<Db> {
   if (database.kind === 'postgres') return new PostgresDb(database, options)
@@ -30,13 +30,12 @@ export function makeWritable(path: string): void {
   }
   requireWritable(folder, ELSEWHERE)
   requireWritable(path, ELSEWHERE)
-  // SQLite's files beside it, and the lock of `serve`. Whoever copied or restored the database as root may have left them his.
+  // SQLite's other files and the lock of `serve`. A copy or restore as root may have left them to root.
   for (const ending of ['-wal', '-shm', '-journal', '-serve']) requireWritable(`${path}${ending}`, '')
 }
 
-const ELSEWHERE = ', or set DATABASE_URL to a place that is writable'
+const ELSEWHERE = ', or set DATABASE_URL to a writable place'
 
-/** Nothing where there is no such file. */
 function requireWritable(place: string, otherwise: string): void {
   try {
     accessSync(place, constants.R_OK | constants.W_OK)
@@ -46,14 +45,14 @@ function requireWritable(place: string, otherwise: string): void {
   }
 }
 
-/** @returns what is not writable, by whom, whose it is, and what to do. On a read-only volume no file rights help. */
+/** @returns what is not writable, by whom, who owns it, and what to do. On a read-only volume no file rights help. */
 export function notWritable(place: string, error: unknown): string {
   if (codeOf(error) === 'EROFS')
     return `${place} is on a volume that is mounted read-only; find out why (a failing disk is a common reason), then mount it writable`
   const owner = ownerOf(place)
   const uid = userId()
   if (owner !== null && owner === uid)
-    return `${place} is not writable by ${user()}, whose it is; let that user read and write it (chmod u+rwX)`
+    return `${place} is not writable by ${user()}, its owner; let that user read and write it (chmod u+rwX)`
   const whose = owner === null ? '' : `belongs to user ${owner} and `
   return `${place} ${whose}is not writable by ${user()}; give it to that user (chown ${isFolder(place) ? '-R ' : ''}${uid ?? 'USER'} ${place})`
 }
@@ -66,7 +65,7 @@ function ownerOf(place: string): number | null {
   }
 }
 
-/** `mkdirSync` with `recursive` never returns where the system claims that parents are missing, as below /proc. */
+/** `mkdirSync` with `recursive` never returns if the system reports missing parents, as below /proc. */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) return
   makeFolder(dirname(folder))

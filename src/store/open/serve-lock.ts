@@ -12,16 +12,18 @@ export interface ServeLock {
   release(): void
 }
 
-/** Locks held by this process. POSIX drops all its locks on a file when any handle of it closes, so the file is never opened a second time. */
+/**
+ * Locks held by this process. POSIX drops all its locks on a file when any handle of it closes, so the file is never opened a second time.
+ */
 const held = new Set<string>()
 
-/** Whoever only checks the lock holds it for a moment too; wait that long. */
+/** A mere check holds the lock for a moment too; wait that long. */
 const LOOK_MS = 250
 
 /**
- * Takes the lock that keeps a second `serve` out: an exclusive transaction on an empty database file beside the real one. The system ends it
- * with the process, however that ends. The file stays; only the lock matters.
- * @throws BusyError when another process holds it; FatalError or TransientError when the file cannot be used.
+ * Takes the lock that keeps a second `serve` out: an exclusive transaction on an empty database file next to the real one. The system ends
+ * it with the process. The file stays; only the lock matters.
+ * @throws BusyError if another process holds it; FatalError or TransientError if the file cannot be used.
  */
 export async function acquireServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
   makeWritable(database.path)
@@ -46,10 +48,7 @@ export async function acquireServeLock(database: Extract<DatabaseConfig, { kind:
   }
 }
 
-/**
- * Whether a process holds that lock now.
- * @throws FatalError or TransientError when the file cannot be read.
- */
+/** @returns whether a process holds that lock now. @throws FatalError or TransientError if the file cannot be read. */
 export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): boolean {
   const path = lockFileOf(database)
   if (held.has(path)) return true
@@ -68,13 +67,13 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
 }
 
 /**
- * Refuses to create a database where a running `serve` has lost its own: that would hide the loss, and what is stored there would be lost too.
- * @throws PermanentError when the file is missing while it is in use; FatalError or TransientError when the lock cannot be checked.
+ * Refuses to create a database where a running `serve` lost its own: that would hide the loss, and new data would be lost too.
+ * @throws PermanentError if the file is missing while in use; FatalError or TransientError if the lock cannot be checked.
  */
 export function requireDatabaseFile(database: DatabaseConfig): void {
   if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return
   throw new PermanentError(
-    `there is no database at ${resolve(database.path)}, though \`serve\` or \`restore\` is running on it; if that has just started, try again, else the file was deleted or moved: ${RECOVER_FILE}`,
+    `there is no database at ${resolve(database.path)}, though \`serve\` or \`restore\` is running on it; if it has just started, try again; otherwise the file was deleted or moved: ${RECOVER_FILE}`,
   )
 }
 

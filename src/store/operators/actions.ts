@@ -5,32 +5,29 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbWith } from '../engine/parts.ts'
 import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
 import type { ActionOutcome } from '../schema/operators.ts'
+import type { Columns } from '../schema/tables.ts'
 
-/** Facts about an action, by name. Never a secret, and of a submission only its id. */
+/** Details of an action, by name. Never a secret, and of a submission only its id. */
 export type ActionDetail = Readonly<Record<string, Json>>
 
 /** An entry of the audit log. */
 export interface AuditEntry {
-  /** The name of a token, `command` for a command beside the database, or `signal` for a signal to the process. */
+  /** The name of a token; `command` for the CLI; `signal` for a signal to the process. */
   readonly who: string
   /** The action in two words: `destination.pause`. */
   readonly action: string
-  /** The name of what it is done to; null for several things. */
+  /** The target's name; null for several targets. */
   readonly target: string | null
   readonly detail: ActionDetail
 }
 
-/** A stored entry. */
 export interface StoredAuditEntry extends AuditEntry {
   readonly action_id: number
   readonly at: TimeText
   readonly outcome: ActionOutcome
 }
 
-/**
- * The same database, but each write transaction first inserts the audit entry, so that neither exists without the other. For an action of one
- * transaction.
- */
+/** The same database, but each write transaction first inserts the audit entry. For an action of one transaction. */
 export function auditedDb(db: Db, note: AuditEntry): Db {
   return dbWith(db, {
     write(name, work, options) {
@@ -44,8 +41,7 @@ export function auditedDb(db: Db, note: AuditEntry): Db {
 }
 
 /**
- * Audits an action of several transactions, or one outside the database: the entry is stored before it and completed after it. If the process
- * dies in between, the entry stays `begun`.
+ * Audits an action of several transactions, or one outside the database. If the process dies in between, the entry stays `begun`.
  * @param work the `detail` that it returns is added to the entry; `failed` marks the action as failed.
  * @throws what `work` throws; the entry then says `failed`.
  */
@@ -54,46 +50,46 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   note: AuditEntry,
   work: () => Promise<T>,
 ): Promise<T> {
-  const actionId = await db.write('action-begun', (tx) => insertNote(tx, note, 'begun'))
+  const actionId = await beginAction(db, note)
   let ended: T
   try {
     ended = await work()
   } catch (error) {
-    // The caller gets the error itself; one about the audit entry would only hide it.
-    await endNote(db, actionId, 'failed', note.detail).catch(() => undefined)
+    // An error about the audit entry would hide the action's own.
+    await endAction(db, actionId, 'failed', note.detail).catch(() => undefined)
     throw error
   }
-  await endNote(db, actionId, ended.failed === true ? 'failed' : 'done', { ...note.detail, ...ended.detail })
+  await endAction(db, actionId, ended.failed === true ? 'failed' : 'done', { ...note.detail, ...ended.detail })
   return ended
 }
 
-/** A note tells of what one person was shown of a list within this time of its beginning. */
+/** Pages shown to one person within this time share one entry. */
 const ONE_SHOWING_MS = 3_600_000
-/** Notes of that time that are looked at: one person may follow several lists of one kind. */
+/** Entries searched: one person may follow several lists of one kind. */
 const SHOWINGS = 20
 
 /**
- * Notes that a program was shown one more page of a list that it follows. A note of the last hour on the same list is extended in place of a new
- * one: of its numbers `from` becomes the least and `to` the greatest, and all others are added up.
- * @param note its detail names the list by what is no number.
+ * Audits that a program was shown another page of a list that it follows, by extending an entry of the last hour on the same list: of its numbers,
+ * `from` becomes the least, `to` the greatest, and others are added up.
+ * @param note its detail identifies the list by its non-numbers.
  */
 export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   await db.write('showing-noted', async (tx) => {
     const target = note.target === null ? null : storableText(note.target)
-    const { rows } = await sql<{ action_id: number; detail: ActionDetail | null }>`
+    const rows = await tx.all(sql<{ action_id: number; detail: ActionDetail | null }>`
       select action_id, detail from operator_actions
       where action = ${note.action} and who = ${storableText(note.who)} and outcome = 'done' and target is not distinct from ${target}
         and at >= ${dbTime(tx, -ONE_SHOWING_MS)}
-      order by action_id desc limit ${sql.lit(SHOWINGS)} ${rowLock(tx, 'for update')}`.execute(tx.sql)
+      order by action_id desc limit ${sql.lit(SHOWINGS)} ${rowLock(tx, 'for update')}`)
     for (const { action_id, detail } of rows) {
       const extended = extendedDetail(detail ?? {}, note.detail)
-      if (extended !== null) return await noteProgress(tx, action_id, extended)
+      if (extended !== null) return await recordProgress(tx, action_id, extended)
     }
     await insertNote(tx, note, 'done')
   })
 }
 
-/** null when both are about different lists. */
+/** null when the entries are about different lists. */
 function extendedDetail(before: ActionDetail, now: ActionDetail): ActionDetail | null {
   const extended: Record<string, Json> = {}
   for (const [name, value] of Object.entries(now)) {
@@ -110,7 +106,7 @@ function extendedNumber(name: string, known: number, value: number): number {
   return name === 'to' ? Math.max(known, value) : known + value
 }
 
-/** Stores an entry within a transaction. @returns its number. */
+/** Stores an entry within a transaction. @returns its id. */
 export async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcome): Promise<number> {
   const { action_id } = await tx.sql
     .insertInto('operator_actions')
@@ -127,74 +123,50 @@ export async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcom
   return action_id
 }
 
-async function endNote(db: Db, actionId: number, outcome: ActionOutcome, detail: ActionDetail): Promise<void> {
-  await db.write('action-ended', (tx) =>
-    tx.sql
-      .updateTable('operator_actions')
-      .set({ outcome, detail: JSON.stringify(storableJson(detail)) })
-      .where('action_id', '=', actionId)
-      .execute(),
-  )
-}
-
-/**
- * Begins an action of several transactions that an interruption leaves `begun`, so that `unfinishedAction` finds it and it can go on; see
- * `auditAction` for others.
- */
+/** Begins an action that an interruption leaves `begun`, so that `unfinishedActions` finds it and it can continue. */
 export function beginAction(db: Db, note: AuditEntry): Promise<number> {
   return db.write('action-begun', (tx) => insertNote(tx, note, 'begun'))
 }
 
-/** Ends an action that was begun. */
-export function endAction(db: Db, actionId: number, outcome: Exclude<ActionOutcome, 'begun'>, detail: ActionDetail): Promise<void> {
-  return endNote(db, actionId, outcome, detail)
+export async function endAction(db: Db, actionId: number, outcome: Exclude<ActionOutcome, 'begun'>, detail: ActionDetail): Promise<void> {
+  await db.write('action-ended', (tx) =>
+    tx.run(sql`
+    update operator_actions set outcome = ${outcome}, detail = ${JSON.stringify(storableJson(detail))} where action_id = ${actionId}`),
+  )
 }
 
-/** How far an action has come, by its entry; null when it has ended. Until the transaction ends nobody else moves it on. */
+/** The progress of an action, by its entry, locked until the transaction ends; null when the action has ended. */
 export async function actionInProgress(tx: Tx, actionId: number): Promise<ActionDetail | null> {
-  const { rows } = await sql<{ detail: ActionDetail | null; outcome: ActionOutcome }>`
-    select detail, outcome from operator_actions where action_id = ${actionId} ${rowLock(tx, 'for update')}`.execute(tx.sql)
-  const [row] = rows
+  const row = await tx.one(sql<{ detail: ActionDetail | null; outcome: ActionOutcome }>`
+    select detail, outcome from operator_actions where action_id = ${actionId} ${rowLock(tx, 'for update')}`)
   return row?.outcome === 'begun' ? (row.detail ?? {}) : null
 }
 
-/** Writes how far an action has come. */
-export async function noteProgress(tx: Tx, actionId: number, detail: ActionDetail): Promise<void> {
-  await tx.sql
-    .updateTable('operator_actions')
-    .set({ detail: JSON.stringify(storableJson(detail)) })
-    .where('action_id', '=', actionId)
-    .execute()
+export async function recordProgress(tx: Tx, actionId: number, detail: ActionDetail): Promise<void> {
+  await tx.run(sql`update operator_actions set detail = ${JSON.stringify(storableJson(detail))} where action_id = ${actionId}`)
 }
 
-/** The actions of a kind on a target that began in the last `withinMs` and have not ended, the newest first. */
+/** The unended actions of a kind on a target that began in the last `withinMs`, newest first. */
 export async function unfinishedActions(
   q: Query,
   { action, target }: { readonly action: string; readonly target: string },
   withinMs: number,
 ): Promise<StoredAuditEntry[]> {
-  const rows = await q.sql
-    .selectFrom('operator_actions')
-    .select(['action_id', 'at', 'who', 'action', 'target', 'detail', 'outcome'])
-    .where('action', '=', action)
-    .where('target', '=', target)
-    .where('outcome', '=', 'begun')
-    .where('at', '>=', dbTime(q, -withinMs))
-    .orderBy('action_id', 'desc')
-    .execute()
+  const rows = await q.all(sql<Columns<'operator_actions', 'action_id' | 'at' | 'who' | 'action' | 'target' | 'detail' | 'outcome'>>`
+    select action_id, at, who, action, target, detail, outcome from operator_actions where action = ${action} and target = ${target}
+    and outcome = 'begun' and at >= ${dbTime(q, -withinMs)} order by action_id desc`)
   return rows.map((row) => ({ ...row, detail: (row.detail ?? {}) as ActionDetail }))
 }
 
-/** Which actions to list; fields left out do not narrow. */
 export interface ActionFilter {
   readonly who?: string | undefined
   readonly action?: string | undefined
   readonly since?: TimeText | undefined
-  /** Only actions behind this one in the list: older ones. */
+  /** Only actions older than this one. */
   readonly after?: number | undefined
 }
 
-/** Actions of operators, the newest first. */
+/** Actions of operators, newest first. */
 export async function listActions(q: Query, filter: ActionFilter, limit: number): Promise<StoredAuditEntry[]> {
   let query = q.sql.selectFrom('operator_actions').select(['action_id', 'at', 'who', 'action', 'target', 'detail', 'outcome'])
   if (filter.who !== undefined) query = query.where('who', '=', filter.who)

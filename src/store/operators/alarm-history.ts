@@ -4,44 +4,37 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmSeverity } from '../schema/operators.ts'
 
-/** Which times to list; fields left out do not narrow. */
 export interface EpisodeFilter {
   readonly name?: string | undefined
   readonly account?: string | undefined
   readonly destination?: string | undefined
   readonly severity?: AlarmSeverity | undefined
-  /** Fired at or after this time. */
   readonly since?: TimeText | undefined
-  /** Fired before this time. */
   readonly until?: TimeText | undefined
-  /** Only those that fired before the one with this number. */
+  /** Only those before the one with this number. */
   readonly after?: number | undefined
 }
 
 const SAME = sql`a.name = alarm_history.name and a.account = alarm_history.account and a.destination = alarm_history.destination`
 
-/**
- * Makes the history agree with the alarms as they stand: what fires has an open row, and nothing else has. It goes by the tables alone.
- */
+/** Makes the history match the alarms: only firing alarms have an open row. */
 export async function writeHistory(tx: Tx): Promise<void> {
   const firing = sql`alarms a where ${SAME} and a.state = 'firing'`
-  await sql`
+  await tx.run(sql`
     update alarm_history set resolved_at = coalesce((select a.resolved_at from alarms a where ${SAME} and a.state = 'resolved'), ${dbTime(tx)})
-    where resolved_at is null and not exists (select 1 from ${firing})`.execute(tx.sql)
-  await sql`
+    where resolved_at is null and not exists (select 1 from ${firing})`)
+  await tx.run(sql`
     update alarm_history set text = (select a.text from ${firing}), severity = (select a.severity from ${firing})
-    where resolved_at is null and exists (select 1 from ${firing} and (a.text <> alarm_history.text or a.severity <> alarm_history.severity))`.execute(
-    tx.sql,
-  )
-  await sql`
+    where resolved_at is null and exists (select 1 from ${firing} and (a.text <> alarm_history.text or a.severity <> alarm_history.severity))`)
+  await tx.run(sql`
     insert into alarm_history (name, account, destination, severity, since, fired_at, text)
     select name, account, destination, severity, since, last_at, text from alarms a
     where a.state = 'firing' and not exists (select 1 from alarm_history where ${SAME} and resolved_at is null)
     order by since, name, account, destination
-    on conflict do nothing`.execute(tx.sql)
+    on conflict do nothing`)
 }
 
-/** When alarms fired and ended, the newest first. */
+/** When alarms fired and ended, newest first. */
 export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number) {
   let query = q.sql.selectFrom('alarm_history').selectAll()
   for (const column of ['name', 'account', 'destination', 'severity'] as const) {
@@ -54,11 +47,7 @@ export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: numbe
   return await query.orderBy('episode_id', 'desc').limit(limit).execute()
 }
 
-/**
- * Notes who took note of alarms that fire, of that name, and of that account and destination where one is given. They go on to fire. Whoever
- * did before stays.
- * @returns how many nobody had taken note of.
- */
+/** Acknowledges firing alarms; they stay active. @returns how many were not acknowledged before. */
 export async function acknowledgeAlarms(
   db: Db,
   {
@@ -72,8 +61,7 @@ export async function acknowledgeAlarms(
     const chosen = sql`name = ${name} and acknowledged_at is null
       ${account === undefined ? sql`` : sql`and account = ${account}`} ${destination === undefined ? sql`` : sql`and destination = ${destination}`}`
     const noted = sql`acknowledged_by = ${who}, acknowledged_at = ${dbTime(tx)}`
-    await sql`update alarm_history set ${noted} where resolved_at is null and ${chosen}`.execute(tx.sql)
-    const { numAffectedRows } = await sql`update alarms set ${noted} where state = 'firing' and ${chosen}`.execute(tx.sql)
-    return Number(numAffectedRows ?? 0)
+    await tx.run(sql`update alarm_history set ${noted} where resolved_at is null and ${chosen}`)
+    return await tx.run(sql`update alarms set ${noted} where state = 'firing' and ${chosen}`)
   })
 }

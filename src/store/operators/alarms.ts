@@ -1,46 +1,44 @@
 import { sql } from 'kysely'
-import type { TimeText } from '../../model/time.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { type Claimed, Leased } from '../engine/leased.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
 
-/** Alarms are evaluated even while work that waits for a lock has all other connections. */
+/** Alarms are evaluated even while work that waits for a lock occupies all other connections. */
 const ALARMS_FIRST = { priority: true } as const
 
-/** What an alarm is about. `account` and `destination` are '' when it is about none. */
+/** `account` and `destination` are '' when the alarm is about none. */
 export interface AlarmKey {
   readonly name: string
   readonly account: string
   readonly destination: string
 }
 
-/** An alarm as an evaluation writes it. */
 export type AlarmRow = Readonly<Omit<AlarmsTable, 'acknowledged_by' | 'acknowledged_at'>>
 
-/** The last message about an alarm to an operator, sent or still to be sent. */
+/** The last message about an alarm to an alert recipient. */
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
 
-/** A message that replaces the operator's previous one about the same alarm. `sent`: it was sent already; otherwise it is queued. */
+/** Replaces the recipient's previous message about the same alarm. `sent`: it was sent already; otherwise it is queued. */
 export type NewNotice = Readonly<
   Pick<OperatorNoticesTable, 'operator' | 'name' | 'account' | 'destination' | 'notice_id' | 'kind' | 'body' | 'queued_at'>
 > & { readonly sent: boolean }
 
-/** The changes that one evaluation makes. */
 export interface AlarmPlan {
-  /** When it was made: `last_at` of each alarm whose condition is on. */
+  /** Time of the evaluation: `last_at` of each alarm whose condition is met. */
   readonly at: TimeText
-  /** Whether every alarm was evaluated; if not, a missing alarm means nothing. */
+  /** Whether every alarm was evaluated. */
   readonly whole: boolean
-  /** Rows to write; `notified_at` stays unchanged, and who took note of an alarm for as long as it fires. */
+  /** Rows to write; `notified_at` and the acknowledgement of a firing alarm stay unchanged. */
   readonly alarms: readonly AlarmRow[]
   readonly forgotten: readonly AlarmKey[]
   readonly notices: readonly NewNotice[]
   readonly forgottenNotices: readonly (AlarmKey & { readonly operator: string })[]
 }
 
-/** Every known alarm, firing or not, with who took note of it, in key order. */
+/** Every known alarm, firing or not, in key order. */
 export function listAlarms(q: Query): Promise<Readonly<AlarmsTable>[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
@@ -52,17 +50,13 @@ export const claimedWatch = new Leased<Claimed & { readonly id: 1 }>({
   due: 'lease_until',
 })
 
-/**
- * Claims or renews the lease of the one process that evaluates alarms.
- * @param token identifies the process.
- * @returns false while another process holds it.
- */
+/** Claims or renews the lease of the process that evaluates alarms. @param token identifies the process. @returns false while another has it. */
 export async function claimWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
   return db.write(
     'alarm-watch',
     async (tx) => {
-      await sql`insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx)}) on conflict do nothing`.execute(
-        tx.sql,
+      await tx.run(
+        sql`insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx)}) on conflict do nothing`,
       )
       return (await claimedWatch.claimOne(tx, token, { id: 1 }, { leaseMs, heldBy: token })) !== null
     },
@@ -70,15 +64,15 @@ export async function claimWatch(db: Db, token: string, leaseMs: number): Promis
   )
 }
 
-/** When all alarms were last evaluated, by any process and its clock; null for never. */
+/** When all alarms were last evaluated, by any process; null for never. */
 export async function evaluatedAt(q: Query): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
   return row?.evaluated_at ?? null
 }
 
 /**
- * Stores an evaluation in one transaction with its messages.
- * @param plan decides from the stored state; it may be called more than once.
+ * Stores an evaluation and its messages in one transaction.
+ * @param plan may be called more than once.
  * @throws LeaseLostError when another process evaluates alarms now; nothing is stored then.
  */
 export async function storeEvaluation(
@@ -94,25 +88,22 @@ export async function storeEvaluation(
       for (const row of decided.alarms) await putAlarm(tx, row)
       for (const key of decided.forgotten) {
         const { name, account, destination } = key
-        await sql`delete from alarms where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
+        await tx.run(sql`delete from alarms where name = ${name} and account = ${account} and destination = ${destination}`)
       }
       for (const notice of decided.notices) await putNotice(tx, notice)
       for (const { operator, name, account, destination } of decided.forgottenNotices) {
-        await sql`delete from sync_operator_notices where operator = ${operator} and name = ${name} and account = ${account}
-        and destination = ${destination}`.execute(tx.sql)
+        await tx.run(sql`delete from sync_alert_messages where operator = ${operator} and name = ${name} and account = ${account}
+        and destination = ${destination}`)
       }
       await writeHistory(tx)
-      if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${timeValue(tx, decided.at)} where id = 1`.execute(tx.sql)
+      if (decided.whole) await tx.run(sql`update sync_alarm_watch set evaluated_at = ${timeValue(tx, decided.at)} where id = 1`)
       return decided
     },
     ALARMS_FIRST,
   )
 }
 
-/**
- * Stores an alarm seen by a process that does not evaluate alarms, and the messages it sent. The evaluating process resolves it like any other.
- * @param sent messages already sent.
- */
+/** Stores an alarm seen by a process that does not evaluate alarms, and the messages it sent. The evaluating process resolves it. */
 export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNotice[]): Promise<void> {
   await db.write('alarms', async (tx) => {
     await putAlarm(tx, alarm)
@@ -121,40 +112,35 @@ export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNot
   })
 }
 
-/** All messages to operators, sent or to be sent. */
 export function listNotices(q: Query): Promise<NoticeRow[]> {
-  return q.sql
-    .selectFrom('sync_operator_notices')
-    .select(['operator', 'name', 'account', 'destination', 'notice_id', 'kind', 'queued_at', 'due_at'])
-    .select(['attempts', 'error', 'outcome', 'settled_at'])
-    .execute()
+  return q.sql.selectFrom('sync_alert_messages').selectAll().execute()
 }
 
 async function putAlarm(tx: Tx, row: AlarmRow): Promise<void> {
   const { name, account, destination, state, severity, text } = row
   const [since, lastAt, resolvedAt] = [row.since, row.last_at, row.resolved_at].map((time) => timeValue(tx, time))
-  await sql`
+  await tx.run(sql`
     insert into alarms (name, account, destination, state, severity, since, last_at, resolved_at, text)
     values (${name}, ${account}, ${destination}, ${state}, ${severity}, ${since}, ${lastAt}, ${resolvedAt}, ${text})
     on conflict (name, account, destination) do update set state = excluded.state, severity = excluded.severity, since = excluded.since,
       last_at = excluded.last_at, resolved_at = excluded.resolved_at, text = excluded.text,
       acknowledged_by = case when alarms.state = 'firing' then alarms.acknowledged_by end,
-      acknowledged_at = case when alarms.state = 'firing' then alarms.acknowledged_at end`.execute(tx.sql)
+      acknowledged_at = case when alarms.state = 'firing' then alarms.acknowledged_at end`)
 }
 
 async function putNotice(tx: Tx, notice: NewNotice): Promise<void> {
   const { operator, name, account, destination, notice_id, kind, body, sent } = notice
   const queuedAt = timeValue(tx, notice.queued_at)
-  const [outcome, settledAt] = [sent ? 'sent' : null, timeValue(tx, sent ? notice.queued_at : null)]
-  await sql`
-    insert into sync_operator_notices
+  const [outcome, settledAt] = [sent ? 'sent' : null, timeValue(tx, sent ? timeFromMs(tx.clock.now()) : null)]
+  await tx.run(sql`
+    insert into sync_alert_messages
       (operator, name, account, destination, notice_id, kind, body, queued_at, due_at, attempts, outcome, settled_at)
     values (${operator}, ${name}, ${account}, ${destination}, ${notice_id}, ${kind}, ${body}, ${queuedAt}, ${dbTime(tx)}, ${sent ? 1 : 0},
       ${outcome}, ${settledAt})
     on conflict (operator, name, account, destination) do update set notice_id = excluded.notice_id, kind = excluded.kind,
       body = excluded.body, queued_at = excluded.queued_at, due_at = excluded.due_at, attempts = excluded.attempts,
-      lease_token = null, error = null, outcome = excluded.outcome, settled_at = excluded.settled_at`.execute(tx.sql)
+      lease_token = null, error = null, outcome = excluded.outcome, settled_at = excluded.settled_at`)
   if (!sent) return
-  await sql`update alarms set notified_at = ${queuedAt}
-    where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
+  await tx.run(sql`update alarms set notified_at = ${queuedAt}
+    where name = ${name} and account = ${account} and destination = ${destination}`)
 }

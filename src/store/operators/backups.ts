@@ -2,22 +2,22 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { ActionDetail } from './actions.ts'
 
-/** Names of the audit entries of backups, whoever made them. */
+/** Names of the audit entries of backups. */
 export const backupActions = { made: 'backup', tried: 'backup.try' } as const
 
-/** The last backup of a SQLite database, and the last one that was restored on trial; null for none. */
+/** The last backup of a SQLite database, and the last trial restore; null for none. */
 export interface LastBackups {
-  readonly madeAt: TimeText | null
+  readonly made_at: TimeText | null
   readonly bytes: number | null
-  readonly triedAt: TimeText | null
+  readonly tried_at: TimeText | null
 }
 
-/** By the audit trail. A time is that at which the work began: later changes are not in the copy. */
+/** From the audit log. The times are when the work began: the copy contains no later changes. */
 export async function lastBackups(q: Query): Promise<LastBackups> {
   const made = await lastDone(q, backupActions.made)
   const bytes = (made?.detail as ActionDetail | null)?.['bytes']
   const tried = await lastDone(q, backupActions.tried)
-  return { madeAt: made?.at ?? null, bytes: typeof bytes === 'number' ? bytes : null, triedAt: tried?.at ?? null }
+  return { made_at: made?.at ?? null, bytes: typeof bytes === 'number' ? bytes : null, tried_at: tried?.at ?? null }
 }
 
 async function lastDone(q: Query, action: string) {

@@ -3,39 +3,37 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timePlus } from '../engine/sql.ts'
 
-/** How long a session may be: without a request, and altogether. In milliseconds. */
+/** Longest time without a request, and in total, in ms. */
 export interface SessionLimits {
   readonly idleMs: number
   readonly maxMs: number
 }
 
-/** Who is signed in. The database knows neither the session's id nor its token: it could not sign anybody in. */
+/** A console session. The database has neither its id nor its token, so it cannot be used to sign in. */
 export interface ConsoleSession {
   /** SHA-256 of the session's id, hex. */
   readonly session_hash: string
-  /** The name of its token, or of who signed in by OpenID Connect. */
+  /** The name of its token, or of the person signed in by OpenID Connect. */
   readonly who: string
-  /** HMAC of the token, or of the provider's settings, with the session's id as its key: hex. */
+  /** HMAC of the token, or of the provider's settings, with the session's id as key: hex. */
   readonly token_proof: string
-  /** A few digits of a hash of the same: enough to see that a token changed, too few to find one. */
+  /** A few digits of a hash of the same: enough to see that a token changed, too few to find it. */
   readonly token_tag: string
-  /** Values of the claim that gave its role, as a list in JSON text; null for a token. */
+  /** Values of the claim that gave its role, as a JSON list; null for a token. */
   readonly oidc: string | null
 }
 
-/** A session that has not ended. */
 export interface LiveSession extends ConsoleSession {
   readonly ends_at: TimeText
   readonly idle_ends_at: TimeText
-  /** Whether its last request was noted so long ago that this one should be. */
+  /** Whether the last recorded request is old enough to record another. */
   readonly isStale: boolean
 }
 
 const COLUMNS = ['session_hash', 'who', 'token_proof', 'token_tag', 'oidc'] as const
-/** A part of the idle limit: a session's requests are not each a write. */
+/** Part of the idle limit: not every request is recorded. */
 const NOTED_EVERY = 0.1
 
-/** Begins a session, and removes those that have ended. */
 export async function beginSession(db: Db, session: ConsoleSession, limits: SessionLimits): Promise<void> {
   await db.write('session-begin', async (tx) => {
     await tx.sql.deleteFrom('sync_console_sessions').where(hasEnded(tx, limits)).execute()
@@ -47,7 +45,7 @@ export async function beginSession(db: Db, session: ConsoleSession, limits: Sess
   })
 }
 
-/** @returns a session that has not ended; null when there is none. */
+/** @returns null when there is no such session, or it has ended. */
 export async function findSession(q: Query, sessionHash: string, limits: SessionLimits): Promise<LiveSession | null> {
   const row = await q.sql
     .selectFrom('sync_console_sessions')
@@ -65,23 +63,17 @@ export async function findSession(q: Query, sessionHash: string, limits: Session
   return { ...session, isStale: Boolean(stale) }
 }
 
-/** Notes that a session made a request. */
 export async function noteSessionSeen(db: Db, sessionHash: string): Promise<void> {
   await db.write('session-seen', (tx) =>
-    tx.sql
-      .updateTable('sync_console_sessions')
-      .set({ seen_at: dbTime(tx) })
-      .where('session_hash', '=', sessionHash)
-      .execute(),
+    tx.run(sql`update sync_console_sessions set seen_at = ${dbTime(tx)} where session_hash = ${sessionHash}`),
   )
 }
 
-/** Ends a session; nothing when there is none. */
 export async function endSession(db: Db, sessionHash: string): Promise<void> {
   await db.write('session-end', (tx) => tx.sql.deleteFrom('sync_console_sessions').where('session_hash', '=', sessionHash).execute())
 }
 
-/** Ends the sessions that do not pass. */
+/** Ends the sessions for which `passes` is false. */
 export async function endSessions(db: Db, passes: (session: ConsoleSession) => boolean): Promise<void> {
   const sessions = await db.read.sql
     .selectFrom('sync_console_sessions')
@@ -90,7 +82,7 @@ export async function endSessions(db: Db, passes: (session: ConsoleSession) => b
   for (const session of sessions) if (!passes(session)) await endSession(db, session.session_hash)
 }
 
-/** A session of the future was begun by a clock that ran ahead: it would outlive its limits. */
+/** A session dated in the future was begun by a clock that ran ahead, and would outlive its limits. */
 function hasEnded(q: Query | Tx, { idleMs, maxMs }: SessionLimits) {
   return sql<boolean>`(began_at < ${dbTime(q, -maxMs)} or seen_at < ${dbTime(q, -idleMs)} or seen_at > ${dbTime(q, idleMs)})`
 }

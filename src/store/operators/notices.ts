@@ -5,31 +5,29 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { AlarmKey } from './alarms.ts'
 
-/** A message that this process may send until its lease ends. */
+/** A message to an alert recipient that this process may send until its lease ends. */
 export interface ClaimedNotice extends AlarmKey {
   readonly operator: string
   readonly noticeId: string
   readonly leaseToken: string
-  /** JSON text, as sent. */
   readonly body: string
-  /** Finished attempts. */
   readonly attempts: number
 }
 
-/** How an attempt ended. `waitMs`: delay before the next one; null when it was the last. */
+/** `waitMs`: delay before the next attempt; null after the last. */
 export type NoticeResult =
   | { readonly type: 'sent' }
   | { readonly type: 'failed'; readonly attempts: number; readonly error: string; readonly waitMs: number | null }
-  /** Not attempted: due again at once. */
+  /** Not attempted: due again immediately. */
   | { readonly type: 'untried' }
 
 export const claimedNotices = new Leased<ClaimedNotice>({
-  table: 'sync_operator_notices',
+  table: 'sync_alert_messages',
   what: 'message',
   key: { notice_id: 'noticeId' },
 })
 
-/** Claims due messages of the operators, the oldest first, for `leaseMs`. */
+/** Claims due messages to these recipients, oldest first, for `leaseMs`. */
 export async function claimNotices(db: Db, operators: readonly string[], limit: number, leaseMs: number): Promise<ClaimedNotice[]> {
   if (operators.length === 0) return []
   const leaseToken = newLeaseToken(db)
@@ -41,9 +39,7 @@ export async function claimNotices(db: Db, operators: readonly string[], limit: 
   })
 }
 
-/**
- * Settles an attempt; a sent message also marks its alarm as notified. A message that was replaced meanwhile is left alone.
- */
+/** Settles an attempt; a sent message also marks its alarm as notified. Leaves a message alone that was replaced since. */
 export async function settleNotice(db: Db, claimed: ClaimedNotice, result: NoticeResult): Promise<void> {
   const { name, account, destination } = claimed
   await db.write('notice-settle', async (tx) => {
@@ -52,14 +48,14 @@ export async function settleNotice(db: Db, claimed: ClaimedNotice, result: Notic
       result.type === 'failed'
         ? failed(tx, result)
         : sql`attempts = attempts + 1, error = null, outcome = 'sent', settled_at = ${dbTime(tx)}`
-    await sql`update sync_operator_notices set lease_token = null, ${set} where ${claimedNotices.isOurs(claimed)} and settled_at is null`.execute(
-      tx.sql,
+    await tx.run(
+      sql`update sync_alert_messages set lease_token = null, ${set} where ${claimedNotices.isOurs(claimed)} and settled_at is null`,
     )
     if (result.type === 'failed') return
-    // It was sent, whatever became of the message since.
-    await sql`
+    // The message was sent, even if it was replaced since.
+    await tx.run(sql`
       update alarms set notified_at = ${dbTime(tx)}
-      where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
+      where name = ${name} and account = ${account} and destination = ${destination}`)
   })
 }
 
@@ -68,9 +64,8 @@ function failed(tx: Tx, { attempts, waitMs, error }: Extract<NoticeResult, { typ
   return sql`attempts = ${attempts}, error = ${storableText(error)}, ${end}`
 }
 
-/** Unsent messages by operator. */
 export async function countUnsent(q: Query): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ operator: string; n: number }>`
-    select operator, count(*) as n from sync_operator_notices where settled_at is null group by operator`.execute(q.sql)
+  const rows = await q.all(sql<{ operator: string; n: number }>`
+    select operator, count(*) as n from sync_alert_messages where settled_at is null group by operator`)
   return new Map(rows.map(({ operator, n }) => [operator, n]))
 }

@@ -8,47 +8,44 @@ import { COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
-/** How far a snapshot has come: the last row that was queued. */
+/** Progress of a snapshot: the last row that was queued. */
 export interface SnapshotPosition {
   readonly account: string
   readonly submissionId: string
-  /** The table's name. */
   readonly entity: string
-  /** The row's key after `account` and `submission_id`; null when the table is complete for that submission. */
+  /** The row's key after `account` and `submission_id`; null when the submission's table is complete. */
   readonly key: readonly (string | number)[] | null
 }
 
-/** Counts of a verification of all that a destination took, or of a sample. */
+/** Counts of a verification of everything delivered, or of a sample. */
 export interface VerificationSummary extends Readonly<Record<VerificationResult, number>> {
-  /** Changes that counted as delivered, and those of them that were asked for. */
+  /** Changes that counted as delivered, and those of them that were queried. */
   readonly delivered: number
   readonly asked: number
-  /** Of those that it lacked, queued once more. */
+  /** Missing ones that were queued again. */
   readonly repaired: number
 }
 
 export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 'verified'> {
-  /** null when no snapshot is in progress; its position is null before the first row. */
+  /** null when no snapshot is in progress; the position is null before the first row. */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
-  /** The last verification that came to its end; null when there was none. */
+  /** The last complete verification; null for none. */
   readonly verified: VerificationSummary | null
 }
 
-/** A configured destination, and where it begins when it is new. */
+/** A configured destination, and where a new one begins. */
 export interface DestinationStart {
   readonly name: string
   readonly start: 'now' | 'snapshot' | number
-  /** Left out, or null: it has none. */
   readonly filter?: string | null
 }
 
-/** How many of the newest outbox rows are searched for a destination whose row was lost. */
+/** Newest outbox rows searched for a destination whose row was lost. */
 const NEWEST_ROWS = 10_000
 
 /**
- * Creates missing rows of configured destinations. Where one begins is then fixed for ever: behind the newest change, with a snapshot, or
- * behind a given number (the oldest kept change if that is younger, the newest if that is older). A destination that begins `now` although
- * the outbox has rows of it has lost its row: it resumes behind those rows.
+ * Creates missing rows of configured destinations, which fixes where they begin: after the newest change, with a snapshot, or after a given number,
+ * clamped to the kept changes. One that begins `now` although the outbox has rows of it has lost its row, so it resumes after them.
  */
 export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
   const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
@@ -64,71 +61,64 @@ async function addDestination(tx: Tx, { name, start, filter = null }: Destinatio
   const lost = start === 'now' ? await lostCursor(tx, name) : null
   const from = typeof start === 'number' ? Math.max(start, info.first_seq - 1) : (lost ?? info.last_seq)
   const filteredFrom = filter === null ? null : (lost ?? 0)
-  await sql`
+  await tx.run(sql`
     insert into sync_destinations (destination, state, cursor, log_epoch, failures, snapshot, filtered_from)
     values (${name}, 'active', ${Math.min(from, info.last_seq)}, ${info.log_epoch}, 0, ${start === 'snapshot' ? '{"position":null}' : null},
       ${filteredFrom})
-    on conflict do nothing`.execute(tx.sql)
+    on conflict do nothing`)
 }
 
-/** The newest change that the outbox has of a destination whose row somebody deleted; null when it is new. */
+/** The newest change in the outbox of a destination whose row was deleted; null when it is new. */
 async function lostCursor(tx: Tx, name: string): Promise<number | null> {
-  const { rows } = await sql<{ cursor: number | null }>`
+  const row = await tx.one(sql<{ cursor: number | null }>`
     select max(seq) as cursor from (select destination, seq from sync_outbox where resent is null order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
-    where destination = ${name}`.execute(tx.sql)
-  const cursor = rows[0]?.cursor ?? null
-  return cursor === null ? null : Number(cursor)
+    where destination = ${name}`)
+  return row?.cursor ?? null
 }
 
-/** All destinations ever configured here, by name. */
 export async function listDestinations(q: Query): Promise<DestinationRow[]> {
   const rows = await q.sql.selectFrom('sync_destinations').selectAll().orderBy('destination').execute()
   return rows.map(destinationOf)
 }
 
-/** A destination with its outbox rows by state. */
 export interface CountedDestination extends DestinationRow {
   readonly queued: number
   readonly dead: number
   readonly unknown: number
 }
 
-/** All destinations with their counts up to `most`, each from the partial index of its state: what was delivered is not looked at. */
+/** All destinations with their counts up to `most`, each from a partial index. */
 export async function countDestinations(q: Query, most = COUNT_CAP): Promise<CountedDestination[]> {
   const count = (state: OutboxState) => sql`(select count(*) from (
     select 1 from sync_outbox o where o.destination = d.destination and ${isIn(state)} limit ${sql.lit(most)}) as counted)`
-  const { rows } = await sql<DestinationsTable & Record<'queued' | 'dead' | 'unknown', number>>`
+  const rows = await q.all(sql<DestinationsTable & Record<'queued' | 'dead' | 'unknown', number>>`
     select d.*, ${count('ready')} as queued, ${count('dead')} as dead, ${count('unknown')} as unknown
-    from sync_destinations d order by d.destination`.execute(q.sql)
+    from sync_destinations d order by d.destination`)
   return rows.map((row) => ({ ...row, ...destinationOf(row) }))
 }
 
-/** Whether at least so many rows wait for a destination. */
+/** Whether at least `rows` rows wait for a destination. */
 export async function hasQueued(q: Query, name: string, rows: number): Promise<boolean> {
   if (rows <= 0) return true
-  const found = await sql`
-    select 1 from sync_outbox where destination = ${name} and state = 'ready' order by outbox_id limit 1 offset ${sql.lit(rows - 1)}`.execute(
-    q.sql,
-  )
-  return found.rows.length > 0
+  return await q.exists(sql`
+    select 1 from sync_outbox where destination = ${name} and state = 'ready' order by outbox_id limit 1 offset ${sql.lit(rows - 1)}`)
 }
 
-/** The destination, or null when it was never configured here. */
+/** @returns null when the destination was never configured. */
 export async function findDestination(q: Query, name: string): Promise<DestinationRow | null> {
   const row = await q.sql.selectFrom('sync_destinations').selectAll().where('destination', '=', name).executeTakeFirst()
   return row ? destinationOf(row) : null
 }
 
-/** Whether a destination can be sent something now: it is active and not backing off. And its failures in a row. Null when unknown. */
+/** The state and failures of a destination, and whether it is active and not backing off (`isOpen`). Null when unknown. */
 export async function destinationReadiness(
   q: Query,
   name: string,
 ): Promise<{ readonly state: DestinationState; readonly isOpen: boolean; readonly failures: number } | null> {
-  const { rows } = await sql<{ state: DestinationState; open: number; failures: number }>`
+  const row = await q.one(sql<{ state: DestinationState; open: number; failures: number }>`
     select state, case when state = 'active' and (retry_at is null or retry_at <= ${dbTime(q)}) then 1 else 0 end as open, failures
-    from sync_destinations where destination = ${name}`.execute(q.sql)
-  const [row] = rows
-  return row ? { state: row.state, isOpen: row.open === 1, failures: Number(row.failures) } : null
+    from sync_destinations where destination = ${name}`)
+  return row && { state: row.state, isOpen: row.open === 1, failures: row.failures }
 }
 
 function destinationOf(row: DestinationsTable): DestinationRow {
@@ -141,9 +131,9 @@ function destinationOf(row: DestinationsTable): DestinationRow {
 }
 
 /**
- * Stops or resumes a destination; changes are queued in every state. `active` also ends its backoff and clears its failures.
- * @param was the state that it must be in; any when left out.
- * @throws BusyError when it is in another state than `was`; nothing is changed then.
+ * Stops or resumes a destination. `active` also ends its backoff and clears its failures.
+ * @param was the required state; any when left out.
+ * @throws BusyError when it is in another state.
  */
 export async function setDestinationState(
   db: Db,
@@ -154,75 +144,72 @@ export async function setDestinationState(
 ): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const rested = state === 'active' ? sql`, retry_at = null, failures = 0, refused_with = null` : sql``
-    const { numAffectedRows } = await sql`
+    const updated = await tx.run(sql`
       update sync_destinations set state = ${state}, reason = ${reason === null ? null : storableText(reason)},
         since = ${state === 'active' ? sql`null` : sql`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`} ${rested}
-      where destination = ${name} ${was === undefined ? sql`` : sql`and state = ${was}`}`.execute(tx.sql)
-    if (was !== undefined && numAffectedRows === 0n)
-      throw new BusyError(`destination ${name} is not ${was} any more, nothing was changed; check its state and try again`)
+      where destination = ${name} ${was === undefined ? sql`` : sql`and state = ${was}`}`)
+    if (was !== undefined && updated === 0)
+      throw new BusyError(`destination ${name} is no longer ${was}. Nothing was changed; check its state and try again`)
     wake(tx, 'outbox')
   })
 }
 
-/**
- * Pauses sending to a destination for `restMs`, and records its failed attempts in a row. A longer pause stays, and so does a suspension.
- * @returns when this pause ends, by the database's clock; input of `endBackoff`.
- */
+/** Backs off a destination for `restMs`. A longer backoff or a suspension stays. @returns the end, by the database's clock. */
 export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
   return db.write('destination-state', async (tx) => {
     const { until } = await tx.sql.selectNoFrom(dbTime(tx, restMs).as('until')).executeTakeFirstOrThrow()
     const at = timeValue(tx, until)
-    await sql`
+    await tx.run(sql`
       update sync_destinations set failures = ${failures}, retry_at = ${greatest(tx, sql`coalesce(retry_at, ${at})`, at)}
-      where destination = ${name} and state <> 'suspended'`.execute(tx.sql)
+      where destination = ${name} and state <> 'suspended'`)
     return until
   })
 }
 
 /**
- * Records that a destination answers, and ends the pause that would end at `until`. A pause that somebody else has extended or ended stays.
- * @param until from `backOffDestination`; null when it was never called.
- * @param restMs a new pause in its place; none when 0 or less.
+ * Records that a destination answers, and ends its backoff if that is unchanged.
+ * @param until from `backOffDestination`, or null.
+ * @param restMs a new backoff; none when 0.
  */
 export async function endBackoff(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const left = restMs > 0 ? dbTime(tx, restMs) : sql`null`
-    await sql`
+    await tx.run(sql`
       update sync_destinations set failures = 0, retry_at = case when retry_at = ${timeValue(tx, until)} then ${left} else retry_at end
-      where destination = ${name} and state <> 'suspended'`.execute(tx.sql)
+      where destination = ${name} and state <> 'suspended'`)
     wake(tx, 'outbox')
   })
 }
 
-/** Stores why the `filter` of a destination fails; null: it does not. Its time is that of the first failure in a row. */
+/** Stores why the `filter` of a destination fails, with the time of the first failure in a row; null when it does not. */
 export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const since = error === null ? sql`null` : sql`coalesce(filter_failed_at, ${dbTime(tx)})`
-    await sql`
+    await tx.run(sql`
       update sync_destinations set filter_error = ${error === null ? null : storableText(error)}, filter_failed_at = ${since}
-      where destination = ${name}`.execute(tx.sql)
+      where destination = ${name}`)
   })
 }
 
 /** Records where the first `filter` of a destination begins. */
 export async function beginFilter(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
-    await sql`update sync_destinations set filtered_from = cursor where destination = ${name} and filtered_from is null`.execute(tx.sql)
+    await tx.run(sql`update sync_destinations set filtered_from = cursor where destination = ${name} and filtered_from is null`)
   })
 }
 
-/** Records that a destination has no `filter` any more, which then cannot fail either. */
+/** Records that a destination has no `filter`. */
 export async function endFilter(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
-    await sql`
+    await tx.run(sql`
       update sync_destinations set filtered_from = null, filter_error = null, filter_failed_at = null
-      where destination = ${name}`.execute(tx.sql)
+      where destination = ${name}`)
   })
 }
 
 /** When the oldest waiting row of a destination was queued; null when none waits. */
 export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
-  const { rows } = await sql<{ queued_at: TimeText }>`
-    select queued_at from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit 1`.execute(q.sql)
-  return rows[0]?.queued_at ?? null
+  const row = await q.one(sql<{ queued_at: TimeText }>`
+    select queued_at from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit 1`)
+  return row?.queued_at ?? null
 }

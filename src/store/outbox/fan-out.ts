@@ -7,14 +7,14 @@ import type { Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { rowLock } from '../engine/sql.ts'
-import { purgedAmong } from '../reads/purged.ts'
+import { purgedAmong, submissionKeys } from '../reads/purged.ts'
 import { syncOutbox } from '../schema/push.ts'
 import { specWithout } from '../schema/table.ts'
 import type { DestinationRow } from './destinations.ts'
 import { lanesOf, openLanes } from './lanes.ts'
 import type { QueuedChange } from './rows.ts'
 
-/** The columns of a change that fan-out needs. The content stays in the log until it is sent. */
+/** The columns of a change that fan-out needs. The content stays in the log. */
 export interface FanOutChange {
   readonly seq: number
   readonly account: string
@@ -23,23 +23,21 @@ export interface FanOutChange {
   readonly entity_id: string
   readonly operation: string
   readonly cause: string
-  /** `type` and `occurred_at` of the record, when the change contains them. */
   readonly event_type: string | null
   readonly occurred_at: TimeText | null
-  /** A purge has emptied it: there is nothing left to send. */
+  /** A purge has emptied the change. */
   readonly isEmptied?: boolean
 }
 
-/** A row to insert into the outbox. */
 export interface NewOutboxRow extends QueuedChange {
   readonly destination: string
-  /** The content of a snapshot row; null for a change, whose content is in the log. */
+  /** Content of a snapshot row; null for a change, whose content is in the log. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
-  /** It may have been sent before, by a database that was lost; see log-epoch.ts. */
+  /** A lost database may have sent the row; see log-epoch.ts. */
   readonly uncertain: boolean
-  /** Sent again because an operator asked for it. */
+  /** Resent by an operator, with the same message id or a new one. */
   readonly resent?: 'same' | 'new'
-  /** With this the record ceases to pass the `filter` of the destination. */
+  /** With this row the record ceases to match the destination's `filter`. */
   readonly leftFilter?: true
 }
 
@@ -47,42 +45,35 @@ const outbox = specWithout(syncOutbox, 'outbox_id')
 
 export const FAN_OUT = 'fan-out'
 
-/**
- * Makes this transaction the only one that fans out until it ends. On Postgres several processes try.
- * @throws LogMovedError after a switch to another server, until the change log has been checked.
- */
+/** Makes this transaction the only one that fans out. @throws LogMovedError after a switch to another server, until the log was checked. */
 export async function lockFanOut(tx: Tx): Promise<void> {
   await requireCheckedServer(tx)
   await lockNamed(tx, FAN_OUT)
 }
 
-/**
- * The changes behind `seq`, in order, up to `limit`, without gaps (invariant 9). A change damaged by hand is like any other here; its damage
- * is detected when it is sent.
- */
+/** The changes after `seq`, in order, up to `limit`, without gaps (invariant 9). Damaged changes are detected when they are sent. */
 export async function changesToFanOut(q: Query, seq: number, limit: number): Promise<FanOutChange[]> {
   return await changesOf(q, sql`where seq > ${seq} order by seq limit ${sql.lit(limit)}`)
 }
 
 /** @param which the rest of the statement. */
 export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(FanOutChange & { readonly isEmptied: boolean })[]> {
-  // As text: on Postgres a json value has no equality.
+  // As text, because json has no equality on Postgres.
   const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
-  const { rows } = await sql<FanOutChange & { emptied: number }>`
+  const rows = await q.all(sql<FanOutChange & { emptied: number }>`
     select ${fanOutColumns(q)}, case when operation <> 'purged' and before is null and ${after} = '{}' then 1 else 0 end as emptied
-    from changes ${which}`.execute(q.sql)
-  return rows.map(({ emptied, ...change }) => ({ ...change, isEmptied: Number(emptied) === 1 }))
+    from changes ${which}`)
+  return rows.map(({ emptied, ...change }) => ({ ...change, isEmptied: emptied === 1 }))
 }
 
 /** The newest changes of a submission before `seq`, in order, up to `limit`. */
 export async function changesOfSubmission(q: Query, { account, submission_id, seq }: FanOutChange, limit: number): Promise<FanOutChange[]> {
-  const { rows } = await sql<FanOutChange>`
+  const rows = await q.all(sql<FanOutChange>`
     select ${fanOutColumns(q)} from changes where account = ${account} and submission_id = ${submission_id} and seq < ${seq}
-    order by seq desc limit ${sql.lit(limit)}`.execute(q.sql)
+    order by seq desc limit ${sql.lit(limit)}`)
   return rows.toReversed()
 }
 
-/** The columns of FanOutChange. */
 function fanOutColumns(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
   const after = q.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
   return sql`
@@ -91,26 +82,20 @@ function fanOutColumns(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
       case when entity in ('market_events', 'thread_messages') then ${after} ->> 'occurred_at' end as occurred_at`
 }
 
-/** The epoch of the change log and its newest number. */
 export interface LogEnd {
   readonly logEpoch: string
   readonly lastSeq: number
 }
 
-/**
- * The end of the change log, locked: nobody appends until this transaction ends. Up to there the mirror shows exactly what the log says,
- * because a transaction that changed rows but has not logged them is not visible yet.
- */
+/** The end of the change log, locked until the transaction ends. The mirror matches the log up to there. */
 export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
-  const hold = rowLock(tx, 'for share')
-  const { rows } = await sql<{ log_epoch: string; last_seq: number }>`
-    select log_epoch, last_seq from mirror_info where id = 1 ${hold}`.execute(tx.sql)
-  const [row] = rows
+  const row = await tx.one(sql<{ log_epoch: string; last_seq: number }>`
+    select log_epoch, last_seq from mirror_info where id = 1 ${rowLock(tx, 'for share')}`)
   if (!row) throw new Error('mirror_info has no row')
   return { logEpoch: row.log_epoch, lastSeq: row.last_seq }
 }
 
-/** A destination's new cursor. `snapshot` undefined keeps its progress. `filtered`: changes that its `filter` left out on the way. */
+/** A destination's new cursor. `snapshot`: undefined keeps its progress. `filtered`: changes that its `filter` excluded. */
 export interface CursorMove {
   readonly destination: string
   readonly cursor: number
@@ -119,8 +104,8 @@ export interface CursorMove {
 }
 
 /**
- * Inserts rows into the outbox in their order and moves the cursors, in one transaction (invariant 3). The last thing it does. Of a purged
- * submission only its purge is queued. A purge takes the lock of `lockFanOut`, too, before it deletes what was queued before.
+ * Inserts rows into the outbox in order and moves the cursors, last in the transaction (invariant 3). Of purged submissions only purges are queued:
+ * a purge takes the lock of `lockFanOut` before it deletes queued rows.
  */
 export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
   const queuedAt = timeFromMs(tx.clock.now())
@@ -140,12 +125,7 @@ export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: rea
 }
 
 async function withoutPurged(tx: Tx, rows: readonly NewOutboxRow[]): Promise<readonly NewOutboxRow[]> {
-  const named = rows.flatMap(({ account, submissionId, operation }) =>
-    submissionId === null || operation === 'purged'
-      ? []
-      : [[`${account} ${submissionId}`, { account, submission_id: submissionId }] as const],
-  )
-  const purged = await purgedAmong(tx, [...new Map(named).values()])
+  const purged = await purgedAmong(tx, submissionKeys(rows.filter(({ operation }) => operation !== 'purged')))
   if (purged.size === 0) return rows
   return rows.filter(({ account, submissionId, operation }) => operation === 'purged' || !purged.has(`${account} ${submissionId}`))
 }
@@ -185,10 +165,10 @@ async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
   const placed = rows.map((row, place): Json => ({ place, ...row }))
   const typed = columns.map((column) => sql`${sql.ref(column)} ${sql.raw(GIVEN_TYPE[outbox.columns[column] ?? 'text'] ?? 'text')}`)
   const picked = columns.map((column) => (column === 'snapshot' ? sql`snapshot::json` : sql.ref(column)))
-  await sql`
+  await tx.run(sql`
     insert into sync_outbox (${sql.join(columns.map((column) => sql.ref(column)))})
     select ${sql.join(picked)} from json_to_recordset(${JSON.stringify(placed)}::json) as given(place bigint, ${sql.join(typed)})
-    order by place`.execute(tx.sql)
+    order by place`)
 }
 
 /** Types of the given rows on Postgres; columns of other kinds are text. */

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { readableRow } from '../../model/damaged.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { entityNamed } from '../../model/entities.ts'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from '../../model/entity.ts'
@@ -10,18 +9,15 @@ import { valuesTable } from '../engine/sql.ts'
 import { specWithoutRaw } from '../schema/table.ts'
 import { type PassedRecord, passedText } from './passed.ts'
 
-/** A row of the mirror as it is now. */
+/** A current row of the mirror. */
 export interface PresentRow {
-  /** All columns that the change log would have for an insert. Personal ones are still in it. */
+  /** All columns of the change log, personal ones included. */
   readonly after: Row
-  /** The end of the change log when it was read: the row contains every change up to there and none behind it. */
+  /** The end of the change log when the row was read: it contains exactly the changes up to there. */
   readonly asOf: number
 }
 
-/**
- * The rows of records as they are now, by `passedText`; what is not in the mirror is missing. Each is read in one statement with the end of
- * the log, since a commit shows both at once.
- */
+/** The current rows of records, by `passedText`, each read in one statement with the end of the log, because a commit shows both together. */
 export async function presentRows(q: Query, records: readonly PassedRecord[]): Promise<ReadonlyMap<string, PresentRow>> {
   const found = new Map<string, PresentRow>()
   for (const [table, few] of byEntity(records)) {
@@ -30,7 +26,7 @@ export async function presentRows(q: Query, records: readonly PassedRecord[]): P
     for (const { as_of, ...row } of await rowsOf(q, entity, few)) {
       const entityId = JSON.stringify(entity.key.slice(1).map((column) => row[column] ?? null))
       const record = { account: String(row['account']), entity: table, entityId }
-      found.set(passedText(record), { after: readableRow(q.protection.row(entity, row)), asOf: Number(as_of) })
+      found.set(passedText(record), { after: q.protection.row(entity, row), asOf: Number(as_of) })
     }
   }
   return found
@@ -49,30 +45,24 @@ async function rowsOf(q: Query, entity: Entity, records: readonly PassedRecord[]
     return Object.fromEntries(entity.key.map((column, place) => [column, values[place] ?? null]))
   })
   const isSame = entity.key.map((column) => sql`e.${sql.ref(column)} = given.${sql.ref(column)}`)
-  const { rows } = await sql<Row & { as_of: number }>`
+  return await q.all(sql<Row & { as_of: number }>`
     select ${sql.join(columns.map((column) => sql`e.${sql.ref(column)}`))}, i.last_seq as as_of
     from ${valuesTable(q, types, keys)} join ${sql.table(entity.table)} e on ${sql.join(isSame, sql` and `)}
-    join mirror_info i on i.id = 1`.execute(q.sql)
-  return rows
+    join mirror_info i on i.id = 1`)
 }
 
-/** What a change says; `before` and `after` are null where somebody has damaged them. */
+/** The content of a change; `before` and `after` are null where the log has no object. */
 export interface ChangeContent {
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
 }
 
-/** The content of changes of the log, by number. */
 export async function changeContents(q: Query, seqs: readonly number[]): Promise<ReadonlyMap<number, ChangeContent>> {
   if (seqs.length === 0) return new Map()
-  const given = valuesTable(
-    q,
-    { seq: 'int' },
-    seqs.map((seq) => ({ seq })),
-  )
-  const { rows } = await sql<{ seq: number; changed_at: TimeText; before: Row | null; after: Row | null }>`
-    select c.seq, c.changed_at, c.before, c.after from ${given} join changes c on c.seq = given.seq`.execute(q.sql)
+  const given = seqs.map((seq) => ({ seq }))
+  const rows = await q.all(sql<{ seq: number; changed_at: TimeText; before: Row | null; after: Row | null }>`
+    select c.seq, c.changed_at, c.before, c.after from ${valuesTable(q, { seq: 'int' }, given)} join changes c on c.seq = given.seq`)
   const whole = (columns: Row | null) => (isObject(columns) ? columns : null)
   return new Map(
     rows.map(({ seq, changed_at, before, after }) => [seq, { changedAt: changed_at, before: whole(before), after: whole(after) }]),
@@ -81,7 +71,7 @@ export async function changeContents(q: Query, seqs: readonly number[]): Promise
 
 const currentSubmissions = specWithoutRaw(submissions)
 
-/** The rows of submissions as they are now, without `raw`, by `account submission_id`. */
+/** The current rows of submissions, without `raw`, by `account submission_id`. */
 export async function presentSubmissions(
   q: Query,
   of: readonly { readonly account: string; readonly submission_id: string | null }[],
@@ -92,5 +82,5 @@ export async function presentSubmissions(
     ),
   )
   const rows = await q.selectMany(currentSubmissions, [...keys.values()])
-  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, readableRow(row)]))
+  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, row]))
 }

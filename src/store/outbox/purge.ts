@@ -1,47 +1,47 @@
 import { sql } from 'kysely'
-import type { Place } from '../../model/facts.ts'
+import type { SubmissionRef } from '../../model/facts.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { dbTime } from '../engine/sql.ts'
 import { FAN_OUT } from './fan-out.ts'
-import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes } from './lanes.ts'
+import { closeEmptyStreams, type LaneKey, type LockedStream, lanesOf, laneText, lockStreams } from './lanes.ts'
 
-/** Rows deleted in one transaction: few enough that a running `serve` does not wait (invariant 13). */
+/** Rows deleted per transaction: few, so that a running `serve` does not wait (invariant 13). */
 const STEP = 100
 
 interface Victim extends LaneKey {
   readonly outbox_id: number
 }
 
-/** What a step of a purge left: `inFlight`: rows that a sender has claimed and may be sending. */
+/** `inFlight`: rows that a sender has claimed and may be sending. */
 type Left = 'more' | 'inFlight' | 'none'
 
 /**
- * Removes the next queued and sent pushes of a submission, except those of its purge, and the streams that are empty then. A stream that one
- * of them held continues. Rows of a stream that a sender has claimed stay until its lease ends: it holds their content.
+ * Removes the next pushes of a submission, except those of its purge, and empty streams. A stream that one of them held continues. Rows of a stream
+ * claimed by a sender stay until its lease ends: it has their content.
  */
-export function purgePushes(db: Db, { account, submissionId }: Place): Promise<Left> {
+export function purgePushes(db: Db, { account, submissionId }: SubmissionRef): Promise<Left> {
   return db.write('purge', async (tx) => {
-    // What began before the submission was marked as purged has ended then, and its rows are seen.
+    // Fan-out that began before the submission was marked as purged has ended under this lock, and its rows are visible.
     await lockNamed(tx, FAN_OUT)
     const victims = tx.sql.selectFrom('sync_outbox').select(['outbox_id', 'destination', 'account', 'lane']).where('account', '=', account)
     const found: Victim[] = await victims.where('submission_id', '=', submissionId).where('operation', '<>', 'purged').limit(STEP).execute()
     if (found.length === 0) return 'none'
-    const locked = await lockLanes(tx, lanesOf(found))
+    const locked = await lockStreams(tx, lanesOf(found))
     const claimed = new Set(locked.filter(({ in_flight }) => in_flight === 1).map(laneText))
     const rows = found.filter((row) => !claimed.has(laneText(row)))
     if (rows.length === 0) return 'inFlight'
     const ids = rows.map(({ outbox_id }) => outbox_id)
     await tx.sql.deleteFrom('sync_outbox').where('outbox_id', 'in', ids).execute()
     const free = locked.filter((lane) => !claimed.has(laneText(lane)))
-    for (const lane of free) if (lane.held_by !== null && ids.includes(lane.held_by)) await letGo(tx, lane)
-    await closeEmptyLanes(tx, free)
+    for (const lane of free) if (lane.held_by !== null && ids.includes(lane.held_by)) await unblock(tx, lane)
+    await closeEmptyStreams(tx, free)
     return 'more'
   })
 }
 
-async function letGo(tx: Tx, { destination, account, lane }: LockedLane): Promise<void> {
-  await sql`
-    update sync_push_lanes set blocked = null, held_by = null, due_at = ${dbTime(tx)}
-    where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
+async function unblock(tx: Tx, { destination, account, lane }: LockedStream): Promise<void> {
+  await tx.run(sql`
+    update sync_push_streams set blocked = null, held_by = null, due_at = ${dbTime(tx)}
+    where destination = ${destination} and account = ${account} and lane = ${lane}`)
 }

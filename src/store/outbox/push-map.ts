@@ -4,9 +4,9 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import { givenLanes, type LaneKey, lanesOf, laneText, lockLanes } from './lanes.ts'
+import { givenStreams, type LaneKey, lanesOf, laneText, lockStreams } from './lanes.ts'
 
-/** The client or policy of a destination's AMS that a submission belongs to. */
+/** The client or policy in a destination's AMS of a submission. */
 export interface MappingRow {
   readonly destination: string
   readonly account: string
@@ -16,21 +16,16 @@ export interface MappingRow {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** Rows per transaction: on SQLite it stays short beside a running `serve`. */
+/** Rows per transaction, short on SQLite next to a running `serve`. */
 const STEP = 200
 
-/** Condition: row `m` of `push_map` names a client. A blank one, written by hand, counts as none, and the submission waits. */
+/** Condition: row `m` of `push_map` names a client. A blank one, written by hand, counts as none. */
 export const namesClient = sql<boolean>`trim(m.client) <> ''`
 
-/** Whether what is stored is not the mapping that is to replace it. */
 const isOther = sql<boolean>`
   push_map.client <> excluded.client or push_map.policy is distinct from excluded.policy or push_map.fields is distinct from excluded.fields`
 
-/**
- * Stores mappings, replacing others of the same submissions (what stays the same keeps its time and its source), and unblocks the lanes that
- * waited for them. Runs in steps; steps before a failure stay.
- * @param via `import`, `admin`, `lookup`.
- */
+/** Stores mappings, and unblocks the streams that waited for them. Steps before a failure stay. @param via `import`, `admin`, `lookup`. */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
   const distinct = new Map(rows.map((row) => [laneText(laneOf(row)), row]))
   const all = [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? [])
@@ -60,13 +55,12 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 }
 
 /**
- * Unblocks lanes whose submission has a mapping by now, whoever wrote it: the table may be filled by hand. Looks at up to `limit` of the
- * destination's unmapped lanes behind `after`.
+ * Unblocks streams whose submission now has a mapping, also one written by hand. Searches up to `limit` unmapped streams after `after`.
  * @param after null for the first step.
- * @param isNeeded false when the settings no longer require mappings: then all lanes are unblocked.
- * @returns the last lane of the step; null at the end.
+ * @param isNeeded false when the settings no longer require mappings: then all are unblocked.
+ * @returns the last stream of the step; null at the end.
  */
-export async function releaseMappedLanes(
+export async function releaseMappedStreams(
   db: Db,
   destination: string,
   after: LaneKey | null,
@@ -74,14 +68,14 @@ export async function releaseMappedLanes(
   isNeeded = true,
 ): Promise<LaneKey | null> {
   const behind = after === null ? sql`` : sql`and (account, lane) > (${after.account}, ${after.lane})`
-  const { rows } = await sql<LaneKey & { mapped: number }>`
+  const rows = await db.read.all(sql<LaneKey & { mapped: number }>`
     select l.destination, l.account, l.lane, case when m.client is null then 0 else 1 end as mapped
     from (
-      select destination, account, lane from sync_push_lanes where destination = ${destination} and blocked = 'unmapped' ${behind}
+      select destination, account, lane from sync_push_streams where destination = ${destination} and blocked = 'unmapped' ${behind}
       order by account, lane limit ${sql.lit(limit)}) as l
     left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.lane and ${namesClient}
-    order by l.account, l.lane`.execute(db.read.sql)
-  const mapped = rows.filter((row) => !isNeeded || Number(row.mapped) === 1)
+    order by l.account, l.lane`)
+  const mapped = rows.filter((row) => !isNeeded || row.mapped === 1)
   for (let from = 0; from < mapped.length; from += STEP) {
     await db.write('push-map', async (tx) => {
       await lockMappings(tx)
@@ -92,28 +86,28 @@ export async function releaseMappedLanes(
 }
 
 async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
-  const waiting = (await lockLanes(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
+  const waiting = (await lockStreams(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
   for (const { destination, account, lane, in_flight } of waiting) {
-    // A lane in flight is being looked up; its holder keeps it until the result is settled.
-    await sql`
-      update sync_push_lanes set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
-      where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
+    // A stream in flight is being looked up; its holder keeps it until the result is settled.
+    await tx.run(sql`
+      update sync_push_streams set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
+      where destination = ${destination} and account = ${account} and lane = ${lane}`)
   }
   if (waiting.length > 0) wake(tx, 'outbox')
 }
 
-/** Locks the mappings until the transaction ends. Must come before any lane is locked. */
+/** Locks the mappings until the transaction ends. Must come before locks of streams. */
 export async function lockMappings(tx: Tx): Promise<void> {
   await lockNamed(tx, 'push-map')
 }
 
-/** Which of the lanes, each a submission's, have a mapping. @returns keys of `laneText`. */
-export async function mappedLanes(q: Query, lanes: readonly LaneKey[]): Promise<ReadonlySet<string>> {
+/** The streams that have a mapping. @returns keys of `laneText`. */
+export async function mappedStreams(q: Query, lanes: readonly LaneKey[]): Promise<ReadonlySet<string>> {
   if (lanes.length === 0) return new Set()
-  const { rows } = await sql<LaneKey>`
+  const rows = await q.all(sql<LaneKey>`
     select given.destination, given.account, given.lane
-    from ${givenLanes(q, lanesOf(lanes))} join push_map m
-      on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane and ${namesClient}`.execute(q.sql)
+    from ${givenStreams(q, lanesOf(lanes))} join push_map m
+      on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane and ${namesClient}`)
   return new Set(rows.map(laneText))
 }
 
@@ -125,11 +119,10 @@ export interface MappingFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
-  /** Only mappings behind this account and submission, for a list of one destination. */
+  /** Only mappings after this account and submission, in a list of one destination. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 
-/** Mappings by destination, account and submission. */
 export async function listMappings(q: Query, filter: MappingFilter, limit: number) {
   let query = q.sql.selectFrom('push_map').selectAll()
   if (filter.destination !== undefined) query = query.where('destination', '=', filter.destination)

@@ -4,20 +4,20 @@ import { requireCheckedServer } from '../engine/checked-server.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 
-/** What the last request for a token of a destination gave. */
+/** The tokens from the last request for a destination. */
 export interface HeldTokens {
-  /** The access token, as its header has it. */
+  /** The value of the header. */
   readonly token: string
-  /** Milliseconds since the epoch; null: it is used until it is refused. */
+  /** Epoch ms; null when it is used until it is rejected. */
   readonly expiresAt: number | null
   readonly refreshToken: string | null
 }
 
-/** The right to request the next token of a destination. */
+/** The lease for requesting the next token of a destination. */
 export interface TokenClaim {
   readonly destination: string
   readonly leaseToken: string
-  /** What is stored; null when there is nothing, or it is of another login. */
+  /** The stored tokens; null for none, or of another login. */
   readonly held: HeldTokens | null
 }
 
@@ -31,8 +31,8 @@ export const claimedTokens = new Leased<Lease>({
 })
 
 /**
- * The tokens of one destination, which all processes share: encrypted by `PROTECT_KEYS`, whatever `PROTECT` says. A refresh token is
- * forgotten before it is sent, so that no crash makes anybody send it twice.
+ * The tokens of one destination, shared by all processes and encrypted by `PROTECT_KEYS` with every value of `PROTECT`. A refresh token is deleted before
+ * it is sent, so that no crash makes a process send it twice.
  */
 export class PushTokens {
   readonly #db: Db
@@ -40,10 +40,7 @@ export class PushTokens {
   readonly #leaseMs: number
   readonly #place: Place
 
-  /**
-   * @param login tells logins of the destination apart: what another one brought is not read. Not stored.
-   * @param leaseMs longer than a refresh and a login after it take.
-   */
+  /** @param login fingerprint of the login; tokens of another one are ignored. @param leaseMs longer than a refresh and a login take. */
   constructor(db: Db, destination: string, login: string, leaseMs: number) {
     this.#db = db
     this.#destination = destination
@@ -51,36 +48,35 @@ export class PushTokens {
     this.#place = { account: '', table: 'sync_push_tokens', key: JSON.stringify([destination, login]), column: 'tokens' }
   }
 
-  /** @returns what is stored; null when there is nothing, or another login or key stored it. */
+  /** @returns the stored tokens; null for none, or of another login or key. */
   async read(): Promise<HeldTokens | null> {
     return await this.#readFrom(this.#db.read)
   }
 
-  /** Claims the next request for a token. @returns null while another process has it. */
+  /** Claims the next token request. @returns null while another process has it. */
   async claim(): Promise<TokenClaim | null> {
     const leaseToken = newLeaseToken(this.#db)
     return await this.#write(async (tx) => {
-      // After a restore the old tokens are deleted when the change log is checked; until then none of them may be spent.
+      // After a restore, the check of the change log deletes the old tokens; until then none may be used.
       await requireCheckedServer(tx)
       const destination = this.#destination
-      await sql`insert into sync_push_tokens (destination) values (${destination}) on conflict do nothing`.execute(tx.sql)
+      await tx.run(sql`insert into sync_push_tokens (destination) values (${destination}) on conflict do nothing`)
       const lease = await claimedTokens.claimOne(tx, leaseToken, { destination }, { leaseMs: this.#leaseMs })
       return lease === null ? null : { ...lease, held: await this.#readFrom(tx) }
     })
   }
 
-  /** Forgets what is stored: its refresh token is sent next. @throws LeaseLostError */
+  /** Deletes the stored tokens before the refresh token is sent. @throws LeaseLostError */
   async spend(claim: TokenClaim): Promise<void> {
     await this.#write((tx) => claimedTokens.renew(tx, claim, this.#leaseMs, sql`tokens = null`))
   }
 
-  /** Stores what a request gave, and ends the claim. @throws LeaseLostError */
+  /** Stores new tokens, and ends the claim. @throws LeaseLostError */
   async store(claim: TokenClaim, tokens: HeldTokens): Promise<void> {
     const sealed = this.#db.protection.seal(JSON.stringify(tokens), this.#place)
     await this.#write((tx) => claimedTokens.settle(tx, claim, sql`tokens = ${sealed}`))
   }
 
-  /** Ends a claim without a token. */
   async release(claim: TokenClaim): Promise<void> {
     await this.#write((tx) => claimedTokens.release(tx, claim))
   }

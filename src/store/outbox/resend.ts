@@ -5,25 +5,23 @@ import { rowLock, timeValue, valuesTable } from '../engine/sql.ts'
 import { changesOf, type FanOutChange } from './fan-out.ts'
 import { passedText, type SentRecord } from './passed.ts'
 
-/** Which changes of the log to send again; fields left out do not narrow. */
+/** Changes to resend; fields left out do not narrow. */
 export interface ResendSelection {
-  /** Logged at or after this time. */
   readonly since?: TimeText | undefined
-  /** Logged before this time. */
   readonly until?: TimeText | undefined
-  /** The first and the last number. */
+  /** First and last number. */
   readonly seq?: readonly [number, number] | undefined
   readonly submissionId?: string | undefined
   readonly entity?: string | undefined
 }
 
-/** A change that may be sent again. */
+/** A change that may be resent. */
 export interface ResendChange extends FanOutChange {
-  /** A purge has emptied it: there is nothing left to send. */
+  /** A purge has emptied the change. */
   readonly isEmptied: boolean
 }
 
-/** The changes of a window of the log that a selection names. @param to the window's last number. */
+/** The selected changes in a window of the log. @param to the window's last number. */
 export async function selectedChanges(
   q: Query,
   accounts: readonly string[],
@@ -39,7 +37,6 @@ export async function selectedChanges(
   return await changesWhere(q, sql.join(conditions, sql` and `))
 }
 
-/** Whether a change was logged when a selection says. */
 function isLogged(q: Query, { since, until }: ResendSelection): RawBuilder<unknown>[] {
   const conditions: RawBuilder<unknown>[] = []
   if (since !== undefined) conditions.push(sql`changed_at >= ${timeValue(q, since)}`)
@@ -47,13 +44,13 @@ function isLogged(q: Query, { since, until }: ResendSelection): RawBuilder<unkno
   return conditions
 }
 
-/** A record of which changes are selected. */
+/** A record with selected changes. */
 export interface SelectedRecord extends SentRecord {
-  /** The number up to which its changes are looked at. */
+  /** The last number considered. */
   readonly upTo: number
 }
 
-/** The newest selected change of each record, by `passedText`. @param records each once; of each a change is selected. */
+/** The newest selected change of each record, by `passedText`. @param records distinct; each has a selected change. */
 export async function newestSelected(
   q: Query,
   selection: ResendSelection,
@@ -70,18 +67,16 @@ export async function newestSelected(
   const given = valuesTable(q, { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', up_to: 'int' }, rows)
   const isIts = sql`c.account = given.account and c.entity = given.entity and c.entity_id = given.entity_id and seq <= up_to`
   const named = sql.join([isIts, ...isLogged(q, selection)], sql` and `)
-  // By the index of a submission's changes.
-  const found = await sql<{ account: string; entity: string; entity_id: string; seq: number }>`
+  // Uses the index of a submission's changes.
+  const found = await q.all(sql<{ account: string; entity: string; entity_id: string; seq: number }>`
     select given.account, given.entity, given.entity_id, coalesce(
       (select max(seq) from changes c where c.submission_id = given.submission_id and ${named}),
       case when given.submission_id is null then (select max(seq) from changes c where c.submission_id is null and ${named}) end) as seq
-    from ${given}`.execute(q.sql)
-  return new Map(
-    found.rows.map(({ account, entity, entity_id: entityId, seq }) => [passedText({ account, entity, entityId }), Number(seq)]),
-  )
+    from ${given}`)
+  return new Map(found.map(({ account, entity, entity_id: entityId, seq }) => [passedText({ account, entity, entityId }), seq]))
 }
 
-/** The newest changes of a submission, or the one with this number; in order. */
+/** The newest changes of a submission, or one change, in order. */
 export async function changesToPreview(
   q: Query,
   accounts: readonly string[],
@@ -94,17 +89,13 @@ export async function changesToPreview(
   return await changesWhere(q, sql`seq in (${newest})`)
 }
 
-/** The changes with these numbers, as they are now. Until the transaction ends no purge of their submissions begins. */
+/** The current changes with these numbers. Prevents purges of their submissions until the transaction ends. */
 export async function changesToResend(tx: Tx, seqs: readonly number[]): Promise<ResendChange[]> {
-  const given = valuesTable(
-    tx,
-    { seq: 'int' },
-    seqs.map((seq) => ({ seq })),
-  )
-  const isGiven = sql`seq in (select seq from ${given})`
-  await sql`
+  const given = seqs.map((seq) => ({ seq }))
+  const isGiven = sql`seq in (select seq from ${valuesTable(tx, { seq: 'int' }, given)})`
+  await tx.run(sql`
     select 1 from submissions where (account, submission_id) in (select account, submission_id from changes where ${isGiven})
-    order by account, submission_id ${rowLock(tx, 'for share')}`.execute(tx.sql)
+    order by account, submission_id ${rowLock(tx, 'for share')}`)
   return await changesWhere(tx, isGiven)
 }
 
@@ -112,21 +103,18 @@ function changesWhere(q: Query, condition: RawBuilder<unknown>): Promise<ResendC
   return changesOf(q, sql`where ${condition} order by seq`)
 }
 
-/** Which of these changes are still on their way to a destination, and which were given up. */
+/** How many of these changes still wait for a destination, and how many were dead-lettered. */
 export async function unsettledAmong(
   q: Query,
   destination: string,
   changes: readonly Pick<FanOutChange, 'account' | 'seq'>[],
 ): Promise<{ readonly waiting: number; readonly givenUp: number }> {
-  const given = valuesTable(
-    q,
-    { account: 'text', seq: 'int' },
-    changes.map(({ account, seq }) => ({ account, seq })),
-  )
-  const { rows } = await sql<{ state: string; n: number }>`
+  const keys = changes.map(({ account, seq }) => ({ account, seq }))
+  const given = valuesTable(q, { account: 'text', seq: 'int' }, keys)
+  const rows = await q.all(sql<{ state: string; n: number }>`
     select o.state, count(distinct o.seq) as n from ${given} join sync_outbox o on o.account = given.account and o.seq = given.seq
       and o.state in ('ready', 'dead', 'unknown') and o.destination = ${destination} and o.snapshot is null
-    group by o.state`.execute(q.sql)
-  const count = (state: string) => Number(rows.find((row) => row.state === state)?.n ?? 0)
+    group by o.state`)
+  const count = (state: string) => rows.find((row) => row.state === state)?.n ?? 0
   return { waiting: count('ready'), givenUp: count('dead') + count('unknown') }
 }

@@ -6,12 +6,8 @@ import { dbTime } from '../engine/sql.ts'
 import { syncRestatements } from '../schema/push.ts'
 import { specOf } from '../schema/table.ts'
 
-/**
- * Submissions whose present state a destination is sent after a branch of the change log was lost: it may have got another one from that
- * branch, which then changed back, so that no change tells it.
- */
+/** Submissions whose current state a destination gets after a log divergence: no change corrects what the lost log sent. */
 
-/** A submission for a destination. */
 export interface Restatement {
   readonly destination: string
   readonly account: string
@@ -20,7 +16,7 @@ export interface Restatement {
 
 const restatements = specOf(syncRestatements)
 
-/** The replay of a submission that fails is not waited for longer than this. */
+/** Longest wait for a failing re-read of a submission. */
 const LONGEST_WAIT_MS = 3_600_000
 
 export async function requestRestatements(tx: Tx, requested: readonly Restatement[]): Promise<void> {
@@ -32,26 +28,21 @@ export async function requestRestatements(tx: Tx, requested: readonly Restatemen
   )
 }
 
-/** The submission to restate next: it was read since the newest log epoch began, or has waited for that too long. Null when there is none. */
+/** The next submission that was read since the newest log epoch began, or has waited too long for that; null for none. */
 export async function nextRestatement(q: Query, destination: string): Promise<(Restatement & { readonly isNew: boolean }) | null> {
   const began = sql`(select began_at from sync_log_epochs order by epoch_no desc limit 1)`
-  const lastRead = sql`case when r.read in (${sql.join(feeds)}) then r.last_replay_at else r.last_read_at end`
-  const { rows } = await sql<Restatement & { fresh: number }>`
+  const lastRead = sql`case when r.read in (${sql.join(feeds)}) then r.last_full_read_at else r.last_read_at end`
+  const row = await q.one(sql<Restatement & { fresh: number }>`
     select x.destination, x.account, x.submission_id, case when s.tracked_at >= ${began} then 1 else 0 end as fresh
     from sync_restatements x left join submissions s on s.account = x.account and s.submission_id = x.submission_id
     where x.destination = ${destination} and (x.requested_at < ${dbTime(q, -LONGEST_WAIT_MS)} or not exists (
       select 1 from sync_reads r where r.account = x.account and r.submission_id = x.submission_id
         and coalesce(${lastRead} < ${began}, ${q.kind === 'sqlite' ? sql`1` : sql`true`})))
-    order by x.requested_at limit 1`.execute(q.sql)
-  const [row] = rows
-  return row === undefined ? null : { destination, account: row.account, submission_id: row.submission_id, isNew: Number(row.fresh) === 1 }
+    order by x.requested_at limit 1`)
+  return row && { destination, account: row.account, submission_id: row.submission_id, isNew: row.fresh === 1 }
 }
 
 export async function endRestatement(tx: Tx, { destination, account, submission_id }: Restatement): Promise<void> {
-  await tx.sql
-    .deleteFrom('sync_restatements')
-    .where('destination', '=', destination)
-    .where('account', '=', account)
-    .where('submission_id', '=', submission_id)
-    .execute()
+  await tx.run(sql`
+    delete from sync_restatements where destination = ${destination} and account = ${account} and submission_id = ${submission_id}`)
 }

@@ -8,60 +8,57 @@ import { valuesTable } from '../engine/sql.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { itsRemoteId } from '../schema/push-states.ts'
 import { relationOf, specOf } from '../schema/table.ts'
-import { firstIds } from './first-ids.ts'
-import type { LaneKey } from './lanes.ts'
+import { givenStreams, type LaneKey } from './lanes.ts'
 import { presentSubmissions } from './present-rows.ts'
 import type { PushProgress } from './progress.ts'
 import { namesClient } from './push-map.ts'
 
-/** The `error` of a skipped change whose record has no known id at the target. Retrying the insert finds such rows by it. */
+/** The `error` of a skipped change whose record has no known id at the target. A retry of the insert finds its followers by it. */
 export const ID_NOT_KNOWN =
   "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
 
-/** What a row of the outbox is about. */
+/** The subject of an outbox row. */
 export interface QueuedChange {
-  /** A UUID, the same on every attempt: the `webhook-id`, `refId` or external id. */
+  /** A UUID that stays the same on every attempt: the `webhook-id`, `refId` or external id. */
   readonly messageId: string
   readonly account: string
   readonly submissionId: string | null
-  /** The table's name. */
   readonly entity: string
   /** The key after `account`, as JSON array text. */
   readonly entityId: string
   readonly operation: string
   readonly cause: string
-  /** Number of the change; of a row of a snapshot, of the newest change that the row contains. */
+  /** Number of the change; of a snapshot row, of the newest change in it. */
   readonly seq: number
 }
 
-/** An outbox row with everything needed to send it. Personal fields are still in it. */
+/** An outbox row with everything needed to send it, personal fields included. */
 export interface OutboxRow extends QueuedChange {
   readonly outboxId: number
   readonly snapshot: boolean
-  /** Empty when somebody has deleted or damaged the change in the log: then there is nothing to send. */
+  /** '' when the change was deleted or damaged in the log, so that it cannot be sent. */
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
-  /** `after` as the exact JSON text from the log; null where the database does not give it. */
+  /** The exact JSON text of `after` from the log; null where the database does not return it. */
   readonly afterText: string | null
-  /** Finished attempts. */
   readonly attempts: number
-  /** HTTP status of the last attempt; null without one. */
+  /** HTTP status of the last attempt. */
   readonly status: number | null
-  /** Before this claim: an attempt began, and its outcome is unknown. */
+  /** Before this claim: an attempt of unknown outcome began. */
   readonly uncertain: boolean
   readonly progress: PushProgress | null
   /** Before this claim: when the last attempt ended, or may have begun (see `LaneClaim.lookupAfterMs`). */
   readonly triedAt: TimeText | null
-  /** Sent again because an operator asked for it, under the same id or a new one. */
+  /** Resent by an operator, under the same id or a new one. */
   readonly resent: 'same' | 'new' | null
-  /** With this the record ceased to pass the `filter` of the destination. */
+  /** With this row the record ceases to match the destination's `filter`. */
   readonly leftFilter: boolean
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
-  /** The submission's current row, without `raw`; null when it does not exist or was not requested. */
+  /** The submission's current row, without `raw`; null when missing or not requested. */
   readonly submission: Row | null
-  /** For a message, `thread_messages.direction` from the service (`inbound`: written by the brokerage); otherwise null. */
+  /** `thread_messages.direction` of a message (`inbound`: written by the brokerage); otherwise null. */
   readonly direction: string | null
 }
 
@@ -96,17 +93,16 @@ interface Found {
   fields: Record<string, string> | null
 }
 
-/** First rows of lanes. */
 export interface FirstRows {
-  /** By `account lane`. Lanes without rows are missing. */
+  /** By `account lane`. Empty streams are missing. */
   readonly byLane: ReadonlyMap<string, OutboxRow[]>
-  /** Whether rows were left out because of the byte limit. */
+  /** Whether the byte limit excluded rows. */
   readonly isFull: boolean
 }
 
 /**
- * @param options `submissions`: read them too.
- * @returns the first `limit` ready rows of each lane, in order. Of all lanes together the oldest rows up to the byte limit, and at least one.
+ * The first `limit` ready rows of each stream, the oldest up to the byte limit, and at least one.
+ * @param options `submissions`: whether to read them.
  */
 export async function firstRows(
   q: Query,
@@ -144,10 +140,10 @@ const unqueued = {
   left_filter: 'int',
 } as const
 
-/** What a row is made of before it is queued. */
+/** A row before it is queued. */
 type UnsentRow = QueuedChange & { readonly snapshot: object | null; readonly leftFilter?: boolean }
 
-/** Rows as they would be sent now, whether they are queued or not, in their order; numbered from 1. Nothing is written. */
+/** Rows as they would be sent now, queued or not, in order; numbered from 1. Writes nothing. */
 export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destination: string): Promise<OutboxRow[]> {
   const given = rows.map(({ messageId, account, submissionId, entity, entityId, operation, cause, seq, snapshot, leftFilter }, index) => ({
     outbox_id: index + 1,
@@ -169,7 +165,7 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
   return await completed(q, await readRows(q, asSent))
 }
 
-/** Rows that their destinations have taken, of those with these numbers, with all that was sent, in their order. Nothing is claimed. */
+/** The delivered rows among these, with everything that was sent, in order. Claims nothing. */
 export async function deliveredRows(q: Query, outboxIds: readonly number[]): Promise<OutboxRow[]> {
   const taken = sql`${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered'`
   return await completed(q, await readRows(q, taken))
@@ -184,9 +180,9 @@ async function completed(q: Query, found: readonly Found[]): Promise<OutboxRow[]
 }
 
 async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
-  // SQLite: an expression is not a column, so its JSON text is returned undecoded.
+  // On SQLite an expression is not a column, so its JSON text is returned undecoded.
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
-  const { rows } = await sql<Found>`
+  const rows = await q.all(sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
       o.attempts, o.status, o.uncertain, o.tried_at, o.progress, o.resent, o.left_filter, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${from}
@@ -194,33 +190,32 @@ async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
     left join sync_remote_ids r on ${sql.raw(itsRemoteId)}
     left join push_map m
       on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id and ${namesClient}
-    order by o.outbox_id`.execute(q.sql)
+    order by o.outbox_id`)
   if (q.kind === 'sqlite') for (const row of rows) readText(row)
   return rows
 }
 
 const columnsOf = decoderOfColumn('changes', 'after')
 
-/** Decodes `after` from its text, and keeps the text. */
 function readText(row: Found): void {
   const stored: unknown = row.after
   row.after = (columnsOf?.(stored as SqliteValue) ?? null) as Row | null
   if (typeof stored === 'string') row.after_text = stored
 }
 
-/** Outbox ids for a `from` clause, under the name `given`. */
+/** Outbox ids for a `from` clause, under the name `given`, as one parameter. */
 function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
   const json = JSON.stringify(outboxIds)
   if (q.kind === 'sqlite') return sql`(select value as outbox_id from json_each(${json})) as given`
   return sql`(select value::bigint as outbox_id from json_array_elements_text(${json}::json)) as given`
 }
 
-/** The same for use behind `in`: one parameter, however many ids. */
+/** Outbox ids for use after `in`. */
 export function amongIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<number> {
   return sql<number>`(select outbox_id from ${givenIds(q, outboxIds)})`
 }
 
-/** A change contains the direction only when it contains the whole message; otherwise it is looked up. @returns by `outbox_id`. */
+/** A change has the direction only if it contains the whole message; otherwise it is looked up. @returns by `outbox_id`. */
 async function readDirections(q: Query, found: readonly Found[]): Promise<ReadonlyMap<number, string>> {
   const directionOf = new Map<number, string>()
   const missing = new Map<string, Row>()
@@ -252,13 +247,13 @@ function messageText(account: string, entityId: string): string {
 
 type Content = Pick<Found, 'changed_at' | 'before' | 'after' | 'after_text'>
 
-/** The content of a change comes from the log, that of a snapshot row from the outbox. */
+/** A change has its content in the log, a snapshot row in the outbox. */
 function contentOf(row: Found): Content {
   if (row.snapshot === null) return isWhole(row.before) && isWhole(row.after) ? row : { changed_at: null, before: null, after: null }
   return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
 }
 
-/** False for text or a number that somebody has written in place of the columns. */
+/** False for a text or number written by hand. */
 function isWhole(columns: Row | null): boolean {
   return columns === null || isObject(columns)
 }
@@ -276,7 +271,6 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     cause: row.cause,
     seq: row.seq,
     snapshot: row.snapshot !== null,
-    // Retention keeps the log while something of it waits here.
     changedAt: changed_at ?? '',
     before,
     after,
@@ -293,4 +287,58 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     submission,
     direction,
   }
+}
+
+/** Byte limit for the changes of one claim: parsing them blocks the event loop, and rows of several claims are in memory. */
+const CLAIM_BYTES = 2 << 20
+
+/** `isFull`: the byte limit excluded rows. */
+async function firstIds(
+  q: Query,
+  lanes: readonly LaneKey[],
+  limit: number,
+): Promise<{ readonly ids: readonly number[]; readonly isFull: boolean }> {
+  const measured = await measureRows(q, lanes, limit)
+  const ids = oldestWithin(measured, CLAIM_BYTES)
+  return { ids, isFull: ids.length < measured.length }
+}
+
+interface Measured {
+  readonly outbox_id: number
+  readonly bytes: number
+}
+
+/** Written for each database so that both get from stream to rows by the index. */
+async function measureRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<readonly Measured[]> {
+  const given = givenStreams(q, lanes)
+  const ofLane = (columns: string) => sql`
+    select ${sql.raw(columns)} from sync_outbox i where i.destination = given.destination and i.account = given.account
+      and i.lane = given.lane and i.state = 'ready' order by i.outbox_id limit ${sql.lit(limit)}`
+  const first =
+    q.kind === 'postgres'
+      ? sql`${given} cross join lateral (${ofLane('*')}) as o`
+      : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofLane('i.outbox_id')})`
+  const bytes = sql.join(
+    ['c.before', 'c.after', 'o.snapshot', 'o.progress'].map((column) => bytesOf(q, sql.ref(column))),
+    sql` + `,
+  )
+  return await q.all(sql<Measured>`
+    select o.outbox_id, ${bytes} as bytes from ${first} left join changes c on c.seq = o.seq and o.snapshot is null
+    order by o.outbox_id`)
+}
+
+/** @returns the ids of the first rows within `limit` bytes; at least one. */
+function oldestWithin(rows: readonly Measured[], limit: number): number[] {
+  let bytes = 0
+  const tooMany = rows.findIndex((row, position) => {
+    bytes += row.bytes
+    return position > 0 && bytes > limit
+  })
+  return rows.slice(0, tooMany === -1 ? rows.length : tooMany).map((row) => row.outbox_id)
+}
+
+/** Length of a value as text, without reading it if the database knows its size. */
+function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
+  if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`
+  return sql`coalesce(case when pg_column_size(${column}) < 2000 then pg_column_size(${column}) else octet_length(${column}::text) end, 0)`
 }

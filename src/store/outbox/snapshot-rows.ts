@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { readableRow } from '../../model/damaged.ts'
 import { entities, entityNamed } from '../../model/entities.ts'
 import { type Entity, ownKey, type Row } from '../../model/entity.ts'
 import { orderByOccurredAt } from '../../model/order-by-occurred-at.ts'
@@ -9,31 +8,27 @@ import { isBehind, rowsInOrder } from '../engine/keyset.ts'
 import { valuesTable } from '../engine/sql.ts'
 import type { SnapshotPosition } from './destinations.ts'
 
-/** A row of the mirror in a snapshot. */
 export interface SnapshotRow {
   readonly account: string
   readonly submissionId: string
   readonly entity: string
-  /** The key after `account`, as JSON array text. */
   readonly entityId: string
-  /** All columns that the change log would have for an insert. */
   readonly after: Row
 }
 
-/** What a snapshot contains: accounts by name, their submissions, and of each the tables in the order of `entities`. */
+/** Accounts by name, their submissions, and their tables in the order of `entities`. */
 export interface SnapshotScope {
   readonly accounts: readonly string[]
-  /** Names of public tables; null for all. */
   readonly entities: readonly string[] | null
 }
 
 export interface SnapshotPage {
   readonly rows: readonly SnapshotRow[]
-  /** null: that was the last. */
+  /** null after the last page. */
   readonly position: SnapshotPosition | null
 }
 
-/** Rows behind `position`, about `limit` of them: a page ends when it is full, or after as many tables of submissions. */
+/** About `limit` rows after `position`: a page ends when it is full, or after `limit` tables. */
 export async function snapshotPage(
   q: Query,
   scope: SnapshotScope,
@@ -56,7 +51,7 @@ export async function snapshotPage(
   return { rows, position: at }
 }
 
-/** All rows of a submission in these tables, up to `limitEach` of each. */
+/** All rows of a submission in these tables, up to `limitEach` per table. */
 export async function rowsOfSubmission(
   q: Query,
   tables: readonly string[],
@@ -72,7 +67,7 @@ export async function rowsOfSubmission(
   return rows
 }
 
-/** The next place to read: the rest of the current table, the submission's next table, or the next submission. */
+/** The rest of the current table, the submission's next table, or the next submission. */
 async function nextTable(
   q: Query,
   scope: SnapshotScope,
@@ -89,14 +84,13 @@ async function nextTable(
   for (const account of [...scope.accounts].sort()) {
     if (at !== null && account < at.account) continue
     const behind = at?.account === account ? sql`and submission_id > ${at.submissionId}` : sql``
-    const { rows } = await sql<{ submission_id: string }>`
-      select submission_id from submissions where account = ${account} ${behind} order by submission_id limit 1`.execute(q.sql)
-    if (rows[0]) return { entity: first, account, submissionId: rows[0].submission_id, after: null }
+    const row = await q.one(sql<{ submission_id: string }>`
+      select submission_id from submissions where account = ${account} ${behind} order by submission_id limit 1`)
+    if (row) return { entity: first, account, submissionId: row.submission_id, after: null }
   }
   return null
 }
 
-/** A record of the mirror, named as in the change log. */
 interface Placed {
   readonly account: string
   readonly submission_id: string | null
@@ -104,10 +98,7 @@ interface Placed {
   readonly entity_id: string
 }
 
-/**
- * Which records a snapshot at `position` has still to reach. Changes of those need not be queued: their rows will show them.
- * @returns for each record whether it is still to come.
- */
+/** Whether a snapshot at `position` has still to reach each record. Changes of those need not be queued, because their rows will show them. */
 export async function stillToCome(q: Query, position: SnapshotPosition | null, records: readonly Placed[]): Promise<boolean[]> {
   if (position === null) return records.map(() => true)
   const behind = await submissionsBehind(q, position.submissionId, records)
@@ -122,35 +113,33 @@ export async function stillToCome(q: Query, position: SnapshotPosition | null, r
 
 async function submissionsBehind(q: Query, submissionId: string, records: readonly Placed[]): Promise<ReadonlySet<string>> {
   const ids = [...new Set(records.map((record) => record.submission_id ?? ''))].map((id) => ({ id }))
-  const { rows } = await sql<{ id: string }>`
-    select id from ${valuesTable(q, { id: 'text' }, ids)} where id > ${submissionId}`.execute(q.sql)
+  const rows = await q.all(sql<{ id: string }>`
+    select id from ${valuesTable(q, { id: 'text' }, ids)} where id > ${submissionId}`)
   return new Set(rows.map((row) => row.id))
 }
 
-/** For a record of the submission that the position is in. */
 async function isRecordBehind(q: Query, position: SnapshotPosition, record: Placed): Promise<boolean> {
   if (record.entity !== position.entity) return rankOf(record.entity) > rankOf(position.entity)
   const entity = entityNamed(record.entity)
   if (!entity || position.key === null) return false
   const id = JSON.parse(record.entity_id) as (string | number)[]
   const key = ownKey(entity).map((column) => id[entity.key.indexOf(column) - 1] ?? '')
-  const { rows } = await sql<{ behind: number }>`
-    select case when ${isBehind(q, entity, ownKey(entity), position.key, key)} then 1 else 0 end as behind`.execute(q.sql)
-  return rows[0]?.behind === 1
+  const row = await q.one(sql<{ behind: number }>`
+    select case when ${isBehind(q, entity, ownKey(entity), position.key, key)} then 1 else 0 end as behind`)
+  return row?.behind === 1
 }
 
 function rankOf(table: string): number {
   return entities.findIndex((entity) => entity.table === table)
 }
 
-/** It is stored once more, in the outbox: as `PROTECT` says now. */
 function snapshotRow(q: Query, entity: Entity, row: Row): SnapshotRow {
   return {
     account: String(row['account']),
     submissionId: String(row['submission_id']),
     entity: entity.table,
     entityId: entityIdOf(entity, row),
-    after: readableRow(q.protection.row(entity, row)),
+    after: q.protection.row(entity, row),
   }
 }
 

@@ -5,96 +5,91 @@ import type { Db, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** Longest delay between two probes: for the first 20, which take about nine minutes, and after them. */
+/** Longest delay between probes: for the first 20, which take about 9 minutes, and later. */
 const [FIRST_DELAYS_MS, LATER_DELAYS_MS] = [30_000, 300_000]
 const FIRST_PROBES = 20
-/** Delay between two logins that were refused. */
+/** Delay between rejected logins. */
 const LOGIN_DELAY_MS = 900_000
 
-/** When a suspended destination is tried again. */
+/** When a suspended destination is retried. */
 export interface ProbeDelay {
-  /** `manually`: when an operator resumes it, or its settings change. */
+  /** `manually`: after an operator resumes it, or its settings change. */
   readonly retry: 'soon' | 'slowly' | 'manually'
-  /** First delay, which doubles, in milliseconds. */
+  /** First delay, which doubles, in ms. */
   readonly baseMs: number
-  /** Shortest delay that the target asked for. */
+  /** Shortest delay that the target requested, in ms. */
   readonly leastMs: number
 }
 
 export interface Suspension extends ProbeDelay {
   readonly reason: string
-  /** Fingerprint of the settings that were refused. */
+  /** Fingerprint of the rejected settings. */
   readonly refusedWith: string
 }
 
-/** Suspends an active destination, or keeps it suspended. One that a person paused stays paused. */
+/** Suspends an active destination, or keeps it suspended. A paused one stays paused. */
 export async function suspendDestination(db: Db, name: string, suspension: Suspension): Promise<void> {
   const { reason, refusedWith } = suspension
   await db.write('destination-state', async (tx) => {
-    const row = await found(tx, name)
+    const row = await readState(tx, name)
     if (row === undefined || row.state === 'paused') return
     const failures = row.state === 'suspended' ? row.failures + 1 : 1
-    await sql`
+    await tx.run(sql`
       update sync_destinations set state = 'suspended', reason = ${storableText(reason)}, failures = ${failures}, refused_with = ${refusedWith},
         since = case when state = 'suspended' then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end, retry_at = ${retryAt(tx, failures, suspension)}
-      where destination = ${name}`.execute(tx.sql)
+      where destination = ${name}`)
   })
 }
 
-/** A probe did not show whether the endpoint works: the next one is made later. */
+/** Schedules the next probe after one that didn't show whether the endpoint works. */
 export async function postponeProbe(db: Db, name: string, delay: ProbeDelay): Promise<void> {
   await db.write('destination-state', async (tx) => {
-    const row = await found(tx, name)
+    const row = await readState(tx, name)
     if (row?.state !== 'suspended') return
     const failures = row.failures + 1
-    await sql`update sync_destinations set failures = ${failures}, retry_at = ${retryAt(tx, failures, delay)} where destination = ${name}`.execute(
-      tx.sql,
+    await tx.run(
+      sql`update sync_destinations set failures = ${failures}, retry_at = ${retryAt(tx, failures, delay)} where destination = ${name}`,
     )
   })
 }
 
-/** Makes a suspended destination active: its endpoint accepts requests. */
+/** Resumes a suspended destination whose endpoint accepts requests. */
 export async function endSuspension(db: Db, name: string): Promise<void> {
   await db.write('destination-state', (tx) => activate(tx, name))
 }
 
-/** Tries a suspended destination now: nothing was sent by its last probe, or its settings changed. */
+/** Retries a suspended destination now: its last probe sent nothing, or its settings changed. */
 export async function probeNow(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
-    await sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`.execute(tx.sql)
+    await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
     wake(tx, 'outbox')
   })
 }
 
-/**
- * Takes the next probe of a suspended destination for this process. One for which nothing waits becomes active.
- * @param leaseMs until another probe may begin, if the outcome of this one is never stored.
- */
+/** Claims the next probe of a suspended destination; resumes it if nothing waits. @param leaseMs delay of the next probe without an outcome. */
 export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<boolean> {
-  const { numAffectedRows } = await sql`
+  const updated = await tx.run(sql`
     update sync_destinations set retry_at = ${dbTime(tx, leaseMs)}
-    where destination = ${name} and state = 'suspended' and retry_at <= ${dbTime(tx)}`.execute(tx.sql)
-  if (!numAffectedRows) return false
-  const { rows } = await sql`
-    select 1 from sync_push_lanes where destination = ${name} and blocked is null limit 1`.execute(tx.sql)
-  if (rows.length > 0) return true
+    where destination = ${name} and state = 'suspended' and retry_at <= ${dbTime(tx)}`)
+  if (updated === 0) return false
+  if (await tx.exists(sql`select 1 from sync_push_streams where destination = ${name} and blocked is null limit 1`)) return true
   await activate(tx, name)
   return false
 }
 
-/** Gives back a probe that found nothing due. */
+/** Returns a probe that found nothing due. */
 export async function returnProbe(tx: Tx, name: string): Promise<void> {
-  await sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`.execute(tx.sql)
+  await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
 }
 
 async function activate(tx: Tx, name: string): Promise<void> {
-  await sql`
+  await tx.run(sql`
     update sync_destinations set state = 'active', reason = null, since = null, retry_at = null, failures = 0, refused_with = null
-    where destination = ${name} and state = 'suspended'`.execute(tx.sql)
+    where destination = ${name} and state = 'suspended'`)
   wake(tx, 'outbox')
 }
 
-async function found(tx: Tx, name: string) {
+async function readState(tx: Tx, name: string) {
   return await tx.sql.selectFrom('sync_destinations').select(['state', 'failures']).where('destination', '=', name).executeTakeFirst()
 }
 

@@ -9,9 +9,9 @@ import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 import { type LaneBlock, type OutboxState, syncOutbox } from '../schema/push.ts'
 import { specOf } from '../schema/table.ts'
-import { closeEmptyLanes, type LaneKey, laneText, lockLanes, makeDue } from './lanes.ts'
+import { closeEmptyStreams, type LaneKey, laneText, lockStreams, makeDue } from './lanes.ts'
 import type { PushProgress } from './progress.ts'
-import { lockMappings, mappedLanes } from './push-map.ts'
+import { lockMappings, mappedStreams } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
 import { returnProbe, takeProbe } from './suspensions.ts'
 
@@ -21,77 +21,74 @@ interface LaneLease extends LaneKey {
   readonly leaseToken: string
 }
 
-/** A lane that this process may send from until its lease ends. */
-export interface ClaimedLane extends LaneLease {
-  /** The first rows of the lane, in order; at least one. */
+/** A stream that this process may send until its lease ends. */
+export interface ClaimedStream extends LaneLease {
+  /** The first rows of the stream, in order; at least one. */
   readonly rows: readonly OutboxRow[]
-  /** Whether the claim reached its byte limit: this lane or others may have more that is due. */
+  /** Whether the claim reached its byte limit, so that more may be due. */
   readonly isFull: boolean
-  /** The destination is suspended, and the first row of this lane tries it. */
+  /** Whether the destination is suspended and the first row tests it. */
   readonly isProbe: boolean
 }
 
 export interface LaneClaim {
-  /** Lanes at most. */
   readonly lanes: number
-  /** Rows of a lane at most. */
-  readonly rowsPerLane: number
+  readonly rowsPerStream: number
   readonly leaseMs: number
-  /** Marks the rows as attempted when claiming them, so that an attempt whose end nobody saw can be detected. */
+  /** Marks rows as attempted when claiming them, so that an attempt with an unknown end is detected. */
   readonly uncertain: boolean
-  /** With `uncertain`: notes the time of the attempt in `tried_at`, unless an uncertain attempt is younger than this. Left out: notes none. */
+  /** With `uncertain`: records the attempt's time in `tried_at`, unless an uncertain attempt is younger than this. */
   readonly lookupAfterMs?: number | undefined
-  /** Leaves out the submissions of the rows. */
   readonly withoutSubmissions?: boolean
-  /** Claims unmapped lanes whose lookup is due, in place of ready ones. */
+  /** Claims unmapped streams whose lookup is due, instead of ready ones. */
   readonly unmapped?: boolean
 }
 
-/** The result of a row. Rows of the claim that were not processed are left out of a LaneResult. */
+/** The result of a row; a LaneResult has none for unprocessed rows. */
 export interface RowResult {
   readonly outboxId: number
   readonly state: OutboxState
-  /** Finished attempts, this one included if it finished. */
+  /** Finished attempts, including this one. */
   readonly attempts: number
   readonly uncertain: boolean
   readonly status: number | null
   readonly detail: string | null
   readonly error: string | null
   readonly progress: PushProgress | null
-  /** The record's id at the target; null keeps the known one. */
+  /** The record's id at the target; null keeps the stored one. */
   readonly remoteId: string | null
 }
 
-/** The result of a claimed lane, and when it continues if rows are left. */
+/** The result of a claimed stream, and when it continues. */
 export interface LaneResult {
-  readonly lane: ClaimedLane
+  readonly lane: ClaimedStream
   readonly rows: readonly RowResult[]
   readonly next:
     | { readonly type: 'due'; readonly inMs: number }
-    /** `inMs`: delay until an unmapped lane may be claimed for a lookup; 0 when left out. */
+    /** `inMs`: delay until an unmapped stream may be claimed for a lookup. */
     | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
 }
 
 const outbox = specOf(syncOutbox)
 const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'progress', 'settled_at']
 
-export const claimedLanes = new Leased<LaneLease>({
-  table: 'sync_push_lanes',
+export const claimedStreams = new Leased<LaneLease>({
+  table: 'sync_push_streams',
   what: 'lane',
   key: { destination: 'destination', account: 'account', lane: 'lane' },
   topic: 'outbox',
 })
 
-/** Claims due lanes of a destination, the longest due first; none while the destination is paused or backs off. While it is suspended, one for a probe. */
-export async function claimLanes(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedLane[]> {
+/** Claims due streams of a destination, longest due first; none while it is paused or backs off, one for a probe while it is suspended. */
+export async function claimStreams(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedStream[]> {
   const leaseToken = newLeaseToken(db)
-  const take = async (tx: Tx): Promise<ClaimedLane[]> => {
+  const take = async (tx: Tx): Promise<ClaimedStream[]> => {
     const isOpen = sql`exists (
       select 1 from sync_destinations d
       where d.destination = ${destination} and d.state = 'active' and (d.retry_at is null or d.retry_at <= ${dbTime(tx)}))`
     const isDue = sql`destination = ${destination} and ${claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`}`
     const keysOf = async (where: RawBuilder<unknown>, limit: number) =>
-      await claimedLanes.claim(tx, leaseToken, claimedLanes.select(tx, { where, limit }), { leaseMs: claim.leaseMs })
+      await claimedStreams.claim(tx, leaseToken, claimedStreams.select(tx, { where, limit }), { leaseMs: claim.leaseMs })
     let keys = await keysOf(sql`${isDue} and ${isOpen}`, claim.lanes)
     const isProbe = keys.length === 0 && claim.unmapped !== true && (await takeProbe(tx, destination, claim.leaseMs))
     if (isProbe) keys = await keysOf(isDue, 1)
@@ -99,34 +96,27 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
       if (isProbe) await returnProbe(tx, destination)
       return []
     }
-    // What waits here may have been sent by a server that has failed since.
+    // The rows may have been sent by a server that has failed since.
     await requireCheckedServer(tx)
     const { byLane, isFull } = await firstRows(tx, keys, {
-      limit: isProbe ? 1 : claim.rowsPerLane,
+      limit: isProbe ? 1 : claim.rowsPerStream,
       submissions: claim.withoutSubmissions !== true,
     })
     const found = keys.map((key) => ({ ...key, isFull, isProbe, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
     const lanes = isFull ? found.filter(({ rows }) => rows.length > 0) : found
-    if (lanes.length < found.length)
-      await makeDue(
-        tx,
-        found.filter(({ rows }) => rows.length === 0),
-      )
+    const left = found.filter(({ rows }) => rows.length === 0)
+    if (isFull && left.length > 0) await makeDue(tx, left)
     if (claim.uncertain) await setUncertain(tx, lanes.flatMap(certainRows), true)
     if (claim.uncertain && claim.lookupAfterMs !== undefined) await noteAttempts(tx, lanes, claim.lookupAfterMs)
-    // The update returns lanes in any order. Sort by their oldest row, which nearly always means the longest due first.
+    // The update returns streams in any order. Sort by their oldest row, which nearly always is the longest due.
     return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
-  // The mark must be durable before the attempt. A lease alone is worthless once its holder is gone.
+  // The mark must be durable before the attempt; a lease doesn't survive its holder.
   return db.write('outbox-claim', take, { relaxedDurability: !claim.uncertain })
 }
 
-/**
- * Settles lanes in one transaction: rows, remote ids, due times.
- * @param options `relaxedDurability`: a power failure may undo it without harm.
- * @returns results whose lease was lost; nothing of them was written.
- */
-export async function settleLanes(
+/** Settles streams. @param options `relaxedDurability`: a power failure may undo it. @returns unwritten results, whose lease was lost. */
+export async function settleStreams(
   db: Db,
   results: readonly LaneResult[],
   options: { readonly relaxedDurability?: boolean } = {},
@@ -134,40 +124,32 @@ export async function settleLanes(
   if (results.length === 0) return []
   const settle = async (tx: Tx): Promise<LaneResult[]> => {
     const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ lane }) => lane)
-    // A mapping stored meanwhile is either seen here, or its transaction finds the lanes blocked here.
+    // A mapping stored in between is seen here, or its transaction finds the streams blocked here.
     if (unmapped.length > 0) await lockMappings(tx)
-    const tokens = new Map(
-      (
-        await lockLanes(
-          tx,
-          results.map(({ lane }) => lane),
-        )
-      ).map((lane) => [laneText(lane), lane.lease_token]),
-    )
-    const isOurs = ({ lane }: LaneResult) => tokens.get(laneText(lane)) === lane.leaseToken
+    const held = await heldLanes(tx, lanesIn(results))
+    const isOurs = ({ lane }: LaneResult) => held.includes(lane)
     const ours = await withoutRequeued(tx, results.filter(isOurs))
     await writeRows(tx, ours)
     await writeRemoteIds(tx, ours)
-    await writeLanes(tx, ours, await mappedLanes(tx, unmapped))
+    await writeLanes(tx, ours, await mappedStreams(tx, unmapped))
     return results.filter((result) => !isOurs(result))
   }
   return db.write('outbox-settle', settle, options)
 }
 
-/** Drops rows that were skipped for want of an insert that has been made ready again since: they must follow it. */
+/** Drops rows that were skipped because of an insert that is ready again: they must follow it. */
 async function withoutRequeued(tx: Tx, results: readonly LaneResult[]): Promise<readonly LaneResult[]> {
   const skipped = results.flatMap(({ rows }) => rows.filter(({ state, error }) => state === 'skipped' && error === ID_NOT_KNOWN))
   if (skipped.length === 0) return results
-  const { rows: found } = await sql<{ outbox_id: number }>`
+  const found = await tx.all(sql<{ outbox_id: number }>`
     select o.outbox_id from sync_outbox o
     where o.outbox_id in (${sql.join(skipped.map(({ outboxId }) => outboxId))}) and exists (
       select 1 from sync_outbox i where i.destination = o.destination and i.account = o.account and i.lane = o.lane and i.state = 'ready'
-        and i.outbox_id < o.outbox_id and i.entity = o.entity and i.entity_id = o.entity_id and i.operation = 'insert')`.execute(tx.sql)
+        and i.outbox_id < o.outbox_id and i.entity = o.entity and i.entity_id = o.entity_id and i.operation = 'insert')`)
   const requeued = new Set(found.map((row) => row.outbox_id))
   return results.map((result) => ({ ...result, rows: result.rows.filter(({ outboxId }) => !requeued.has(outboxId)) }))
 }
 
-/** Writes the results of rows; `tried_at` only of those that were attempted. */
 async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const attempted: Row[] = []
@@ -188,12 +170,12 @@ async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> 
   await tx.updateMany(outbox, SETTLED, others)
 }
 
-/** An answer may repeat tax ids that the destination got. */
+/** An answer may repeat tax ids sent to the destination. */
 function protectedProgress(tx: Tx, { account, entity, entityId }: OutboxRow, progress: PushProgress): string {
   return tx.protection.text(JSON.stringify(progress), { account, table: entity, key: entityId, column: 'raw' })
 }
 
-/** May quote a target's answer with characters that Postgres refuses (trap 72). */
+/** Replaces characters that Postgres rejects (trap 72). */
 function storableOrNull(text: string | null): string | null {
   return text === null ? null : storableText(text)
 }
@@ -213,12 +195,12 @@ async function writeRemoteIds(tx: Tx, results: readonly LaneResult[]): Promise<v
   }
   if (ids.size === 0) return
   const columns = { destination: 'text', account: 'text', entity: 'text', entity_id: 'text', remote_id: 'text' } as const
-  await sql`
+  await tx.run(sql`
     insert into sync_remote_ids (destination, account, entity, entity_id, remote_id, stored_at)
     select destination, account, entity, entity_id, remote_id, ${dbTime(tx)} from ${valuesTable(tx, columns, [...ids.values()])}
     where 1 = 1 order by destination, account, entity, entity_id
     on conflict (destination, account, entity, entity_id)
-      do update set remote_id = excluded.remote_id, stored_at = excluded.stored_at`.execute(tx.sql)
+      do update set remote_id = excluded.remote_id, stored_at = excluded.stored_at`)
 }
 
 async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: ReadonlySet<string>): Promise<void> {
@@ -226,82 +208,70 @@ async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: Readon
   const lanes = results.map(({ lane, rows, next }) => {
     const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(laneText(lane))) ? next.as : null
     const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
-    // A lane whose mapping was stored meanwhile is not blocked.
+    // A stream whose mapping was stored in between is not blocked.
     const waits = next.type === 'due' || blocked === 'unmapped'
     const inMs = waits ? Math.max(0, Math.round(next.inMs ?? 0)) : 0
     const { destination, account, lane: name } = lane
     return { destination, account, lane: name, due_at: timeFromMs(tx.clock.now() + inMs), in_ms: inMs, blocked, held_by }
   })
-  const columns = {
-    destination: 'text',
-    account: 'text',
-    lane: 'text',
-    due_at: 'text',
-    in_ms: 'int',
-    blocked: 'text',
-    held_by: 'int',
-  } as const
+  const key = { destination: 'text', account: 'text', lane: 'text' } as const
+  const columns = { ...key, due_at: 'text', in_ms: 'int', blocked: 'text', held_by: 'int' } as const
   const dueAt: RawBuilder<unknown> =
     tx.kind === 'sqlite' ? sql`given.due_at` : sql`clock_timestamp() + given.in_ms * interval '1 millisecond'`
-  await sql`
-    update sync_push_lanes set lease_token = null, due_at = ${dueAt}, blocked = given.blocked, held_by = given.held_by
+  await tx.run(sql`
+    update sync_push_streams set lease_token = null, due_at = ${dueAt}, blocked = given.blocked, held_by = given.held_by
     from ${valuesTable(tx, columns, lanes)}
-    where sync_push_lanes.destination = given.destination and sync_push_lanes.account = given.account
-      and sync_push_lanes.lane = given.lane`.execute(tx.sql)
-  await closeEmptyLanes(
-    tx,
-    results.map(({ lane }) => lane),
-  )
+    where sync_push_streams.destination = given.destination and sync_push_streams.account = given.account
+      and sync_push_streams.lane = given.lane`)
+  await closeEmptyStreams(tx, lanesIn(results))
 }
 
-/**
- * Releases lanes, due at once, unless their lease was lost.
- * @param options `clearUncertain`: removes the marks that the claim set, because no attempt began.
- */
-export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], options: { readonly clearUncertain: boolean }): Promise<void> {
+function lanesIn(results: readonly LaneResult[]): ClaimedStream[] {
+  return results.map(({ lane }) => lane)
+}
+
+/** Locks lanes. @returns those whose lease this process still has. */
+async function heldLanes(tx: Tx, lanes: readonly ClaimedStream[]): Promise<ClaimedStream[]> {
+  const tokens = new Map((await lockStreams(tx, lanes)).map((lane) => [laneText(lane), lane.lease_token]))
+  return lanes.filter((lane) => tokens.get(laneText(lane)) === lane.leaseToken)
+}
+
+/** Releases streams whose lease is held, due immediately. @param options `clearUncertain`: removes the marks of the claim. */
+export async function releaseStreams(
+  db: Db,
+  lanes: readonly ClaimedStream[],
+  options: { readonly clearUncertain: boolean },
+): Promise<void> {
   if (lanes.length === 0) return
   await db.write('outbox-release', async (tx) => {
-    const tokens = new Map((await lockLanes(tx, lanes)).map((lane) => [laneText(lane), lane.lease_token]))
-    const ours = lanes.filter((lane) => tokens.get(laneText(lane)) === lane.leaseToken)
+    const ours = await heldLanes(tx, lanes)
+    const empty = ours.filter(({ rows }) => rows.length === 0)
     await makeDue(tx, ours)
-    await closeEmptyLanes(
-      tx,
-      ours.filter(({ rows }) => rows.length === 0),
-    )
+    await closeEmptyStreams(tx, empty)
     if (options.clearUncertain) await setUncertain(tx, ours.flatMap(certainRows), false)
     wake(tx, 'outbox')
   })
 }
 
-/**
- * Releases all claimed lanes of a destination. For a process that knows that no other sends and that has none in flight. Marks of attempts
- * stay.
- */
-export async function releaseAllLanes(db: Db, destination: string): Promise<void> {
-  await db.write('outbox-release', (tx) => claimedLanes.releaseAll(tx, { destination }))
+/** Releases all claimed streams of a destination, for a process that is the only sender and has none in flight. Marks of attempts stay. */
+export async function releaseAllStreams(db: Db, destination: string): Promise<void> {
+  await db.write('outbox-release', (tx) => claimedStreams.releaseAll(tx, { destination }))
 }
 
-/** An attempt may follow of each row but those whose earlier attempt is too young for a lookup to decide. */
-async function noteAttempts(tx: Tx, lanes: readonly ClaimedLane[], lookupAfterMs: number): Promise<void> {
+/** Excludes rows whose earlier attempt is too young for a lookup to decide. */
+async function noteAttempts(tx: Tx, lanes: readonly ClaimedStream[], lookupAfterMs: number): Promise<void> {
   const now = tx.clock.now()
   const rows = lanes.flatMap((lane) => lane.rows)
   const attempted = rows.filter((row) => !row.uncertain || row.triedAt === null || now - msFromTime(row.triedAt) >= lookupAfterMs)
-  await tx.updateMany(
-    outbox,
-    ['tried_at'],
-    attempted.map(({ outboxId }) => ({ outbox_id: outboxId, tried_at: timeFromMs(now) })),
-  )
+  const set = attempted.map(({ outboxId }) => ({ outbox_id: outboxId, tried_at: timeFromMs(now) }))
+  await tx.updateMany(outbox, ['tried_at'], set)
 }
 
-/** The rows whose outcome was not uncertain before the claim. */
-function certainRows(lane: ClaimedLane): number[] {
+function certainRows(lane: ClaimedStream): number[] {
   return lane.rows.filter((row) => !row.uncertain).map((row) => row.outboxId)
 }
 
 async function setUncertain(tx: Tx, outboxIds: readonly number[], uncertain: boolean): Promise<void> {
-  await tx.updateMany(
-    outbox,
-    ['uncertain'],
-    outboxIds.map((outbox_id) => ({ outbox_id, uncertain: uncertain ? 1 : 0 })),
-  )
+  const rows = outboxIds.map((outbox_id) => ({ outbox_id, uncertain: uncertain ? 1 : 0 }))
+  await tx.updateMany(outbox, ['uncertain'], rows)
 }

@@ -15,23 +15,22 @@ const NO_AGREEMENT = [
   'the TLS handshake with the Postgres server failed',
   'check that the server offers TLS 1.2 or later, and that sslcert and sslkey name a certificate and its key',
 ] as const
-const BROKEN = ['the connection to Postgres broke off', 'the log of the server, or of what stands before it, says why'] as const
+const BROKEN = ['the connection to Postgres broke off', 'check the log of the server, or of the proxy in front of it'] as const
 const NO_TLS = ['the Postgres server does not offer TLS', 'switch it on there, or remove it from the URL'] as const
 
-/** The pool's message when all connections stay in use. A connection that cannot be made gives another message. */
+/** The pool's message when all connections stay in use. */
 const POOL_EXHAUSTED = 'timeout exceeded when trying to connect'
 const NONE_FREE = [
   'no connection to Postgres became free in time',
   'check in pg_stat_activity whether the server is busy or another session holds a lock',
 ] as const
 
-/** The driver's messages, which have no code. */
 const BROKEN_OFF = /^(?:Connection terminated unexpectedly|Client has encountered a connection error)/
 
 const LOCK_TIMEOUT = '55P03'
 const READ_ONLY = '25006'
 
-/** SQLSTATE classes and codes that pass by themselves or that an administrator can fix: what happened, and what to do. */
+/** SQLSTATE classes and codes of temporary problems, or those an administrator can fix: what happened, and what to do. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: string])[] = [
   ['08', ...UNREACHABLE],
   ['28', 'Postgres refused the login', 'check user and password in DATABASE_URL, and what pg_hba.conf allows'],
@@ -49,7 +48,7 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
   [
     '57P01',
     'Postgres ended the session',
-    'the server is stopping, or somebody ends its sessions (pg_terminate_backend); its log says which',
+    'the server is stopping, or an administrator ends its sessions (pg_terminate_backend); its log says which',
   ],
   ['57P05', 'Postgres ended a session that was idle', 'set idle_session_timeout to 0 for the user of DATABASE_URL'],
   ['57P', 'Postgres is stopping or starting'],
@@ -60,27 +59,24 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
   ['40', 'the transaction conflicted with others in Postgres'],
 ]
 
-/**
- * Of a commit that was acknowledged without the standby for which it waits: it is on the primary alone, and a failover may undo it. Postgres
- * says so in a warning, in the language of the server; the place in its code is the same in every language.
- */
+/** Whether a commit was acknowledged without its standby. The warning's text depends on the server's language; its routine does not. */
 export function isCutWait(notice: { readonly routine?: string | undefined; readonly message?: string | undefined }): boolean {
   return notice.routine === 'SyncRepWaitForLSN' || (notice.message ?? '').startsWith('canceling wait for synchronous replication')
 }
 
-/** Of a statement that was not answered in time: its session may still be at it. The driver has no code for it. */
+/** Whether a statement was not answered in time, so that its session may still run it. The driver has no code for it. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** All connections of a pool are in use for what the server never answered. */
+/** All connections of a pool wait for answers. */
 export function allUnanswered(count: number): TransientError {
   return new TransientError(
     `Postgres does not answer on any of ${count} connections; check whether commits wait for a standby that is away (wait_event SyncRep in pg_stat_activity), or the server hangs`,
   )
 }
 
-/** @param what the server is: `a standby`. */
+/** @param what such as `a standby`. */
 export function notWritable(server: string, what: string): TransientError {
   return new TransientError(`${server} is ${what} and takes no writes; name the primary in DATABASE_URL, or all servers: h1:5432,h2:5432`)
 }
@@ -89,7 +85,7 @@ export function outdatedPrimary(server: string, timeline: number, newest: number
   return new TransientError(`${server} is primary on timeline ${timeline}, and another server on timeline ${newest}; stop ${server}`)
 }
 
-/** @param failures why each server could not be used. */
+/** @param failures why each server was unusable. */
 export function noneWritable(failures: readonly (readonly [server: string, reason: Error])[]): TransientError {
   const reasons = failures.map(([server, reason]) => (reason.message.startsWith(server) ? reason.message : `${server}: ${reason.message}`))
   return new TransientError(`none of the ${failures.length} servers in DATABASE_URL takes writes now: ${reasons.join('; ')}`, {
@@ -102,37 +98,34 @@ export function commitUnknown(error: unknown): TransientError {
   return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
 }
 
-/** @returns whether the transaction lost against another one (deadlock, serialization failure, the same row) and can be run again. */
+/** Whether the transaction lost against another (deadlock, serialization failure, same row) and can be run again. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ConcurrentWriteError) return true
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
 }
 
-/** @returns whether `error`, from `postgresError`, is a lock timeout. */
+/** Whether `error`, from `postgresError`, is a lock timeout. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof TransientError && error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_TIMEOUT
 }
 
-/** @returns the SQLSTATE of what a query threw; undefined when the server did not answer it. */
+/** The SQLSTATE of a query's error; undefined when the server did not answer. */
 export function sqlStateOf(error: unknown): string | undefined {
   const known = error instanceof TransientError ? error.cause : error
   return known instanceof pg.DatabaseError ? known.code : undefined
 }
 
-/** @returns whether the server refused to write because it, or the session, is read-only. */
+/** Whether the server refused to write because it, or the session, is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
 
-/** @returns whether the server answered with this error and the connection still works. */
+/** Whether the server answered with this error and the connection still works. */
 export function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC'
 }
 
-/**
- * @returns TransientError for what passes by itself or an administrator can fix; FatalError for damaged data; anything else, such as a
- * violated constraint, unchanged.
- */
+/** @returns TransientError for temporary or fixable problems, FatalError for damaged data, other errors (a violated constraint) unchanged. */
 export function postgresError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const code = error.code ?? ''
@@ -144,14 +137,12 @@ export function postgresError(error: unknown): unknown {
   return transient(known[1], known[2], error)
 }
 
-/** For errors thrown while connecting, or when a connection breaks. */
 export function connectionError(error: unknown): Error {
   if (error instanceof TransientError) return error
   const known = error instanceof pg.DatabaseError ? TRANSIENT.find(([prefix]) => error.code?.startsWith(prefix)) : undefined
   return known ? transient(known[1], known[2], error) : transient(...reasonOf(error), error)
 }
 
-/** Why a connection failed, when the server gave no error code. */
 function reasonOf(error: unknown): readonly [sentence: string, fix: string] {
   if (!(error instanceof Error)) return UNREACHABLE
   if (error.message === 'The server does not support SSL connections') return NO_TLS

@@ -11,11 +11,11 @@ import { PostgresServers } from './servers.ts'
 
 const RETRY_BASE_MS = 200
 const RETRY_CAP_MS = 5_000
-/** Interval of the probe that detects a connection that was cut silently. */
+/** Interval of the probe for silently cut connections. */
 const PROBE_INTERVAL_MS = 30_000
 const PROBE_TIMEOUT_MS = 5_000
 
-/** One connection that receives notifications and hands them to `signals`. */
+/** A connection that receives notifications for `signals`. */
 export class PostgresListener {
   readonly #channel: string
   readonly #servers: PostgresServers
@@ -29,7 +29,7 @@ export class PostgresListener {
     this.#away = new OnceAMinute(systemClock, (text) => log.warn(text))
   }
 
-  /** Listens until `signal` aborts; reconnects with backoff, without limit. Never rejects. */
+  /** Listens until `signal` aborts; reconnects with backoff. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let attempt = 0
     while (!signal.aborted) {
@@ -56,7 +56,7 @@ export class PostgresListener {
     })
     client.on('end', () => ended.abort())
     client.on('notification', ({ payload }) => {
-      // A later release may know more topics.
+      // Ignores topics of later releases.
       const topic = topics.find((known) => known === payload)
       if (topic) this.#signals.notify(topic)
     })
@@ -65,7 +65,7 @@ export class PostgresListener {
     try {
       await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`)
       connected()
-      // Notifications sent while nobody listened are lost: have everybody look now.
+      // Earlier notifications are lost, so notify every topic.
       for (const topic of topics) this.#signals.notify(topic)
       while (!ended.signal.aborted && !signal.aborted) {
         await systemClock.sleep(PROBE_INTERVAL_MS, ended.signal)

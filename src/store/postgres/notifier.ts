@@ -4,18 +4,15 @@ import type { Log } from '../../base/log.ts'
 import type { Topic } from '../engine/signals.ts'
 import type { PostgresPool } from './pool.ts'
 
-/** Postgres cuts off longer names, each place in its own way. */
+/** Postgres truncates longer names. */
 const MAX_NAME_LENGTH = 63
 
-/** @returns the channel on which processes with the same schema notify each other. */
+/** The channel on which processes with the same schema notify each other. */
 export function channelOf(schema: string): string {
   return `submission_mirror_${schema}`.slice(0, MAX_NAME_LENGTH)
 }
 
-/**
- * Notifies other processes of committed work. Inside the transaction it would cost a round trip, and Postgres serialises the commits of
- * notifying transactions, disk write included. So it is sent right after, one statement at a time; topics that arrive meanwhile go with the next.
- */
+/** Notifies other processes after commits: Postgres serializes the commits of notifying transactions, disk write included. */
 export class PostgresNotifier {
   readonly #pool: PostgresPool
   readonly #channel: string
@@ -48,10 +45,10 @@ export class PostgresNotifier {
       try {
         await this.#send(topics)
       } catch (error) {
-        this.#log.debug(`notifying other processes failed; they poll every second anyway: ${messageOf(error)}`)
+        this.#log.debug(`other processes were not notified and will poll within a second: ${messageOf(error)}`)
       }
     }
-    // Synchronous with the last check of `#waiting`, so the next `notify` starts a new run.
+    // In the same tick as the last check of `#waiting`, so that the next `notify` starts a new run.
     this.#running = null
   }
 
@@ -59,7 +56,7 @@ export class PostgresNotifier {
     const session = await this.#pool.connect()
     try {
       const notes = topics.map((topic) => `notify ${this.#channel}, '${topic}'`)
-      // Several statements in one query form one transaction without a `begin` that could stay open. It writes nothing that must be durable.
+      // Several statements in one query form one transaction. It writes nothing that must be durable.
       await session.query(['set local synchronous_commit = off', ...notes].join('; '))
     } finally {
       session.release()

@@ -13,27 +13,25 @@ import { UnansweredConnections } from './unanswered.ts'
 export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
 
 const IDLE_MS = 60_000
-/** A session keeps the `synchronous_commit` with which it began; a stricter default of the server takes effect within this time. */
+/** A session keeps its `synchronous_commit`; a stricter server default takes effect within this time. */
 const MAX_LIFETIME_S = 600
 
-/** Whether the settings name a pooler: they give a way past it for listening. */
+/** Whether the settings name a pooler: then listening has a URL of its own. */
 function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
 }
 
 export interface PoolLimits {
-  /** Connections. */
   readonly max: number
-  /** How long a statement may take before its connection counts as unanswered. */
+  /** Time limit for an answer. */
   readonly answerTimeoutMs: number
-  /** How long a statement waits for a lock; the default of all connections when left out. */
+  /** Time limit for locks; the default when left out. */
   readonly lockTimeoutMs?: number
 }
 
-/** A connection in the pool, with the server that it leads to. */
+/** A pooled connection, and its server. */
 class ServerClient extends pg.Client {
   readonly server: ServerUrl
-  /** See `PostgresServers.generation`. */
   readonly generation: number
   readonly #servers: PostgresServers
 
@@ -47,7 +45,7 @@ class ServerClient extends pg.Client {
 
   override connect(): Promise<pg.Client>
   override connect(callback: (error: Error) => void): void
-  // The pool calls it with a callback.
+  // The pool passes a callback.
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
     if (!callback) return super.connect()
     super.connect((error: Error | null) => {
@@ -58,7 +56,7 @@ class ServerClient extends pg.Client {
   }
 }
 
-/** Connections to one database, opened on demand and set up alike. All of them lead to the server that takes writes. */
+/** Connections to the server of a database that accepts writes, opened on demand. */
 export class PostgresPool {
   readonly #pool: pg.Pool
   readonly #servers: PostgresServers
@@ -85,13 +83,13 @@ export class PostgresPool {
           super(options ?? {}, servers)
         }
       },
-      // The pool awaits this before it hands the connection out.
+      // The pool awaits this before it returns the connection.
       onConnect: async (client) => {
-        // A connection that breaks while in use reports it here too. Without a listener that would end the process.
+        // Without a listener, a connection that breaks while in use would end the process.
         client.on('error', () => {})
         const connection = await this.#inspect(client as ServerClient, isPooled(config))
         this.#connections.set(client, connection)
-        // Behind a pooler each transaction sets itself up; session settings would leak to other clients.
+        // Behind a pooler, each transaction sets itself up; session settings would leak to other clients.
         if (!connection.pooled) await client.query(limited(setUp, servers.attemptTimeoutMs))
       },
     })
@@ -103,7 +101,7 @@ export class PostgresPool {
     return this.#limits.lockTimeoutMs
   }
 
-  /** @throws TransientError when no connection is free, or no server takes writes, within 5 s. */
+  /** @throws TransientError when no connection is free, or no server accepts writes, within 5 s. */
   async connect(): Promise<PostgresSession> {
     const { max, answerTimeoutMs } = this.#limits
     if (this.#unanswered.size >= max) {
@@ -118,14 +116,14 @@ export class PostgresPool {
     })
   }
 
-  /** Waits for connections in use, then closes all. What was not answered is waited for no longer. */
+  /** Waits for connections in use, except unanswered ones, then closes all. */
   async close(): Promise<void> {
     this.#ending ??= this.#pool.end()
     this.#unanswered.dropAll()
     await this.#ending
   }
 
-  /** @returns a connection of the present generation; earlier ones that were idle meanwhile are closed. */
+  /** @returns a connection of the current generation; closes earlier ones. */
   async #trusted(): Promise<pg.PoolClient> {
     for (let closed = 0; ; closed++) {
       const client = await this.#pool.connect()
@@ -137,7 +135,7 @@ export class PostgresPool {
   async #inspect(client: ServerClient, named: boolean): Promise<Connection> {
     try {
       const session = await this.#servers.inspect(client, client.server)
-      // A pooler that the settings do not name shows itself: the backend that answers is not the one from the login.
+      // An unnamed pooler is detected by its backend, which is not the one from the login.
       const pooled = named || session.backend !== (client as { readonly processID?: number | null }).processID
       return observe(client as unknown as pg.PoolClient, { pooled, backend: session.backend })
     } catch (error) {
@@ -149,7 +147,7 @@ export class PostgresPool {
   #giveBack(connection: Connection, condition: Condition): void {
     if (condition !== 'good') this.#servers.distrust()
     const { client, pooled, backend } = connection
-    // A pooler limits the sessions of the server itself, and does not tell which one works for a connection.
+    // A pooler limits the server's sessions itself, and hides which one serves a connection.
     if (condition !== 'unanswered' || pooled) client.release(condition !== 'good')
     else this.#unanswered.keep(client, (client as unknown as ServerClient).server, backend)
   }

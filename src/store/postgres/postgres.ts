@@ -7,32 +7,29 @@ import { OnceAMinute } from '../../base/once-a-minute.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
-import { newParts, Parts } from '../engine/parts.ts'
+import { newParts, Parts, Statements } from '../engine/parts.ts'
 import type { Topic } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
 import { commitUnknown, isRetryable, isServerError, postgresError } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { PostgresNotifier } from './notifier.ts'
 import { type PostgresConfig, PostgresPool } from './pool.ts'
+import type { RunText } from './rows.ts'
 import * as rows from './rows.ts'
 import { PostgresServers } from './servers.ts'
 import type { PostgresSession } from './session.ts'
 import { ANSWER_TIMEOUT_MS, beginStatement, SHORT_LOCK_TIMEOUT_MS } from './session-settings.ts'
 
 const MAX_CONNECTIONS = 8
-/** Reserved for `priority` transactions, so that a delivery never waits for a connection that a worker holds. */
+/** Reserved for `priority` transactions, so that deliveries never wait for workers' connections. */
 const FIRST_CONNECTIONS = 2
-/** A sender was answered 503 after 8 s. Longer than that nobody waits, and a connection that was cut silently is replaced. */
+/** A sender gets a 503 after 8 s, so no request waits longer. */
 const FIRST_ANSWER_TIMEOUT_MS = 10_000
-/** For reports of health. */
 const REPORT_CONNECTIONS = 2
 const MAX_ATTEMPTS = 5
 const RETRY_BASE_MS = 10
 const RETRY_CAP_MS = 200
 
-type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
-
-/** `Db` on Postgres: pooled connections to one schema, opened on demand. */
 export class PostgresDb extends Parts implements Db {
   readonly processId = randomUUID()
   readonly read: Query
@@ -91,7 +88,7 @@ export class PostgresDb extends Parts implements Db {
     try {
       const noTimeout = options.noTimeout ?? false
       const run: RunText = (text, values) => session.query(text, values, noTimeout)
-      // Behind a pooler every statement needs the settings that come with `begin`.
+      // Behind a pooler, every statement needs the settings that come with `begin`.
       const alone = options.singleStatement === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
       const begin = beginStatement(this.#config.schema, noTimeout ? 'no-timeout' : 'write')
@@ -106,7 +103,6 @@ export class PostgresDb extends Parts implements Db {
     }
   }
 
-  /** One statement that is its own transaction. */
   async #runSingle<T>(name: string, tx: PostgresTx, work: (tx: Tx) => Promise<T>): Promise<T> {
     this.#failPoint?.(`${name}:before-commit`)
     try {
@@ -118,7 +114,7 @@ export class PostgresDb extends Parts implements Db {
     }
   }
 
-  /** @param begin also begins the transaction: a connection whose `begin` failed half way must be rolled back too. */
+  /** @param begin also begins the transaction, because a failed `begin` needs a rollback, too. */
   async #runAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begin: () => Promise<T>): Promise<T> {
     let result: T
     try {
@@ -140,25 +136,25 @@ async function commit(session: PostgresSession): Promise<void> {
   try {
     command = (await session.query('commit')).command
   } catch (error) {
-    // An error from the server means that nothing was committed. A broken connection leaves it unknown.
+    // An error from the server means that nothing was committed. After a broken connection, the outcome is unknown.
     if (isServerError(error)) throw error
     throw commitUnknown(error)
   }
-  if (command !== 'COMMIT') throw new Error('A statement failed and the transaction went on: it was rolled back')
+  if (command !== 'COMMIT') throw new Error('a statement failed and the transaction continued, so it was rolled back')
 }
 
 function once(name: string, run: RunText): RunText {
   let ran = false
   return (text, values) => {
-    if (ran) return Promise.reject(new Error(`${name} ran a second statement, though it was announced as one`))
+    if (ran) return Promise.reject(new Error(`${name} ran a second statement in a single-statement transaction`))
     ran = true
     return run(text, values)
   }
 }
 
-/** Runs single statements, each on any free connection. */
+/** Runs single statements on any free connection. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
-  // Behind a pooler the connection may never have been set up, so each statement brings its settings along.
+  // Behind a pooler, the connection may not be set up, so each statement brings its settings.
   const begin = beginStatement(config.schema, 'read', pool.lockTimeoutMs)
   return async (text, values) => {
     const session = await pool.connect()
@@ -177,33 +173,33 @@ function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
   }
 }
 
-class PostgresQuery extends Parts implements Query {
+class PostgresQuery extends Statements implements Query {
   readonly sql: Kysely<Tables>
-  protected readonly run: RunText
+  protected readonly runText: RunText
   #ended = false
 
   constructor(db: PostgresDb, run: RunText) {
     super(db)
-    this.run = async (text, values) => {
-      if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
+    this.runText = async (text, values) => {
+      if (this.#ended) throw new Error('this transaction has ended; await every statement in it')
       return run(text, values)
     }
-    this.sql = createKysely('postgres', async (query) => resultOf(await this.run(query.sql, query.parameters), query))
+    this.sql = createKysely('postgres', async (query) => resultOf(await this.runText(query.sql, query.parameters), query))
   }
 
   selectMany(table: TableSpec, keys: readonly Row[], options: { readonly lock?: boolean } = {}): Promise<Row[]> {
-    return rows.selectMany(this.run, table, keys, options.lock ?? false)
+    return rows.selectMany(this.runText, table, keys, options.lock ?? false)
   }
 
   selectWhere(table: TableSpec, where: Row): Promise<Row[]> {
-    return rows.selectWhere(this.run, table, where)
+    return rows.selectWhere(this.runText, table, where)
   }
 
   selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limitEach: number): Promise<Row[]> {
-    return rows.selectOfSubmissions(this.run, table, account, submissionIds, limitEach)
+    return rows.selectOfSubmissions(this.runText, table, account, submissionIds, limitEach)
   }
 
-  /** Rejects everything from here on: the connection belongs to somebody else. */
+  /** Rejects later statements: the connection is in use elsewhere. */
   end(): void {
     this.#ended = true
   }
@@ -214,11 +210,11 @@ class PostgresTx extends PostgresQuery implements Tx {
   readonly topics = new Set<Topic>()
 
   insertMany(table: TableSpec, given: readonly Row[], options: { readonly ignore?: boolean } = {}): Promise<number> {
-    return rows.insertMany(this.run, table, given, options.ignore ?? false)
+    return rows.insertMany(this.runText, table, given, options.ignore ?? false)
   }
 
   updateMany(table: TableSpec, columns: readonly string[], given: readonly Row[]): Promise<number> {
-    return rows.updateMany(this.run, table, columns, given)
+    return rows.updateMany(this.runText, table, columns, given)
   }
 
   afterCommit(action: () => void): void {

@@ -2,14 +2,14 @@ import type pg from 'pg'
 import type { ColumnKind, Row } from '../../model/entity.ts'
 import type { TableSpec } from '../engine/db.ts'
 
-/** Runs a statement on a connection, in its transaction if it has one. */
+/** Runs a statement on a connection. */
 export type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
 
-/** Limit of a statement's text, in characters. */
+/** Character limit of a statement. */
 const MAX_CHUNK_LENGTH = 4 * 1024 * 1024
 const MAX_CHUNK_ROWS = 5_000
 
-/** Types of the given rows. `raw` travels as text inside the JSON parameter, so that its own escapes stay unchanged. */
+/** Types of the given rows. `raw` is text inside the JSON parameter, so that its own escapes stay unchanged. */
 const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   text: 'text collate "C"',
   int: 'bigint',
@@ -21,7 +21,7 @@ const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   raw: 'text',
 }
 
-/** One statement, all rows in one JSON parameter: no parameter limit, one plan, one round trip. */
+/** Passes all rows in one JSON parameter: no parameter limit, one plan, one round trip. */
 export async function insertMany(run: RunText, spec: TableSpec, rows: readonly Row[], ignore: boolean): Promise<number> {
   const columns = Object.keys(spec.columns)
   // In key order, so that two processes inserting the same rows cannot deadlock.
@@ -78,7 +78,7 @@ async function runAll(run: RunText, text: string, columns: readonly string[], ro
   return count
 }
 
-/** Rows as JSON arrays, each short enough for one statement. A row longer than that has an array of its own. */
+/** Rows as JSON arrays that fit into statements. An oversized row has its own array. */
 function* chunks(columns: readonly string[], rows: readonly Row[]): Generator<string> {
   let chunk: string[] = []
   let length = 0
@@ -124,7 +124,7 @@ function kindOf(spec: TableSpec, column: string): ColumnKind {
   return kind
 }
 
-/** Table and column names are our own and contain no quotes. */
+/** Names come from the schema and contain no quotes. */
 function name(identifier: string): string {
   return `"${identifier}"`
 }

@@ -4,39 +4,36 @@ import { type ServerUrl, splitServers } from '../../base/postgres-url.ts'
 import type { SecretText } from '../../base/secret.ts'
 import { connectionError } from './errors.ts'
 
-/** Time in which a connection must be made, all servers together. */
+/** Time limit for connecting, all servers together. */
 export const CONNECT_TIMEOUT_MS = 5_000
 
-/** What a server in the URL is now. */
+/** The current role of a server in the URL. */
 export interface ServerRole {
-  /** Such as `db1.example:5432`. */
   readonly name: string
   readonly role: 'primary' | 'standby' | 'read-only' | 'unreachable'
-  /** Of a primary; otherwise 0. */
   readonly timeline: number
-  /** Why it cannot be reached. */
   readonly problem: string | null
 }
 
-/** @param url valid: see `postgresUrl` in the settings. */
+/** @param url a valid one: see `postgresUrl` in the settings. */
 export function serversOf(url: SecretText): readonly ServerUrl[] {
   const text = url.reveal()
   return splitServers(text) ?? [{ name: '', url: text }]
 }
 
-/** @returns the role of each server in the URL. Never rejects. */
+/** The role of each server in the URL. Never rejects. */
 export function serverRoles(url: SecretText): Promise<ServerRole[]> {
   return Promise.all(serversOf(url).map((server) => roleOf(server, CONNECT_TIMEOUT_MS)))
 }
 
-/** @returns what a server is now. Never rejects. */
+/** The current role of a server. Never rejects. */
 export async function roleOf({ name, url }: ServerUrl, timeoutMs: number): Promise<ServerRole> {
   const client = new pg.Client({
     application_name: 'submission-mirror probe',
     connectionString: url,
     connectionTimeoutMillis: timeoutMs,
   })
-  // Without a listener a connection that breaks would end the process.
+  // Without a listener, a connection that breaks would end the process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -50,26 +47,26 @@ export async function roleOf({ name, url }: ServerUrl, timeoutMs: number): Promi
   }
 }
 
-/** @returns the primary with the highest timeline; of equal ones, the first. */
+/** The primary with the highest timeline; of equal ones, the first. */
 export function newestOf(primaries: readonly ServerRole[]): ServerRole | undefined {
   return primaries.toSorted((a, b) => b.timeline - a.timeline)[0]
 }
 
-/** @returns that several servers are primary, and that all but the one with the highest timeline must stop. */
+/** A warning that several servers are primary. */
 export function severalPrimaries(primaries: readonly ServerRole[]): string {
   const all = primaries.map(({ name, timeline }) => `${name} (timeline ${timeline})`).join(', ')
   const newest = newestOf(primaries)?.name
   return `${primaries.length} servers of DATABASE_URL are primary: ${all}. Stop all but ${newest}, which has the highest timeline and is used`
 }
 
-/** What a new connection leads to. */
+/** The backend and role of a new connection. */
 export interface SessionFacts {
   readonly backend: number
   readonly isStandby: boolean
   readonly isReadOnly: boolean
 }
 
-/** Asks a new connection what it leads to. A pooler accepts the login itself, then may make statements wait for ever: hence the limit. */
+/** A pooler may accept the login and then delay statements endlessly, so there is a time limit. */
 export async function inspectSession(client: pg.ClientBase, timeoutMs: number): Promise<SessionFacts> {
   const text = `select pg_backend_pid() as pid, pg_is_in_recovery() as standby, current_setting('transaction_read_only') as read_only`
   const { rows } = await client.query<{ pid: unknown; standby: boolean; read_only: string }>(limited(text, timeoutMs))
@@ -77,14 +74,14 @@ export async function inspectSession(client: pg.ClientBase, timeoutMs: number): 
   return { backend: Number(row?.pid), isStandby: row?.standby === true, isReadOnly: row?.read_only === 'on' }
 }
 
-/** @returns the timeline of a primary; 0 if the server doesn't report one. A promotion always starts a higher one. */
+/** The timeline of a primary, which a promotion increases; 0 if the server doesn't report one. */
 export async function readTimeline(client: pg.ClientBase, timeoutMs: number): Promise<number> {
   const text = 'select left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) as timeline'
   const answer = await client.query<{ timeline: string }>(limited(text, timeoutMs)).catch(() => null)
   return Number.parseInt(answer?.rows[0]?.timeline ?? '0', 16)
 }
 
-/** A statement with a limit of its own for the answer. */
+/** A statement with its own time limit. */
 export function limited(text: string, timeoutMs: number): pg.QueryConfig {
   return { text, query_timeout: timeoutMs } as pg.QueryConfig
 }

@@ -16,54 +16,47 @@ import {
   severalPrimaries,
 } from './server-roles.ts'
 
-/** How long the other servers may take to answer after one primary did. */
+/** Time limit for other servers after one primary answered. */
 const OTHERS_TIMEOUT_MS = 500
 
-/**
- * The servers in a URL: a primary and its standbys. Of two primaries, which an interrupted failover leaves, the one with the highest
- * timeline is used.
- */
+/** The servers in a URL: a primary and its standbys. After an interrupted failover, the primary with the highest timeline is used. */
 export class PostgresServers {
   readonly all: readonly ServerUrl[]
   #current = 0
   #generation = 0
-  /** The choice of the present generation, pending or made; undefined after its server failed. */
+  /** The choice of the current generation; undefined after its server failed. */
   #choice: { readonly generation: number; readonly made: Promise<void> } | undefined
-  /** Of the primary in use; 0 if unknown. */
+  /** Timeline of the current primary; 0 if unknown. */
   #timeline = 0
   readonly #warn: (text: string) => void
   readonly #failedAt = new WeakMap<object, ServerUrl>()
 
-  /**
-   * @param url valid: see `postgresUrl` in the settings.
-   * @param warn logs that two servers are primary.
-   */
+  /** @param url a valid one: see `postgresUrl` in the settings. @param warn called when two servers are primary. */
   constructor(url: SecretText, warn: (text: string) => void = () => {}) {
     this.#warn = warn
     this.all = serversOf(url)
   }
 
-  /** The server for the next connection. */
   get current(): ServerUrl {
     return this.all[this.#current] as ServerUrl
   }
 
-  /** Each attempt's share of the time to connect. */
+  /** Each attempt's share of the connect timeout. */
   get attemptTimeoutMs(): number {
     return CONNECT_TIMEOUT_MS / this.all.length
   }
 
-  /** Connections of an earlier generation may lead to a server that is no longer the primary. */
+  /** Connections of earlier generations may lead to a former primary. */
   get generation(): number {
     return this.#generation
   }
 
-  /** After a connection broke, or a server took no writes: no connection made before is used again. */
+  /** Called after a connection broke, or a server rejected a write: connections made before are not used again. */
   distrust(): void {
     this.#generation++
   }
 
-  /** Notes that a connection to `server` could not be made or used; the next server becomes current, unless it already did. */
+  /** Called when a connection to `server` failed; the next server becomes current, unless it already did. */
   failed(server: ServerUrl, error: unknown): void {
     if (typeof error === 'object' && error !== null) this.#failedAt.set(error, server)
     if (this.current !== server) return
@@ -71,7 +64,7 @@ export class PostgresServers {
     this.#choice = undefined
   }
 
-  /** Makes the primary with the highest timeline current, once per generation. Without a primary, `inTurn` reports why. */
+  /** Selects the primary with the highest timeline, once per generation. Without a primary, `inTurn` reports why. */
   async choose(): Promise<void> {
     if (this.all.length === 1) return
     if (this.#choice?.generation !== this.#generation) this.#choice = { generation: this.#generation, made: this.#choosePrimary() }
@@ -97,9 +90,9 @@ export class PostgresServers {
   }
 
   /**
-   * Attempts to connect, at each server in turn until one succeeds.
-   * @param attempt connects to `current`, and reports a failure to `failed`. Any other failure ends the attempts.
-   * @throws TransientError that says of each server why it did not do.
+   * Attempts to connect to each server in turn.
+   * @param attempt connects to `current`, and reports a failure to `failed`; other failures end the attempts.
+   * @throws TransientError with the reason for each server.
    */
   async inTurn<T>(attempt: () => Promise<T>): Promise<T> {
     const failures: [name: string, reason: Error][] = []
@@ -116,7 +109,7 @@ export class PostgresServers {
     }
   }
 
-  /** @returns a new connection to a server that takes writes, for a purpose that needs no pool. @throws TransientError */
+  /** @returns a new unpooled connection to a server that accepts writes. @throws TransientError */
   async open(options: pg.ClientConfig): Promise<pg.Client> {
     await this.choose()
     return await this.inTurn(async () => {
@@ -141,10 +134,7 @@ export class PostgresServers {
     })
   }
 
-  /**
-   * Reads what a new connection leads to. A single server may be read while it is read-only: it refuses a write later.
-   * @throws TransientError if it is a standby or, of several servers, read-only or primary on an earlier timeline than the one in use.
-   */
+  /** Inspects a new connection. @throws TransientError for a standby or, of several servers, a read-only one or an earlier timeline. */
   async inspect(client: pg.ClientBase, { name }: ServerUrl): Promise<SessionFacts> {
     const session = await inspectSession(client, this.attemptTimeoutMs)
     if (session.isStandby) throw notWritable(name, 'a standby')
@@ -153,14 +143,14 @@ export class PostgresServers {
     const timeline = await readTimeline(client, this.attemptTimeoutMs)
     if (timeline !== 0 && timeline < this.#timeline) throw outdatedPrimary(name, timeline, this.#timeline)
     if (timeline > this.#timeline) {
-      // Earlier connections lead to a primary that another has replaced.
+      // Earlier connections lead to a replaced primary.
       this.#timeline = timeline
       this.distrust()
     }
     return session
   }
 
-  /** @param error of a connection, or what the pool made of it. */
+  /** @param error of a connection, or the pool's error for it. */
   #serverOf(error: unknown): ServerUrl | undefined {
     if (!(error instanceof Error)) return undefined
     return this.#failedAt.get(error) ?? (error.cause instanceof Error ? this.#failedAt.get(error.cause) : undefined)

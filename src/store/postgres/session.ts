@@ -4,11 +4,7 @@ import { connectionError, isCutWait, isReadOnly, isServerError, isUnanswered } f
 
 const PREPARED = /^\/\* prepared ([\w-]+) \*\//
 
-/**
- * Marks a statement for preparing once per connection, where planning costs more than running. Only for statements with a single sensible
- * plan: the plan stays while the tables grow.
- * @param name unique to this text.
- */
+/** Marks a statement to be prepared once per connection, if it has a single sensible plan. @param name unique to this text. */
 export function prepared(name: string, text: string): string {
   return `/* prepared ${name} */ ${text}`
 }
@@ -17,18 +13,18 @@ function preparedName(text: string): string | undefined {
   return text.startsWith('/* prepared') ? PREPARED.exec(text)?.[1] : undefined
 }
 
-/** What a connection leads to, and what was heard on it. */
+/** A connection, its backend, and warnings seen on it. */
 export interface Connection {
   readonly client: pg.PoolClient
-  /** Whether a pooler stands between: each transaction must then set itself up, and nothing stays prepared. */
+  /** Whether there is a pooler: then each transaction sets itself up, and nothing stays prepared. */
   readonly pooled: boolean
-  /** Of the server's process; a pooler gives one of its own. */
+  /** Process id of the server; a pooler reports its own. */
   readonly backend: number
-  /** Whether a commit was reported done that did not wait for the standby to the end. */
+  /** Whether a commit was reported without waiting for the standby. */
   isWaitCut: boolean
 }
 
-/** @returns the state of a new connection, which notes from now on what the server warns of. */
+/** @returns a new connection whose warnings are recorded. */
 export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' | 'backend'>): Connection {
   const connection: Connection = { client, ...facts, isWaitCut: false }
   client.on('notice', (notice) => {
@@ -37,10 +33,9 @@ export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' 
   return connection
 }
 
-/** How a connection comes back after use. `unanswered`: its last statement may still be running. */
+/** Condition of a returned connection. `unanswered`: its last statement may still run. */
 export type Condition = 'good' | 'broken' | 'unanswered'
 
-/** A connection in use. */
 export class PostgresSession {
   readonly pooled: boolean
   readonly #connection: Connection
@@ -56,9 +51,9 @@ export class PostgresSession {
   }
 
   /**
-   * @param noTimeout lets the server take as long as it needs.
-   * @throws pg's DatabaseError when the server answers with one, TransientError when the connection broke, or when it is unknown whether
-   * what was committed is on the standby too.
+   * @param noTimeout disables the time limit.
+   * @throws pg's DatabaseError when the server answers with one; TransientError when the connection broke, or it is unknown whether a commit
+   * reached the standby.
    */
   async query(text: string, values?: readonly unknown[], noTimeout = false): Promise<pg.QueryResult<Record<string, unknown>>> {
     if (this.#condition !== 'good') throw new TransientError('The connection to Postgres was lost')
@@ -75,7 +70,7 @@ export class PostgresSession {
     return result
   }
 
-  /** Rolls back. A broken connection needs none: the server rolls back itself. */
+  /** Rolls back. The server rolls back a broken connection itself. */
   async rollback(): Promise<void> {
     if (this.#condition !== 'good') return
     await this.query('rollback').catch(() => {
@@ -83,7 +78,7 @@ export class PostgresSession {
     })
   }
 
-  /** Returns the connection to the pool; a broken one is closed. */
+  /** Returns the connection to the pool, which closes broken ones. */
   release(): void {
     this.#giveBack(this.#condition)
   }
@@ -93,7 +88,7 @@ export class PostgresSession {
       return await this.#connection.client.query<Record<string, unknown>>(query)
     } catch (error) {
       if (isUnanswered(error)) this.#condition = 'unanswered'
-      // A session keeps its read-only default even after the server has become writable.
+      // A session stays read-only after the server has become writable.
       else if (!isServerError(error) || isReadOnly(error)) this.#condition = 'broken'
       throw isServerError(error) ? error : connectionError(error)
     }

@@ -4,7 +4,7 @@ import type { ServerUrl } from '../../base/postgres-url.ts'
 import { limited } from './server-roles.ts'
 import type { PostgresServers } from './servers.ts'
 
-/** Shortest and longest time between two looks at the server. */
+/** Delays between probes. */
 const PROBE_BASE_MS = 1_000
 const PROBE_CAP_MS = 30_000
 
@@ -15,9 +15,8 @@ interface Unanswered {
 }
 
 /**
- * Connections whose last statement was not answered in time. The server may go on with it: a commit that waits for an absent standby waits
- * for ever, and does not notice that its client is gone. So such a connection keeps its place in the pool until its session is known to have
- * ended: otherwise each attempt would leave one more session on the server, until it has none left for anybody.
+ * Connections whose last statement was not answered in time. A commit that waits for an absent standby may wait endlessly, so such a connection
+ * keeps its place in the pool until its session has ended. Otherwise each attempt would leave another session on the server.
  */
 export class UnansweredConnections {
   readonly #servers: PostgresServers
@@ -34,16 +33,13 @@ export class UnansweredConnections {
     return this.#kept.size
   }
 
-  /** Keeps a connection out of use until its statement ends or it breaks; then it is closed and its place is free. */
+  /** Keeps a connection out of use until its statement ends or it breaks; then closes it. */
   keep(client: pg.PoolClient, server: ServerUrl, backend: number): void {
     this.#kept.set(client, { client, server, backend })
     for (const event of ['drain', 'end', 'error'] as const) client.once(event, () => this.#drop(client))
   }
 
-  /**
-   * Looks on the server which of the sessions are still at work, and closes the connections of the others, as those of a server that is not
-   * the primary any more. Looks that find all at work, or no server, become rarer: most calls return at once.
-   */
+  /** Closes connections whose sessions run no statement, or whose server is not the primary. Fruitless probes become rarer. */
   async probe(): Promise<void> {
     if (performance.now() < this.#nextProbe) return
     this.#probing ??= this.#look().finally(() => {
@@ -77,7 +73,7 @@ export class UnansweredConnections {
   }
 }
 
-/** @returns the processes of the server that run a statement. A session that waits for its client has missed the client's last words. */
+/** @returns the server processes that run a statement. */
 async function backendsAtWork(client: pg.Client, timeoutMs: number): Promise<Set<number>> {
   const { rows } = await client.query<{ pid: number }>(
     limited("select pid from pg_stat_activity where state is distinct from 'idle'", timeoutMs),

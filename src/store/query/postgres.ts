@@ -9,9 +9,9 @@ import type { AnswerPart, QueryOrder } from './query.ts'
 import { firstWordOf, WRITING, withNearTables } from './statement.ts'
 import { jsonOf, numberOf } from './values.ts'
 
-/** Syntax errors and unknown names, what cannot be done in this place, and what would write. */
+/** Syntax errors and unknown names, statements that are invalid in a transaction, and writes. */
 const REFUSED = /^(42(?!501)|0A000$|25006$)/
-/** What no cursor takes; the answers are short, or a refusal. */
+/** Statements without a cursor; their answers are short, or a rejection. */
 const WHOLE = ['explain', 'show', ...WRITING]
 
 const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
@@ -19,7 +19,7 @@ const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
 const TIMES = [1114, 1115, 1185]
 const asWritten = (text: string) => text
 
-/** As SQLite gives it: sums are numbers, and nothing becomes a Date. */
+/** As on SQLite: sums are numbers, and nothing becomes a Date. */
 const ours = new Map<number, (text: string) => unknown>([
   [NUMERIC, numberOf],
   [INT8, numberOf],
@@ -31,8 +31,8 @@ const types: pg.CustomTypesConfig = {
 }
 
 /**
- * Reads by one statement, in a transaction that cannot write, with the schema of the mirror as the only one on the path.
- * @throws UsageError with the server's words for a statement that writes or is not understood; otherwise what `postgresError` makes of it.
+ * Reads by one statement, in a read-only transaction whose path contains only the mirror's schema.
+ * @throws UsageError with the server's words for an invalid or writing statement; otherwise the error of `postgresError`.
  */
 export async function* readPostgres(
   { url, schema }: Extract<QueryOrder['database'], { kind: 'postgres' }>,
@@ -44,7 +44,7 @@ export async function* readPostgres(
   const client = await servers.open({ types, application_name: 'submission-mirror query' })
   try {
     await client.query(beginStatement(schema, 'read'))
-    // When this process is killed, the server goes on for no longer.
+    // If this process is killed, the server stops after that time.
     await client.query(`set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${timeoutMs}`)
     const { rows } = await client.query<{ has_tables: boolean }>("select to_regclass('mirror_info') is not null as has_tables")
     if (rows[0]?.has_tables !== true) throw new UsageError([NO_TABLES])
@@ -57,7 +57,7 @@ export async function* readPostgres(
 }
 
 async function* byCursor(client: pg.Client, sql: string, batch: number): AsyncGenerator<AnswerPart> {
-  // All rows are read, so the plan that is fastest for the first ones is no gain.
+  // All rows are read, so a plan that is fast for the first ones is no gain.
   await client.query('set local cursor_tuple_fraction = 1')
   await client.query(extended(`declare answer no scroll cursor for ${sql}`))
   for (let isFirst = true; ; isFirst = false) {
@@ -74,7 +74,7 @@ async function* whole(client: pg.Client, sql: string): AsyncGenerator<AnswerPart
   yield { rows: rows.map((row) => row.map(jsonOf)) }
 }
 
-/** In the extended protocol the server takes one statement only. */
+/** The extended protocol takes only one statement. */
 function extended(text: string): pg.QueryArrayConfig {
   const config: pg.QueryArrayConfig & { readonly queryMode: 'extended' } = { text, rowMode: 'array', queryMode: 'extended' }
   return config

@@ -6,7 +6,7 @@ import { readSqlite } from './sqlite.ts'
 
 /** The process of query.ts. */
 
-/** Rows that travel together. */
+/** Rows per message. */
 const BATCH = 200
 
 guard()
@@ -37,7 +37,7 @@ function partsOf({ database, sql, limit, timeoutMs }: QueryOrder): AsyncIterable
   return database.kind === 'sqlite' ? readSqlite(database.path, sql, batch) : readPostgres(database, sql, batch, timeoutMs)
 }
 
-/** Waits until the other side has room, so that no long answer gathers here. */
+/** Waits until the other side has room, so that no long answer piles up here. */
 function send(message: QueryMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(message, undefined, {}, (error) => (error === null ? resolve() : reject(error)))

@@ -6,34 +6,32 @@ import type { Json } from '../../model/json.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
 import { refuseUnsuitable } from './statement.ts'
 
-/** One statement that reads. */
 export interface ReaderQuery {
   readonly sql: string
-  /** Rows at most; null: all. */
+  /** Most rows; null: all. */
   readonly limit: number | null
   readonly timeoutMs: number
 }
 
-/** A piece of the answer: first the names of the columns, then rows, each in the order of the columns. */
+/** A piece of the answer: first the column names, then rows, each in the order of the columns. */
 export type AnswerPart = { readonly columns: readonly string[] } | { readonly rows: readonly (readonly Json[])[] }
 
-/** What the process of query-process.ts is told. */
+/** The input of the process of query-process.ts. */
 export interface QueryOrder extends ReaderQuery {
   readonly database:
     | { readonly kind: 'sqlite'; readonly path: string }
     | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
 }
 
-/** What it tells. `isCut`: there are more rows than were asked for. */
+/** Its output. `isCut`: there are more rows than the limit. */
 export type QueryMessage = AnswerPart | { readonly isCut: boolean } | { readonly problems: readonly string[]; readonly isUsage: boolean }
 
 /**
- * Runs one statement as a reader of the mirror sees it, read-only and beside a running `serve`, in a process of its own: a statement in SQLite
- * can be ended in no other way.
- * @param onPart gets the answer piece by piece.
- * @returns whether there are more rows than `limit`.
- * @throws UsageError for a statement that writes, is not understood or names an internal table; PermanentError when it failed or took longer
- * than it may; the reason of `signal` when it aborts.
+ * Runs one read-only statement as a reader of the mirror, also during `serve`, in its own process: a SQLite statement can be stopped in no
+ * other way.
+ * @param onPart receives the answer piece by piece. @returns whether there are more rows than `limit`.
+ * @throws UsageError for a statement that writes, is invalid or names an internal table; PermanentError if it failed or timed out; the
+ * reason of `signal` when it aborts.
  */
 export async function runQuery(
   database: DatabaseConfig,
@@ -43,7 +41,7 @@ export async function runQuery(
 ): Promise<boolean> {
   refuseUnsuitable(query.sql, database.kind)
   const { timeoutMs } = query
-  const late = new PermanentError(`the query was stopped: it was not done after ${timeoutMs / 1000} s; narrow it, or raise --timeout`)
+  const late = new PermanentError(`the query was stopped after ${timeoutMs / 1000} s. Narrow it, or raise --timeout`)
   return await withTimeout(clock, timeoutMs, signal, (ending) => answerOf(orderOf(database, query), ending, onPart), late)
 }
 
@@ -54,7 +52,7 @@ function orderOf(database: DatabaseConfig, query: ReaderQuery): QueryOrder {
 
 async function answerOf(order: QueryOrder, ending: AbortSignal, onPart: (part: AnswerPart) => void): Promise<boolean> {
   ending.throwIfAborted()
-  // Run from its source the program's files end in .ts, built ones in .js.
+  // The program's files end in .ts in its source, in .js when built.
   const script = import.meta.url.endsWith('.ts') ? './query-process.ts' : './query-process.js'
   const child = startGuarded(new URL(script, import.meta.url), { stderr: 'inherit' })
   const done = Promise.withResolvers<boolean>()
@@ -70,7 +68,7 @@ async function answerOf(order: QueryOrder, ending: AbortSignal, onPart: (part: A
   })
   child.on('error', (error) => done.reject(error))
   child.on('disconnect', () =>
-    done.reject(new PermanentError('the process of the query ended early; it may have lacked memory: ask for less')),
+    done.reject(new PermanentError('the process of the query ended early, maybe for lack of memory. Request fewer rows')),
   )
   child.send(order)
   try {

@@ -1,6 +1,5 @@
 import Database, { type Statement } from 'better-sqlite3'
 import { messageOf, UsageError } from '../../base/errors.ts'
-import { readableValue } from '../../model/damaged.ts'
 import type { Json } from '../../model/json.ts'
 import { NO_TABLES } from '../migrate/migrate.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
@@ -15,9 +14,9 @@ const LOCK_WAIT_MS = 5_000
 type Prepared = Statement<[], unknown[]>
 
 /**
- * Reads by one statement, on a connection that cannot write. Booleans and JSON of the mirror's columns come as from Postgres; what a
- * statement computes stays as SQLite gives it.
- * @throws UsageError for a statement that writes or is not understood; otherwise what `sqliteError` makes of it.
+ * Reads by one statement, on a read-only connection. Booleans and JSON of the mirror's columns are converted as on Postgres; computed
+ * values stay as SQLite returns them.
+ * @throws UsageError for an invalid or writing statement; otherwise the error of `sqliteError`.
  */
 export function* readSqlite(path: string, sql: string, batch: number): Generator<AnswerPart> {
   let database: Database.Database | undefined
@@ -40,17 +39,17 @@ function prepare(database: Database.Database, sql: string): Prepared {
   try {
     statement = database.prepare<[], unknown[]>(sql)
   } catch (error) {
-    // Not understood, or several statements. Any other code concerns the file.
+    // Invalid, or several statements. Any other code concerns the file.
     if (error instanceof RangeError || (error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'))
       throw new UsageError([withNearTables(messageOf(error))])
     throw error
   }
   if (!statement.readonly) throw new UsageError([refusalOf(statement)])
-  if (!statement.reader) throw new UsageError(['the statement gives no rows'])
+  if (!statement.reader) throw new UsageError(['the statement returns no rows'])
   return statement.raw().safeIntegers()
 }
 
-/** SQLite's own words about a statement that writes, on a connection that cannot. */
+/** SQLite's own words about a writing statement, on a connection that cannot write. */
 function refusalOf(statement: Prepared): string {
   try {
     if (statement.reader) statement.get()
@@ -68,7 +67,7 @@ function* rowsOf(statement: Prepared, batch: number): Generator<AnswerPart> {
     rows.push(
       row.map((value, index) => {
         const decode = decoders[index]
-        return decode ? readableValue(decode(jsonOf(value) as SqliteValue)) : jsonOf(value)
+        return decode ? decode(jsonOf(value) as SqliteValue) : jsonOf(value)
       }),
     )
     if (rows.length < batch) continue

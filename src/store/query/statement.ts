@@ -3,11 +3,11 @@ import { nearNames } from '../../base/near-names.ts'
 import type { Query } from '../engine/db.ts'
 import { relations } from '../schema/tables.ts'
 
-/** What a statement that only reads begins with. */
+/** First words of statements that only read. */
 const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
-/** What the database itself refuses in a read-only transaction, in its own words; it does likewise with a word that it does not know. */
+/** Rejected by the database itself in a read-only transaction, in its own words, like unknown words. */
 export const WRITING = ['insert', 'update', 'delete', 'merge', 'replace', 'create', 'alter', 'drop', 'truncate']
-/** What might write elsewhere, or leave the read-only transaction. */
+/** Might write elsewhere, or leave the read-only transaction. */
 const ELSEWHERE = new Set(
   'analyze attach begin call checkpoint close cluster comment commit copy deallocate declare detach discard do end execute fetch grant import listen load lock move notify pragma prepare reassign refresh reindex release reset revoke rollback savepoint security set start unlisten vacuum'.split(
     ' ',
@@ -18,12 +18,12 @@ const INTERNAL = /^sync_/i
 const REACHING =
   /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_(?:get|open|export|import|from_bytea|put|creat)|pg_(?:read|ls|stat_file)|load_extension$)/i
 
-/** Comments and strings, whose words are no names. A comment in a comment is refused, because only Postgres nests them. */
+/** Comments and strings contain no names. A nested comment is rejected, because only Postgres nests them. */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
 const STRING = "'(?:[^']|'')*'"
 /** SQLite takes a string for a name where only a name fits. */
 const STRING_NAME = "'(?<string>sync_(?:[^']|'')*)'"
-/** A name with escapes, which hide what it names. */
+/** A name with escapes, which hide the real name. */
 const ESCAPED_NAME = '[uU]&"(?<escaped>(?:[^"]|"")*)"'
 const NAMES = ['"(?<quoted>(?:[^"]|"")*)"', String.raw`(?<word>[\p{L}_][\p{L}\p{N}_$]*)`]
 
@@ -46,14 +46,14 @@ const PARTS: Readonly<Record<Query['kind'], RegExp>> = {
 }
 
 /**
- * A guard against mistakes, not a fence: who may run commands can read the database in other ways. What it lets through, the database runs
- * read-only.
+ * A guard against mistakes, not a fence: a user of the command line can read the database in other ways. The database runs accepted
+ * statements read-only.
  * @throws UsageError for a statement that may do more than read or write here, or that names an internal table.
  */
 export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   const first = firstWordOf(text, kind)
-  if (first === undefined) throw new UsageError(['there is no SQL statement in that text'])
-  if (ELSEWHERE.has(first)) throw new UsageError([`"${first}" begins no read-only statement: begin with ${READING.join(', ')}`])
+  if (first === undefined) throw new UsageError(['the text contains no SQL statement'])
+  if (ELSEWHERE.has(first)) throw new UsageError([`"${first}" is not a read-only statement. Begin with ${READING.join(', ')}.`])
   const parts = [...text.matchAll(PARTS[kind])]
   if (parts.some(({ groups }) => groups?.['escaped'] !== undefined))
     throw new UsageError(['query takes no names with escapes (U&"…"). Write the name as it is.'])
@@ -68,7 +68,7 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])
 }
 
-/** @returns the first word of a statement in lower case, behind comments and brackets. */
+/** @returns the first word of a statement in lower case, after comments and brackets. */
 export function firstWordOf(text: string, kind: Query['kind']): string | undefined {
   return namesIn(text, kind)[0]?.toLowerCase()
 }
@@ -81,10 +81,9 @@ function namesIn(text: string, kind: Query['kind']): string[] {
   })
 }
 
-/** SQLite's words, and those of Postgres, about a table that does not exist. */
 const NO_TABLE = /^no such table: (?:main\.)?(?<sqlite>.+)$|^relation "(?:[^"]*\.)?(?<postgres>[^".]+)" does not exist$/
 
-/** @returns the database's message, with the tables and views that may be meant where it does not know one. */
+/** @returns the database's message; for an unknown table with the tables and views that may be meant. */
 export function withNearTables(message: string): string {
   const { sqlite, postgres } = NO_TABLE.exec(message)?.groups ?? {}
   const name = sqlite ?? postgres

@@ -1,61 +1,42 @@
 import { sql } from 'kysely'
-import type { Place } from '../../model/facts.ts'
 import { feeds, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
+import type { Columns } from '../schema/tables.ts'
 import { sweep } from './accounts.ts'
-import { claimedReads } from './claims.ts'
-import { resetNotFoundIds } from './known-ids.ts'
-import { rank, wakeReads } from './reads.ts'
+import { claimedReads, type ReadClaim } from './claims.ts'
+import { addReadRequests, isReadOf, rank } from './reads.ts'
 
-/** A page of an account's tracked submission ids behind `after`, in order. */
+/** A page of an account's tracked submission ids after `after`, in order. */
 export async function submissionIdsAfter(q: Query, account: string, after: string, limit: number): Promise<string[]> {
-  const rows = await q.sql
-    .selectFrom('submissions')
-    .select('submission_id')
-    .where('account', '=', account)
-    .where('submission_id', '>', after)
-    .orderBy('submission_id')
-    .limit(limit)
-    .execute()
+  const rows = await q.all(sql<Columns<'submissions', 'submission_id'>>`
+    select submission_id from submissions where account = ${account} and submission_id > ${after} order by submission_id limit ${limit}`)
   return rows.map((row) => row.submission_id)
 }
 
-/** How many submissions of the account have been read, counted up to `limit`. */
+/** How many submissions of the account were read, counted up to `limit`. */
 export async function countReadSubmissions(q: Query, account: string, limit: number): Promise<number> {
   return (await sampleReadSubmissions(q, account, limit)).length
 }
 
-/** When the submission read longest ago was read by one kind of read; null when none was. */
+/** When the submission read longest ago by this kind of read was read; null when none was. */
 export async function oldestRead(q: Query, account: string, read: ReadKind): Promise<TimeText | null> {
-  const row = await q.sql
-    .selectFrom('sync_reads')
-    .select('last_read_at')
-    .where('account', '=', account)
-    .where('read', '=', read)
-    .where('last_read_at', 'is not', null)
-    .orderBy('last_read_at')
-    .limit(1)
-    .executeTakeFirst()
+  const row = await q.one(sql<Columns<'sync_reads', 'last_read_at'>>`
+    select last_read_at from sync_reads where account = ${account} and read = ${read} and last_read_at is not null order by last_read_at
+    limit 1`)
   return row?.last_read_at ?? null
 }
 
-/** Some submissions of the account that have been read, the most recent first. */
+/** Some submissions of the account that were read, most recent first. */
 export async function sampleReadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
-  const rows = await q.sql
-    .selectFrom('sync_reads')
-    .select('submission_id')
-    .where('account', '=', account)
-    .where('read', '=', 'events')
-    .where('last_read_at', 'is not', null)
-    .orderBy('last_read_at', 'desc')
-    .limit(limit)
-    .execute()
+  const rows = await q.all(sql<Columns<'sync_reads', 'submission_id'>>`
+    select submission_id from sync_reads where account = ${account} and read = 'events' and last_read_at is not null
+    order by last_read_at desc limit ${limit}`)
   return rows.map((row) => row.submission_id)
 }
 
-/** Some submissions with news that have not been read since: those named by deliveries, and some never read. */
+/** Some unread submissions: those named by deliveries, and some never read. */
 export async function sampleUnreadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)
   const woken = await some.where('rank', '=', rank.live).where('read', '=', 'thread').orderBy('due_at', 'desc').execute()
@@ -63,94 +44,65 @@ export async function sampleUnreadSubmissions(q: Query, account: string, limit: 
   return [...woken, ...never].map((row) => row.submission_id)
 }
 
-/** Reads per transaction: an old account has many submissions that are gone. */
 const RESET_BATCH = 200
 
 /**
- * Makes every read that got "not found" due soon, and resets unconfirmed counts of it: the account was at fault, not its submissions. Those
- * of a submission already marked unreachable stay, so that finding it again removes the mark. Runs in batches to keep transactions short; the
- * account must be stopped, or reads would count "not found" faster than it is reset.
+ * Makes reads that got "not found" due soon and resets their counts, because the account was at fault. Reads of submissions marked unreachable keep
+ * theirs, so that finding the submission again removes the mark. Runs in batches; the account must be stopped, or its reads would count "not found"
+ * again.
  */
 export async function resetNotFound(db: Db, account: string): Promise<void> {
-  await resetNotFoundIds(db, account)
   const confirmed = sql`exists (select 1 from submissions as s
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
   for (let reset = 1; reset > 0; ) {
     reset = await db.write('not-found-reset', (tx) => {
-      const failing = sql`select account, submission_id, read from sync_reads
-        where account = ${account} and rank = ${sql.lit(rank.failing)} and not_found > 0 and lease_token is null
+      const failing = sql`select account, submission_id, read, id from sync_reads
+        where account = ${account} and rank in (${sql.lit(rank.failing)}, ${sql.lit(rank.byId)}) and not_found > 0 and lease_token is null
         order by due_at limit ${sql.lit(RESET_BATCH)} ${rowLock(tx, 'for update')}`
       const unlessConfirmed = sql`case when ${confirmed} then not_found else 0 end`
-      return claimedReads.change(tx, failing, sql`not_found = ${unlessConfirmed}, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}`)
+      const ranked = sql`case when sync_reads.id = '' then ${sql.lit(rank.routine)} else rank end`
+      return claimedReads.change(tx, failing, sql`not_found = ${unlessConfirmed}, rank = ${ranked}, due_at = ${dbTime(tx)}`)
     })
   }
 }
 
 /**
- * Wakes the feeds of those among the next `limit` submissions behind `after`, by id, that were active since `activeSince`. The wake does not
- * count as activity, or sweeps would keep submissions active for ever. Runs in steps, so that no query and no transaction is long.
- * @returns the last id of the step, or null when there are no more.
+ * Requests the feeds of submissions active since `activeSince`, of the next `limit`, without counting as activity.
+ * @returns the last id; null at the end.
  */
 export async function sweepStep(db: Db, account: string, after: string, activeSince: TimeText, limit: number): Promise<string | null> {
-  const rows = await db.read.sql
-    .selectFrom('sync_reads')
-    .select(['submission_id', 'active_at'])
-    .where('account', '=', account)
-    .where('read', '=', 'events')
-    .where('submission_id', '>', after)
-    .orderBy('submission_id')
-    .limit(limit)
-    .execute()
+  const rows = await db.read.all(sql<Columns<'sync_reads', 'submission_id' | 'active_at'>>`
+    select submission_id, active_at from sync_reads where account = ${account} and read = 'events' and submission_id > ${after}
+    order by submission_id limit ${limit}`)
   const active = rows.filter(({ active_at }) => active_at !== null && active_at >= activeSince)
   const wakes = active.flatMap(({ submission_id }) => feeds.map((read) => ({ account, submissionId: submission_id, read })))
-  if (wakes.length > 0) await db.write('sweep', (tx) => wakeReads(tx, wakes, { delayMs: 0, moved: false }))
+  if (wakes.length > 0) await db.write('sweep', (tx) => addReadRequests(tx, wakes, { delayMs: 0, moved: false }))
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 
-/**
- * Claims a requested sweep of the account, unless the last one was less than `everyMs` ago. It counts as begun until `endSweep`: when its
- * process dies, it is claimed again as late as a new one would be.
- */
+/** Claims a requested sweep, unless the last one was less than `everyMs` ago. If its process dies, it is claimed again after that. */
 export async function claimSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
-  const wanted = await db.read.sql
-    .selectFrom('sync_accounts')
-    .select('account')
-    .where('account', '=', account)
-    .where('sweep_wanted', '<>', sweep.none)
-    .executeTakeFirst()
-  if (!wanted) return false
+  const isWanted = sql`account = ${account} and sweep_wanted <> ${sweep.none}`
+  if (!(await db.read.exists(sql`select 1 from sync_accounts where ${isWanted}`))) return false
   return db.write('sweep-take', async (tx) => {
-    const result = await tx.sql
-      .updateTable('sync_accounts')
-      .set({ sweep_wanted: sweep.begun, swept_at: dbTime(tx) })
-      .where('account', '=', account)
-      .where('sweep_wanted', '<>', sweep.none)
-      .where((eb) => eb.or([eb('swept_at', 'is', null), eb('swept_at', '<=', dbTime(tx, -everyMs))]))
-      .executeTakeFirst()
-    return result.numUpdatedRows > 0n
+    const result = await tx.run(sql`
+      update sync_accounts set sweep_wanted = ${sweep.begun}, swept_at = ${dbTime(tx)}
+      where ${isWanted} and (swept_at is null or swept_at <= ${dbTime(tx, -everyMs)})`)
+    return result > 0
   })
 }
 
-/** Marks the sweep as complete. One requested meanwhile stays requested. */
+/** Marks the sweep as complete, unless another was requested since. */
 export async function endSweep(db: Db, account: string): Promise<void> {
   await db.write('sweep-end', (tx) =>
-    tx.sql
-      .updateTable('sync_accounts')
-      .set({ sweep_wanted: sweep.none })
-      .where('account', '=', account)
-      .where('sweep_wanted', '=', sweep.begun)
-      .execute(),
+    tx.run(sql`update sync_accounts set sweep_wanted = ${sweep.none} where account = ${account} and sweep_wanted = ${sweep.begun}`),
   )
 }
 
-/** The error of the read's last attempt; null when it succeeded. */
-export async function readError(q: Query, place: Place, read: ReadKind): Promise<string | null> {
-  const row = await q.sql
-    .selectFrom('sync_reads')
-    .select('error')
-    .where('account', '=', place.account)
-    .where('submission_id', '=', place.submissionId)
-    .where('read', '=', read)
-    .executeTakeFirst()
+/** The error of the read's last attempt; null after a success. */
+export async function readError(q: Query, claim: ReadClaim<ReadKind>): Promise<string | null> {
+  const row = await q.one(
+    sql<Columns<'sync_reads', 'error'>>`select error from sync_reads where ${isReadOf({ ...claim, ownId: claim.id })}`,
+  )
   return row?.error ?? null
 }

@@ -6,14 +6,10 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 
-/*
- * Each document has a row in `sync_documents` that says when its file is fetched. It is written with the document's own row, so that none is
- * forgotten.
- */
+/** The schedule of file downloads: a row in `sync_documents` for each document, written with it. */
 
-/** Lease of one fetch: longer than a whole download may take. */
+/** Lease of one download, longer than it may take. */
 export const FETCH_LEASE_MS = 900_000
-/** The longest wait between two attempts. */
 export const LONGEST_FETCH_WAIT_MS = 12 * 3_600_000
 
 interface ClaimedFetch {
@@ -21,11 +17,11 @@ interface ClaimedFetch {
   readonly documentKey: string
   readonly leaseToken: string
   readonly failures: number
-  /** Since when every attempt has failed; null: none has. */
+  /** Since when all attempts failed; null when the last did not. */
   readonly failingSince: TimeText | null
 }
 
-/** A document that this process may fetch until its lease ends. */
+/** A document that this process may download until its lease ends. */
 export interface FetchClaim extends ClaimedFetch {
   readonly document: DocumentRow
 }
@@ -36,18 +32,17 @@ export const claimedFetches = new Leased<ClaimedFetch>({
   key: { account: 'account', document_key: 'documentKey' },
 })
 
-/** How an attempt ended. */
 export interface FetchSettlement {
-  /** null: no further attempt. */
+  /** null for no further attempt. */
   readonly dueInMs: number | null
   readonly failures: number
-  /** The limit that the file was longer than. */
+  /** The limit that the file exceeded. */
   readonly refusedOverBytes?: number
 }
 
 /**
- * Makes documents due to be fetched: new ones, those that lost their file, and those that are shown again or elsewhere.
- * @param newLinks documents with a new link. If one waits for another attempt, it is due now.
+ * Makes documents due: new ones, those that lost their file, and those shown again or elsewhere.
+ * @param newLinks documents with a new link: if one waits for another attempt, it is due now.
  */
 export async function requestFetches(
   tx: Tx,
@@ -55,19 +50,19 @@ export async function requestFetches(
   newLinks: readonly { readonly account: string; readonly document_key: string }[],
 ): Promise<void> {
   if (newLinks.length > 0) {
-    await sql`
+    await tx.run(sql`
       update sync_documents set due_at = ${dbTime(tx)} from ${valuesTable(tx, { account: 'text', document_key: 'text' }, newLinks)}
       where sync_documents.account = given.account and sync_documents.document_key = given.document_key
-        and due_at is not null and lease_token is null`.execute(tx.sql)
+        and due_at is not null and lease_token is null`)
   }
   const rows = changes.filter(needsFetch).map(({ account, entity_id }) => ({ account, document_key: String(JSON.parse(entity_id)[0]) }))
   if (rows.length === 0) return
-  await sql`
+  await tx.run(sql`
     insert into sync_documents (account, document_key, due_at, failures)
     select given.account, given.document_key, ${dbTime(tx)}, 0 from ${valuesTable(tx, { account: 'text', document_key: 'text' }, rows)}
     where 1 = 1
     on conflict (account, document_key) do update set due_at = excluded.due_at, failures = 0, failing_since = null, lease_token = null,
-      refused_over_bytes = null`.execute(tx.sql)
+      refused_over_bytes = null`)
 }
 
 function needsFetch({ entity, operation, after }: Change): boolean {
@@ -80,14 +75,12 @@ function needsFetch({ entity, operation, after }: Change): boolean {
   )
 }
 
-/** Whether a document is due. Saves a write transaction that would claim nothing. */
+/** Avoids a write transaction that would claim nothing. */
 export async function isFetchDue(q: Query, account: string): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from sync_documents where account = ${account} and due_at <= ${dbTime(q)} limit 1`.execute(q.sql)
-  return rows.length > 0
+  return await q.exists(sql`select 1 from sync_documents where account = ${account} and due_at <= ${dbTime(q)} limit 1`)
 }
 
-/** Claims documents to fetch, the longest due first. What is stored or gone meanwhile is due no more. */
+/** Claims documents to download, longest due first. Stored or removed ones are no longer due. */
 export async function claimFetches(db: Db, account: string, limit: number): Promise<FetchClaim[]> {
   const leaseToken = newLeaseToken(db)
   return db.write('document-claim', async (tx) => {
@@ -115,10 +108,7 @@ function isOpen({ stored_at, gone_at }: DocumentRow): boolean {
   return stored_at === null && gone_at === null
 }
 
-/**
- * Ends a claim, in the transaction that recorded the outcome.
- * @throws LeaseLostError when another process has taken it over.
- */
+/** Ends a claim, in the transaction that recorded the outcome. @throws LeaseLostError when another process has taken it over. */
 export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures, refusedOverBytes }: FetchSettlement): Promise<void> {
   await claimedFetches.settle(
     tx,
@@ -128,57 +118,52 @@ export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures
   )
 }
 
-/** Releases a claim unchanged. @param dueInMs when it is due again. */
+/** Releases a claim unchanged, due in `dueInMs`. */
 export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Promise<void> {
   await db.write('document-release', (tx) => claimedFetches.release(tx, claim, dueInMs))
 }
 
-/** Makes documents due that were longer than an earlier, smaller limit. */
+/** Makes documents due that exceeded an earlier, smaller limit. */
 export async function requestRefused(tx: Tx, account: string, maxBytes: number): Promise<void> {
-  await sql`
+  await tx.run(sql`
     update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null, refused_over_bytes = null
-    where account = ${account} and refused_over_bytes < ${maxBytes}`.execute(tx.sql)
+    where account = ${account} and refused_over_bytes < ${maxBytes}`)
 }
 
 /** Makes documents due whose last attempt failed with one of these errors. */
 export async function requestFailed(tx: Tx, account: string, errors: readonly string[]): Promise<void> {
   if (errors.length === 0) return
-  await sql`
+  await tx.run(sql`
     update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null
     where account = ${account} and due_at is null and document_key in (
-      select document_key from documents where account = ${account} and error in (${sql.join(errors)}))`.execute(tx.sql)
+      select document_key from documents where account = ${account} and error in (${sql.join(errors)}))`)
 }
 
-/** Makes these documents of an account due. One that is being fetched is left alone. @returns how many. */
+/** Makes these documents due, unless one is being downloaded. @returns how many. */
 export async function retryFetches(db: Db, account: string, keys: readonly string[]): Promise<number> {
   return await db.write('document-retry', async (tx) => {
-    const { numAffectedRows } = await sql`
+    return await tx.run(sql`
       update sync_documents set due_at = ${dbTime(tx)}, refused_over_bytes = null
-      where account = ${account} and lease_token is null and document_key in (${sql.join(keys)})`.execute(tx.sql)
-    return Number(numAffectedRows ?? 0)
+      where account = ${account} and lease_token is null and document_key in (${sql.join(keys)})`)
   })
 }
 
-/** @returns documents that are not fetched any more, by accounts and errors, of which each begins with `prefix`: at most 100 errors, the most frequent first, with when the first of each failed. */
+/** Documents no longer retried, by account and by error beginning with `prefix`, with their first failure: the 100 most frequent. */
 export async function unfetchedBy(q: Query, prefix: string) {
-  const { rows } = await sql<{ account: string; error: string; count: number; since: TimeText | null }>`
+  return await q.all(sql<{ account: string; error: string; count: number; since: TimeText | null }>`
     select d.account, d.error, count(*) as count, min(f.failing_since) as since
     from sync_documents f join documents d on d.account = f.account and d.document_key = f.document_key
     where f.due_at is null and f.failures > 0 and d.stored_at is null and d.gone_at is null and substr(d.error, 1, ${sql.lit(prefix.length)}) = ${prefix}
-    group by d.account, d.error order by count(*) desc, d.account, d.error limit 100`.execute(q.sql)
-  return rows.map((row) => ({ ...row, count: Number(row.count) }))
+    group by d.account, d.error order by count(*) desc, d.account, d.error limit 100`)
 }
 
-/** @returns the length of all stored files, each counted once. */
+/** The total bytes of stored files, each counted once. */
 export async function storedBytes(q: Query): Promise<number> {
-  const { rows } = await sql<{ bytes: number | null }>`
-    select sum(bytes) as bytes from (select max(stored_bytes) as bytes from documents where stored_path is not null group by stored_path) as files`.execute(
-    q.sql,
-  )
-  return Number(rows[0]?.bytes ?? 0)
+  return await q.count(sql<{ bytes: number | null }>`
+    select sum(bytes) as bytes from (select max(stored_bytes) as bytes from documents where stored_path is not null group by stored_path) as files`)
 }
 
-/** @returns those of the paths that a document has. */
+/** @returns which of the paths a document has. */
 export async function knownPaths(q: Query, paths: readonly string[]): Promise<Set<string>> {
   if (paths.length === 0) return new Set()
   const rows = await q.sql.selectFrom('documents').select('stored_path').distinct().where('stored_path', 'in', paths).execute()

@@ -8,22 +8,17 @@ import { syncPathReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
 import { withoutPurged } from './purged.ts'
 
-/*
- * Paths that an operator named. An extra read is made once, or once for each submission; its answer is kept in `extra_reads`. Of discovery is
- * kept the path with its ids in place; what it answered last stays here.
- */
+/** Configured paths. Answers of extra reads are stored in `extra_reads`; a discovery path has its ids filled in, and its last answer here. */
 
-/** A path that an operator named. */
 export interface NamedPath {
-  /** The name of an extra read; a path of discovery as the settings have it, with a key in braces where ids stand. */
+  /** The name of an extra read; for discovery, the configured path, with keys in braces for ids. */
   readonly name: string
-  /** The submission that an extra read is about; '' for none. */
+  /** The submission of an extra read; '' for none. */
   readonly submissionId: string
-  /** Of discovery: the path to request. Of an extra read '': it follows from the settings. */
+  /** The path of discovery to request; '' for an extra read. */
   readonly path: string
 }
 
-/** A path that this process may read until its lease ends. */
 export interface PathClaim extends NamedPath {
   readonly account: string
   readonly leaseToken: string
@@ -39,7 +34,7 @@ export const claimedPaths = new Leased<PathClaim>({
 const KEY = sql`account, submission_id, name, path`
 const pathReads = specOf(syncPathReads)
 
-/** Adds paths, due at once, but not of purged submissions; known ones stay as they are. @returns how many are new. */
+/** Adds paths, due immediately, unless their submissions are purged; known ones stay unchanged. @returns how many are new. */
 export async function addPaths(tx: Tx, account: string, paths: readonly NamedPath[]): Promise<number> {
   if (paths.length === 0) return 0
   const { now } = await tx.sql.selectNoFrom(dbTime(tx).as('now')).executeTakeFirstOrThrow()
@@ -55,15 +50,15 @@ export async function addPaths(tx: Tx, account: string, paths: readonly NamedPat
   )
 }
 
-/** The extra reads of these names, of each submission. @param submissionIds `''`: of none. */
+/** The extra reads of these names for each submission. @param submissionIds `''` for none. */
 export function extraReadsOf(names: readonly string[], submissionIds: readonly string[]): NamedPath[] {
   return submissionIds.flatMap((submissionId) => names.map((name) => ({ name, submissionId, path: '' })))
 }
 
 /**
- * Adds the extra reads of submissions that have none yet, due at once, a step at a time.
- * @param after the last submission of the previous step; '' to begin.
- * @returns the last submission of this step; null when there are no more.
+ * Adds missing extra reads of the next submissions, due immediately.
+ * @param after the last submission of the previous step, or ''.
+ * @returns the last one of this step; null at the end.
  */
 export async function addExtraReads(
   db: Db,
@@ -72,28 +67,26 @@ export async function addExtraReads(
   after: string,
   limit: number,
 ): Promise<string | null> {
-  const { rows } = await sql<{ submission_id: string; known: number }>`
+  const rows = await db.read.all(sql<{ submission_id: string; known: number }>`
     select submission_id, (select count(*) from sync_path_reads e where e.account = s.account and e.submission_id = s.submission_id
       and e.name in (${sql.join(names)})) as known
-    from submissions s where account = ${account} and submission_id > ${after} order by submission_id limit ${sql.lit(limit)}`.execute(
-    db.read.sql,
-  )
-  const fresh = rows.filter(({ known }) => Number(known) < names.length).map(({ submission_id }) => submission_id)
+    from submissions s where account = ${account} and submission_id > ${after} order by submission_id limit ${sql.lit(limit)}`)
+  const fresh = rows.filter(({ known }) => known < names.length).map(({ submission_id }) => submission_id)
   if (fresh.length > 0) {
     await db.write('path-add', (tx) => addPaths(tx, account, extraReadsOf(names, fresh)))
   }
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 
-/** Which paths: those that are due of any of these names. */
+/** The due paths of these names. */
 export interface PathQuery {
   readonly account: string
   readonly names: readonly string[]
-  /** Only of this submission, due or not, unless another process reads it. */
+  /** Only the paths of this submission, due or not, unless another process reads them. */
   readonly submissionId?: string
 }
 
-/** The first of each name, so that each goes by the index. */
+/** The first path of each name, so that each uses the index. */
 function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
   const isDue = sql`due_at <= ${dbTime(q)}`
   const which = submissionId === undefined ? isDue : sql`submission_id = ${submissionId} and (lease_token is null or ${isDue})`
@@ -103,13 +96,13 @@ function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: R
   return sql`(${sql.join(names.map(first), sql` union all `)})`
 }
 
-/** Whether a path is due. Saves a write transaction that would claim nothing. */
+/** Avoids a write transaction that would claim nothing. */
 export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
   if (query.names.length === 0) return false
-  return (await sql`select 1 from ${firstDue(q, query)} as due limit 1`.execute(q.sql)).rows.length > 0
+  return await q.exists(sql`select 1 from ${firstDue(q, query)} as due limit 1`)
 }
 
-/** Claims the path that has been due longest; null when none is. */
+/** Claims the longest due path; null when none is due. */
 export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Promise<PathClaim | null> {
   if (!(await isPathDue(db.read, query))) return null
   const leaseToken = newLeaseToken(db)
@@ -120,19 +113,17 @@ export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Prom
   return claim ?? null
 }
 
-/** How a read ended, and when the path is due again. */
 export interface PathEnd {
-  /** `ok`, `limited` (more new ids than one answer may bring in), or the class of the failure. */
+  /** `ok`, `limited` (too many new ids in one answer), or the class of the failure. */
   readonly outcome: string
   readonly error: string | null
   readonly failures: number
   readonly dueInMs: number
-  /** The answer of a path of discovery. */
   readonly answer?: {
-    /** Cut to the stored length. */
+    /** Truncated. */
     readonly raw: string
     readonly bytes: number
-    /** Submission ids in the answer, and how many of them were new. */
+    /** Submission ids in the answer, and how many were new. */
     readonly ids: number
     readonly found: number
   }
@@ -152,47 +143,47 @@ export async function settlePath(tx: Tx, claim: PathClaim, end: PathEnd): Promis
   await claimedPaths.settle(tx, claim, sql.join(set))
 }
 
-/**
- * Keeps the answer of an extra read and ends its claim, in the transaction that learned its ids. An answer that is the same as before only moves
- * its time.
- * @throws LeaseLostError as `settlePath` does.
- */
+/** Stores the answer of an extra read and ends its claim. @throws LeaseLostError as `settlePath` does. */
 export async function keepExtraAnswer(tx: Tx, claim: PathClaim, text: string, dueInMs: number): Promise<void> {
   await settlePath(tx, claim, { outcome: 'ok', error: null, failures: 0, dueInMs })
   const { account, submissionId, name } = claim
   const at = { account, table: 'extra_reads', key: JSON.stringify([submissionId, name]), column: 'raw' }
   const raw = tx.protection.text(storableJsonText(text), at)
-  await sql`
+  await tx.run(sql`
     insert into extra_reads (account, submission_id, name, read_at, raw) values (${account}, ${submissionId}, ${name}, ${dbTime(tx)}, ${raw})
-    on conflict (account, submission_id, name) do update set read_at = excluded.read_at, raw = excluded.raw`.execute(tx.sql)
+    on conflict (account, submission_id, name) do update set read_at = excluded.read_at, raw = excluded.raw`)
 }
 
-/** Releases a claim unchanged. @param dueInMs when it is due again. */
+/** Releases a claim unchanged, due in `dueInMs`. */
 export async function releasePath(db: Db, claim: PathClaim, dueInMs = 0): Promise<void> {
   await db.write('path-settle', (tx) => claimedPaths.release(tx, claim, dueInMs))
 }
 
-/** How many paths a path of the settings has. */
-export async function countPaths(q: Query, account: string, name: string): Promise<number> {
-  const query = q.sql.selectFrom('sync_path_reads').select((eb) => eb.fn.countAll<number>().as('n'))
-  const row = await query.where('account', '=', account).where('name', '=', name).executeTakeFirstOrThrow()
-  return Number(row.n)
+/** Shortens waits longer than the settings permit. Failing paths keep their backoff. */
+export async function shortenPathWaits(tx: Tx, account: string, names: readonly string[], everyMs: number): Promise<void> {
+  const latest = dbTime(tx, everyMs)
+  await tx.run(sql`
+    update sync_path_reads set due_at = ${latest}
+    where account = ${account} and name in (${sql.join(names)}) and due_at > ${latest} and failures = 0 and lease_token is null`)
 }
 
-/** State of discovery, by its paths in the settings; others are left out. */
+/** How many paths a configured path has. */
+export async function countPaths(q: Query, account: string, name: string): Promise<number> {
+  return await q.count(sql`select count(*) as n from sync_path_reads where account = ${account} and name = ${name}`)
+}
+
+/** State of discovery, by configured path. */
 export async function discoveryStatus(q: Query, account: string, templates: readonly string[]) {
   if (templates.length === 0) return []
-  const { rows } = await sql<{
-    /** Its form in the settings. */
+  return await q.all(sql<{
     path: string
-    /** How many it has; of them those whose reads fail, and those whose last answer had more new submissions than one may bring in. */
+    /** All paths; those that fail; those whose last answer had too many new submissions. */
     paths: number
     failing: number
     limited: number
-    /** The oldest of the paths' last answers; null when some path was never answered. */
+    /** The oldest of the last answers; null when a path was never answered. */
     oldest_answer_at: TimeText | null
     found: number
-    /** The error of a failing path. */
     error: string | null
   }>`
     select name as path, count(*) as paths, count(case when failures > 0 then 1 end) as failing,
@@ -200,6 +191,5 @@ export async function discoveryStatus(q: Query, account: string, templates: read
       case when count(last_read_at) = count(*) then min(last_read_at) end as oldest_answer_at, cast(sum(found) as bigint) as found,
       max(case when failures > 0 then error end) as error
     from sync_path_reads where account = ${account} and name in (${sql.join(templates)})
-    group by name order by name`.execute(q.sql)
-  return rows
+    group by name order by name`)
 }

@@ -1,6 +1,6 @@
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Row } from '../../model/entity.ts'
-import type { Place } from '../../model/facts.ts'
+import type { SubmissionRef } from '../../model/facts.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { syncPurged } from '../schema/reads.ts'
@@ -8,6 +8,12 @@ import { relationOf, specOf } from '../schema/table.ts'
 
 const purged = specOf(syncPurged, 'account', 'submission_id')
 const named = specOf(relationOf(submissions), 'account', 'submission_id')
+
+/** @returns the distinct submissions of rows, as keys for `purgedAmong`. */
+export function submissionKeys(rows: readonly { readonly account: string; readonly submissionId: string | null }[]): Row[] {
+  const keys = rows.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }] as const)
+  return [...new Map(keys).values()].filter(({ submission_id }) => submission_id !== null && submission_id !== '')
+}
 
 /** @returns the purged ones of the given submissions, each as `account submission_id`. @param keys distinct. */
 export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<ReadonlySet<string>> {
@@ -19,18 +25,12 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/**
- * Until the transaction ends no purge of an unknown submission begins: it has no row that could be locked. Take it behind the locks of rows.
- * @param isShared for all but the purge itself.
- */
+/** Prevents purges of unknown submissions, which have no row, until the transaction ends. @param isShared true except for purges. */
 export function lockUnknown(tx: Tx, isShared: boolean): Promise<void> {
   return lockNamed(tx, 'purge', isShared)
 }
 
-/**
- * @returns the purged ones of the given submissions, each as `account submission_id`. Until the transaction ends no purge of the others begins.
- * @param keys distinct.
- */
+/** Like `purgedAmong`, but prevents purges of the other submissions until the transaction ends. */
 export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const known = await tx.selectMany(named, keys, { lock: true })
@@ -38,11 +38,8 @@ export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<Rea
   return await purgedAmong(tx, keys)
 }
 
-/**
- * Leaves out what belongs to a purged submission. Until the transaction ends no purge of the others begins.
- * @param places may belong to no submission (`submissionId` `''`); those stay.
- */
-export async function withoutPurged<P extends Place>(tx: Tx, places: readonly P[]): Promise<P[]> {
+/** @returns places of unpurged submissions and of none (`submissionId` `''`). Prevents purges of them until the transaction ends. */
+export async function withoutPurged<P extends SubmissionRef>(tx: Tx, places: readonly P[]): Promise<P[]> {
   const keys = new Map(places.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }]))
   const named = [...keys].filter(([, { submission_id }]) => submission_id !== '').sort(([a], [b]) => (a < b ? -1 : 1))
   const purged = await purgedUnderLock(
@@ -52,7 +49,7 @@ export async function withoutPurged<P extends Place>(tx: Tx, places: readonly P[
   return places.filter(({ account, submissionId }) => !purged.has(`${account} ${submissionId}`))
 }
 
-/** Lets purged submissions be tracked again. */
+/** Permits purged submissions to be tracked again. */
 export async function forgetPurged(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
   if (submissionIds.length === 0) return
   await db.write('purge-forget', (tx) =>

@@ -1,68 +1,70 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Place } from '../../model/facts.ts'
-import { detailReads, isDetail, type ReadKind, readKinds } from '../../model/reads.ts'
+import type { StateFact, SubmissionRef } from '../../model/facts.ts'
+import { detailReads, isDetail, isIdRead, type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
-import type { Tx } from '../engine/db.ts'
+import type { Db, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, least, timePlus, valuesTable } from '../engine/sql.ts'
 import { syncReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
+import type { Columns } from '../schema/tables.ts'
 import { withoutPurged } from './purged.ts'
 
-/** Delay of a wake: deliveries of a burst arrive close together and share one walk. */
+/** Delay of a requested read: deliveries of a burst share one feed read. */
 export const WAKE_DELAY_MS = 1_000
-/** Delay of the reads beside the requirements view: those of a burst share one round, and the feeds go first. */
+/** Delay of reads other than feeds and requirements: those of a burst share one round, after the feeds. */
 export const DETAIL_WAKE_DELAY_MS = 5_000
-/** Replays requested by new lanes come at most this often per submission. */
+/** Full re-reads requested by new lanes happen at most this often per submission. */
 export const REPLAY_COALESCE_MS = 60_000
-/** Delay of another attempt when a delivery names something that the service did not find: no sooner than a second miss. */
+/** Delay of another attempt when a delivery names an object that the service did not find. */
 export const LOOK_AGAIN_MS = 120_000
 
-/** `live` goes first: somebody waits for it. `background`: state reads beside the requirements view, unless they were woken. */
-export const rank = { live: 0, routine: 1, failing: 2, background: 3 } as const
+/** `live` is first: a user waits. `background`: state reads except requirements, unless requested. `byId`: all reads by id. */
+export const rank = { live: 0, routine: 1, failing: 2, background: 3, byId: 4 } as const
 
 const readsTable = specOf(syncReads)
 
-/** Adds the reads of new submissions, due at once, but not of purged ones. Both feeds start from the beginning (trap 22). */
-export async function addReads(tx: Tx, places: readonly Place[], now: string, live: boolean): Promise<void> {
+/** Adds the reads of new submissions, due immediately, except of purged ones. Both feeds start from the beginning (trap 22). */
+export async function addReads(tx: Tx, places: readonly SubmissionRef[], now: string, live: boolean): Promise<void> {
   const kept = await withoutPurged(tx, places)
   const rows = kept.flatMap((place) =>
     readKinds.map((read) => ({
       account: place.account,
       submission_id: place.submissionId,
       read,
+      id: '',
       rank: isDetail(read) ? rank.background : live ? rank.live : rank.routine,
       due_at: now,
-      wake_no: 0,
+      request_no: 0,
       cursor_no: 0,
       issued_no: 0,
       applied_no: 0,
       active_at: now,
       failures: 0,
       not_found: 0,
-      stalled_walks: 0,
+      stalled_feed_reads: 0,
     })),
   )
   await tx.insertMany(readsTable, rows, { ignore: true })
   wake(tx, 'reads')
 }
 
-/** A read that should come soon. */
-export interface Wake extends Place {
+/** A read to make soon. */
+export interface Wake extends SubmissionRef {
   readonly read: ReadKind
 }
 
-/** When woken reads are due, and whether the wake counts as movement. */
+/** The delay of requested reads, and whether the request counts as activity. */
 export interface WakeOptions {
   readonly delayMs: number
   readonly moved: boolean
 }
 
 /**
- * Makes reads due soon. A read in flight comes again after it ends (`wake_no`). A failing read keeps its backoff, except one that got "not
- * found": the news may mean that the service shows it again, so it is tried again before long (trap 48).
+ * Makes reads due soon. A read in flight is repeated after it ends (`request_no`). Failing reads keep their backoff, except after "not found": the
+ * service may show the submission again (trap 48).
  */
-export async function wakeReads(
+export async function addReadRequests(
   tx: Tx,
   wakes: readonly Wake[],
   { delayMs, moved }: WakeOptions = { delayMs: WAKE_DELAY_MS, moved: true },
@@ -74,69 +76,73 @@ export async function wakeReads(
   const soon = sql<TimeText>`case when ${ofDetail} then ${dbTime(tx, later)} else ${dbTime(tx, delayMs)} end`
   const lookAgain = dbTime(tx, LOOK_AGAIN_MS)
   const missed = moved
-    ? sql`when lease_token is null and failures + stalled_walks = 0 and not_found > 0 and due_at > ${lookAgain} then ${lookAgain}`
+    ? sql`when lease_token is null and failures + stalled_feed_reads = 0 and not_found > 0 and due_at > ${lookAgain} then ${lookAgain}`
     : sql``
-  await sql`
+  await tx.run(sql`
     update sync_reads set
-      wake_no = wake_no + 1,
-      rank = case when lease_token is null and failures + not_found + stalled_walks = 0 then case when ${ofDetail} then ${sql.lit(rank.routine)} else ${sql.lit(rank.live)} end else rank end,
-      due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
+      request_no = request_no + 1,
+      rank = case when lease_token is null and failures + not_found + stalled_feed_reads = 0 then case when ${ofDetail} then ${sql.lit(rank.routine)} else ${sql.lit(rank.live)} end else rank end,
+      due_at = case when lease_token is null and failures + not_found + stalled_feed_reads = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
       active_at = ${moved ? dbTime(tx) : sql.ref('active_at')}
     from ${given}
-    where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`.execute(
-    tx.sql,
-  )
+    where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`)
   wake(tx, 'reads')
 }
 
 /**
- * Requests a replay of the events of submissions with a new lane: more of the lane may lie behind the cursor (trap 8). A feed never read to
- * its end needs none, because it is being read from the beginning. A replay in flight may have passed that place: its due time changes, which
- * tells it to come again. A replay that is due is never postponed.
+ * Requests a full re-read of the events of submissions with a new lane, which may have more before the cursor (trap 8). A feed that was never
+ * completed needs none. A re-read in flight may have passed that place, so its due time changes and it is repeated. A due re-read is never
+ * postponed.
  */
-export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<void> {
+export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   if (places.length === 0) return
   const given = valuesTable(
     tx,
     { account: 'text', submission_id: 'text' },
     places.map((p) => ({ account: p.account, submission_id: p.submissionId })),
   )
-  const coalesced = timePlus(tx, sql`last_replay_at`, REPLAY_COALESCE_MS)
+  const coalesced = timePlus(tx, sql`last_full_read_at`, REPLAY_COALESCE_MS)
   const notBefore = greatest(tx, dbTime(tx), coalesced)
   const earlier = (column: string) => least(tx, sql`coalesce(${sql.ref(column)}, ${notBefore})`, notBefore)
-  await sql`
+  await tx.run(sql`
     update sync_reads set
-      replay_due_at = case when lease_token is not null and replay_due_at <= ${dbTime(tx)} then ${dbTime(tx)} else ${earlier('replay_due_at')} end,
-      wake_no = wake_no + case when lease_token is null then 0 else 1 end,
-      due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 then ${earlier('due_at')} else due_at end
+      full_read_due_at = case when lease_token is not null and full_read_due_at <= ${dbTime(tx)} then ${dbTime(tx)} else ${earlier('full_read_due_at')} end,
+      request_no = request_no + case when lease_token is null then 0 else 1 end,
+      due_at = case when lease_token is null and failures + not_found + stalled_feed_reads = 0 then ${earlier('due_at')} else due_at end
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id
-      and sync_reads.read = 'events' and last_replay_at is not null`.execute(tx.sql)
+      and sync_reads.read = 'events' and last_full_read_at is not null`)
   wake(tx, 'reads')
 }
 
-/**
- * The number of a new read: greater than that of every earlier read (invariant 6). It also exceeds the applied numbers, because a counter set
- * back by hand or by a restored table would make all later reads be refused.
- */
+/** A read number greater than all earlier ones (invariant 6), also than the applied ones, in case a counter was set back. */
 export function nextReadNumber(tx: Tx): RawBuilder<number> {
   return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`, sql`cursor_no`)} + 1`
 }
 
-/**
- * Claims the right to apply a state read (invariant 6).
- * @returns false when a read with a greater number has been applied.
- */
-export async function advanceAppliedNumber(tx: Tx, place: Place, read: ReadKind, readNo: number): Promise<boolean> {
-  const result = await tx.sql
-    .updateTable('sync_reads')
-    .set({ applied_no: readNo })
-    .where('account', '=', place.account)
-    .where('submission_id', '=', place.submissionId)
-    .where('read', '=', read)
-    .where('applied_no', '<', readNo)
-    .executeTakeFirst()
-  return result.numUpdatedRows > 0n
+/** Claims the right to apply a state read (invariant 6). @returns false when a read with a greater number was applied. */
+export async function advanceAppliedNumber(tx: Tx, fact: ReadOf, readNo: number): Promise<boolean> {
+  const result = await tx.run(sql`update sync_reads set applied_no = ${readNo} where ${isReadOf(fact)} and applied_no < ${readNo}`)
+  if (result > 0) return true
+  return isIdRead(fact.read) && !(await tx.exists(sql`select 1 from sync_reads where ${isReadOf(fact)}`))
+}
+
+/** Takes a number for an unscheduled state read (invariant 6); null when it has no row. */
+export async function takeReadNumber(db: Db, of: ReadOf): Promise<number | null> {
+  return db.write('reconcile-number', async (tx) => {
+    const set = sql`issued_no = ${nextReadNumber(tx)}`
+    const [row] = await tx.all(sql<Columns<'sync_reads', 'issued_no'>>`
+      update sync_reads set ${set} where ${isReadOf(of)} returning issued_no`)
+    return row?.issued_no ?? null
+  })
+}
+
+/** The read of a submission, or of an id. */
+export type ReadOf = Pick<StateFact, 'account' | 'submissionId' | 'ownId'> & { readonly read: ReadKind }
+
+/** Condition: the row of this read. */
+export function isReadOf({ account, submissionId, read, ownId = '' }: ReadOf): RawBuilder<unknown> {
+  return sql`account = ${account} and submission_id = ${isIdRead(read) ? '' : submissionId} and read = ${read} and id = ${ownId}`
 }
 
 function sortedKeys(wakes: readonly Wake[]): { account: string; submission_id: string; read: string }[] {

@@ -4,54 +4,40 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, least, timePlus, timeValue } from '../engine/sql.ts'
+import type { Columns } from '../schema/tables.ts'
 import { submissionIdsAfter } from './account-reads.ts'
 
-/**
- * After a branch of the change log was lost, every submission is replayed: deliveries that the lost database had acknowledged are found in the
- * feeds only.
- */
+/** After a log divergence, every submission is re-read: deliveries that the lost database acknowledged are only in the feeds. */
 
-/** An epoch whose replays have not all ended. */
-export interface UnreplayedEpoch {
+/** An epoch whose re-reads are incomplete. */
+export interface UnreadEpoch {
   readonly log_epoch: string
   readonly began_at: TimeText
-  /** When they were requested; null when they have not all been. */
-  readonly replays_at: TimeText | null
+  /** When all were requested; null before. */
+  readonly full_reads_at: TimeText | null
 }
 
-/** The newest epoch that still waits for replays; null when none does. */
-export async function findUnreplayed(q: Query): Promise<UnreplayedEpoch | null> {
-  const row = await q.sql
-    .selectFrom('sync_log_epochs')
-    .select(['log_epoch', 'began_at', 'replays_at'])
-    .where('replayed_at', 'is', null)
-    .orderBy('epoch_no', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row ?? null
+/** The newest epoch with incomplete re-reads; null for none. */
+export async function findUnreadEpoch(q: Query): Promise<UnreadEpoch | null> {
+  return await q.one(sql<Columns<'sync_log_epochs', 'log_epoch' | 'began_at' | 'full_reads_at'>>`
+    select log_epoch, began_at, full_reads_at from sync_log_epochs where replayed_at is null order by epoch_no desc limit 1`)
 }
 
-/** How long the reads of a submission may take at a usual rate: they are spread over so much for each. */
+/** Usual seconds per submission: the reads are spread over this time for each. */
 const SECONDS_EACH = 0.5
-/** The reads of a submission that was active so many seconds ago are due after one. */
+/** Reads of a submission active this many seconds ago are due after 1 s. */
 const AGE_DIVISOR = 60
 
 export async function countSubmissions(q: Query, account: string): Promise<number> {
-  const row = await q.sql
-    .selectFrom('submissions')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('account', '=', account)
-    .executeTakeFirstOrThrow()
-  return Number(row.n)
+  return await q.count(sql`select count(*) as n from submissions where account = ${account}`)
 }
 
 /**
- * Requests replays of the submissions behind `after`, and reads of their state. The newest activity comes first; the account's rate does the
- * rest. Failing reads keep their backoff, and replay when they come.
+ * Requests full re-reads of the submissions after `after`, most recently active first, and reads of their state. Failing reads keep their backoff.
  * @param submissions of the account, for the spread.
- * @returns the last submission; null when there are no more.
+ * @returns the last submission; null at the end.
  */
-export async function requestReplays(db: Db, account: string, after: string, limit: number, submissions: number): Promise<string | null> {
+export async function requestFullReads(db: Db, account: string, after: string, limit: number, submissions: number): Promise<string | null> {
   return db.write('replays-requested', async (tx) => {
     const ids = await submissionIdsAfter(tx, account, after, limit)
     if (ids.length === 0) return null
@@ -65,59 +51,58 @@ export async function requestReplays(db: Db, account: string, after: string, lim
       sql`cast(${submissions * SECONDS_EACH} as ${sql.raw(tx.kind === 'sqlite' ? 'real' : 'float8')})`,
     )
     const due = timePlus(tx, dbTime(tx), sql`1000 * ${wait}`)
-    await sql`
+    await tx.run(sql`
       update sync_reads set
-        replay_due_at = case when replay_due_at is null then null else ${dbTime(tx)} end,
-        wake_no = wake_no + case when lease_token is null then 0 else 1 end,
-        due_at = case when lease_token is null and failures + not_found + stalled_walks = 0 then ${least(tx, sql`due_at`, due)} else due_at end
-      where account = ${account} and submission_id in (${sql.join(ids)})`.execute(tx.sql)
+        full_read_due_at = case when full_read_due_at is null then null else ${dbTime(tx)} end,
+        request_no = request_no + case when lease_token is null then 0 else 1 end,
+        due_at = case when lease_token is null and failures + not_found + stalled_feed_reads = 0 then ${least(tx, sql`due_at`, due)} else due_at end
+      where account = ${account} and submission_id in (${sql.join(ids)})`)
     wake(tx, 'reads')
     return ids.at(-1) ?? null
   })
 }
 
-/** Records that all replays of an epoch, and of those before it, were requested. What is probed for submissions is probed now. */
+/** Records that all re-reads of an epoch and earlier ones were requested. Discovery paths are due now. */
 export async function endRequests(db: Db, logEpoch: string): Promise<void> {
   await db.write('replays-requested-all', async (tx) => {
-    await sql`update sync_path_reads set due_at = ${dbTime(tx)} where path <> '' and lease_token is null and failures = 0`.execute(tx.sql)
-    await sql`update sync_log_epochs set replays_at = ${dbTime(tx)} where log_epoch = ${logEpoch} and replays_at is null`.execute(tx.sql)
+    await tx.run(sql`update sync_path_reads set due_at = ${dbTime(tx)} where path <> '' and lease_token is null and failures = 0`)
+    await tx.run(sql`update sync_log_epochs set full_reads_at = ${dbTime(tx)} where log_epoch = ${logEpoch} and full_reads_at is null`)
   })
 }
 
 /**
- * Looks for a submission behind `after` that has not been read in full since. A submission that the service doesn't show can't be read, and one
- * that was never read to its end is read from the beginning anyway.
- * @returns the last submission that was looked at, and whether it is replayed; null when all are.
+ * Finds a submission after `after` that was read before but not fully since.
+ * @returns the last one searched, and whether it is re-read; null when all are.
  */
-export async function findUnreplayedSubmission(
+export async function findUnreadSubmission(
   q: Query,
   account: string,
   after: string,
   since: TimeText,
   limit: number,
 ): Promise<{ readonly at: string; readonly isReplayed: boolean } | null> {
-  const { rows } = await sql<{ submission_id: string; waits: number }>`
+  const rows = await q.all(sql<{ submission_id: string; waits: number }>`
     select s.submission_id, max(case
       when s.unreachable_since is not null then 0
-      when r.read in (${sql.join(feeds)}) and r.last_replay_at < ${timeValue(q, since)} then 1
+      when r.read in (${sql.join(feeds)}) and r.last_full_read_at < ${timeValue(q, since)} then 1
       when r.read in (${sql.join(mainReads)}) and r.last_read_at < ${timeValue(q, since)} then 1
       else 0 end) as waits
     from (
       select account, submission_id, unreachable_since from submissions where account = ${account} and submission_id > ${after}
       order by submission_id limit ${sql.lit(limit)}) as s
     left join sync_reads r on r.account = s.account and r.submission_id = s.submission_id
-    group by s.submission_id order by s.submission_id`.execute(q.sql)
-  const waiting = rows.findIndex((row) => Number(row.waits) === 1)
+    group by s.submission_id order by s.submission_id`)
+  const waiting = rows.findIndex((row) => row.waits === 1)
   if (waiting === 0) return { at: after, isReplayed: false }
   const last = rows[waiting === -1 ? rows.length - 1 : waiting - 1]
   return last === undefined ? null : { at: last.submission_id, isReplayed: true }
 }
 
-/** Records that everything was replayed in this epoch: also what those before it waited for. */
-export async function endReplays(db: Db, logEpoch: string): Promise<void> {
+/** Records that the re-reads of this epoch and earlier ones are complete. */
+export async function endFullReads(db: Db, logEpoch: string): Promise<void> {
   await db.write('replays-ended', (tx) =>
-    sql`
-      update sync_log_epochs set replayed_at = ${dbTime(tx)}, replays_at = coalesce(replays_at, ${dbTime(tx)})
-      where replayed_at is null and epoch_no <= (select epoch_no from sync_log_epochs where log_epoch = ${logEpoch})`.execute(tx.sql),
+    tx.run(sql`
+      update sync_log_epochs set replayed_at = ${dbTime(tx)}, full_reads_at = coalesce(full_reads_at, ${dbTime(tx)})
+      where replayed_at is null and epoch_no <= (select epoch_no from sync_log_epochs where log_epoch = ${logEpoch})`),
   )
 }

@@ -4,43 +4,37 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, least, timeValue } from '../engine/sql.ts'
 import { requestIdsOf } from './known-ids.ts'
-import { wakeReads } from './reads.ts'
+import { addReadRequests } from './reads.ts'
 
 /**
- * Requests reads of submissions now, by whichever process polls: their state, and both feeds. Failing reads keep their backoff; a read in
- * flight comes again afterwards.
+ * Requests the state and feeds of submissions now. Failing reads keep their backoff; a read in flight is repeated.
  * @param submissionIds known ones; at most some hundreds.
- * @param replay whether the feeds are read from the beginning, or on from where they were read to.
+ * @param replay whether the feeds are read from the beginning.
  */
 export async function requestReads(db: Db, account: string, submissionIds: readonly string[], { replay = true } = {}): Promise<void> {
   if (submissionIds.length === 0) return
   const wakes = submissionIds.flatMap((submissionId) => readKinds.map((read) => ({ account, submissionId, read })))
   await db.write('reads-asked', async (tx) => {
     const now = dbTime(tx)
-    // A feed never read to its end has no replay time: it is being read from the beginning anyway.
+    // A feed that was never completed has no re-read time: it is being read from the beginning.
     if (replay)
-      await sql`
-      update sync_reads set replay_due_at = ${least(tx, sql`replay_due_at`, now)}
-      where account = ${account} and submission_id in (${sql.join(submissionIds)}) and replay_due_at is not null`.execute(tx.sql)
-    await wakeReads(tx, wakes, { delayMs: 0, moved: false })
+      await tx.run(sql`
+      update sync_reads set full_read_due_at = ${least(tx, sql`full_read_due_at`, now)}
+      where account = ${account} and submission_id in (${sql.join(submissionIds)}) and full_read_due_at is not null`)
+    await addReadRequests(tx, wakes, { delayMs: 0, moved: false })
     await requestIdsOf(tx, account, submissionIds)
   })
 }
 
-/**
- * @returns whether every read of these submissions has ended after `since`: the state reads, both feeds from the beginning, and the ids that
- * they named, as far as those are found.
- */
+/** Whether all reads of these submissions have ended after `since`: state, full feeds, and the found ids that they named. */
 export async function areReadSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<boolean> {
-  const isOf = sql`account = ${account} and submission_id in (${sql.join(submissionIds)})`
-  const isOn = (kind: string) => sql`${sql.ref(kind)} not in (select off.read from sync_reads_off off where off.account = ${account})`
+  const isOn = sql`account = ${account} and read not in (select off.read from sync_reads_off off where off.account = ${account})`
   const isOlder = (at: RawBuilder<unknown>) => sql`coalesce(${at} <= ${timeValue(q, since)}, ${sql.lit(true)})`
-  const missing = await sql`
+  return !(await q.exists(sql`
     select 1 from sync_reads
-    where ${isOf} and ${isOn('read')} and ${isOlder(sql`case when read in (${sql.join(feeds)}) then last_replay_at else last_read_at end`)}
+    where ${isOn} and submission_id in (${sql.join(submissionIds)}) and ${isOlder(sql`case when read in (${sql.join(feeds)}) then last_full_read_at else last_read_at end`)}
     union all
-    select 1 from sync_known_ids
-    where ${isOf} and ${isOn('kind')} and due_at is not null and not_found = 0 and ${isOlder(sql`last_read_at`)}
-    limit 1`.execute(q.sql)
-  return missing.rows.length === 0
+    select 1 from sync_reads
+    where ${isOn} and named_for in (${sql.join(submissionIds)}) and due_at is not null and not_found = 0 and ${isOlder(sql`last_read_at`)}
+    limit 1`))
 }

@@ -7,19 +7,17 @@ import { dbTime, rowLock } from '../engine/sql.ts'
 import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
-/** Lease on a run, renewed with each progress. */
 export const RUN_LEASE_MS = 20_000
-/** Runs of an account in one state that are considered. */
+/** Runs considered per account and state. */
 const MOST_OPEN = 100
-/** Of a run that did not come to its end. */
+/** Exit code of an incomplete run. */
 const STOPPED_EXIT_CODE = 4
 
-/** A run that this process may work on until its lease ends. */
 export interface RunClaim {
   readonly account: string
   readonly run: RunRow
   readonly leaseToken: string
-  /** An earlier process began it and died. */
+  /** Whether an earlier process began the run and died. */
   readonly resumed: boolean
 }
 
@@ -30,14 +28,14 @@ export const claimedRuns = new Leased<Pick<RunClaim, 'account' | 'leaseToken'>>(
   due: 'lease_until',
 })
 
-/** Another run of the account is in progress; its lease ends at `leaseUntil` unless it is renewed. */
+/** Another run of the account is in progress. */
 export interface RunBusy {
   readonly busy: true
   readonly runId: string
   readonly leaseUntil: TimeText
 }
 
-/** Creates the missing rows of accounts. Their schedule holds from then on. */
+/** Creates the missing rows of accounts, from which their schedule counts. */
 export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
   await db.write('reconcile-accounts', async (tx) => {
     for (const account of [...accounts].sort()) await ensureRow(tx, account)
@@ -45,13 +43,10 @@ export async function ensureReconcileRows(db: Db, accounts: readonly string[]): 
 }
 
 async function ensureRow(tx: Tx, account: string): Promise<void> {
-  await sql`insert into sync_reconcile (account, since) values (${account}, ${dbTime(tx)}) on conflict do nothing`.execute(tx.sql)
+  await tx.run(sql`insert into sync_reconcile (account, since) values (${account}, ${dbTime(tx)}) on conflict do nothing`)
 }
 
-/**
- * Stores a run for a worker process to take up. It starts when no other run of the account is in progress.
- * @returns its id, or the id of a waiting run with the same options.
- */
+/** Stores a run, which starts when no other run of the account is in progress. @returns its id, or that of a waiting run with the same options. */
 export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   return db.write('reconcile-request', async (tx) => {
     await ensureRow(tx, request.account)
@@ -65,10 +60,7 @@ export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   })
 }
 
-/**
- * Starts a run now, unless one of the account is in progress. An interrupted run with the same options is resumed; one with other options
- * waits until the new run is over.
- */
+/** Starts a run now, unless one of the account is in progress. Resumes an interrupted run with the same options; others wait. */
 export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
   await ensureReconcileRows(db, [request.account])
   return db.write('reconcile-claim', async (tx) => {
@@ -82,16 +74,10 @@ export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim
   })
 }
 
-/** Claims the next run of an account: an interrupted one, else the oldest requested. Null when there is none. */
+/** Claims the next run of an account: an interrupted one, otherwise the oldest requested. Null for none. */
 export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim | null> {
-  const waits = await db.read.sql
-    .selectFrom('reconcile_runs')
-    .select('run_id')
-    .where('account', '=', account)
-    .where('state', 'in', ['requested', 'running'])
-    .limit(1)
-    .executeTakeFirst()
-  if (!waits) return null
+  const open = sql`select 1 from reconcile_runs where account = ${account} and state in ('requested', 'running') limit 1`
+  if (!(await db.read.exists(open))) return null
   return db.write('reconcile-claim', async (tx) => {
     const lease = await takeLease(tx, newLeaseToken(db), account)
     if ('busy' in lease) return null
@@ -103,10 +89,7 @@ export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim
   })
 }
 
-/**
- * Ends waiting and interrupted runs of accounts that are no longer served: nobody would ever take them up.
- * @param accounts the served ones.
- */
+/** Ends waiting and interrupted runs of accounts that are no longer served. @param accounts the served ones. */
 export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Promise<void> {
   const open = db.read.sql.selectFrom('reconcile_runs').select('account').distinct().where('state', 'in', ['requested', 'running'])
   const abandoned = (await open.execute()).map(({ account }) => account).filter((account) => !accounts.includes(account))
@@ -117,21 +100,17 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
       const lease = await takeLease(tx, newLeaseToken(db), account)
       if ('busy' in lease) return
       const now = timeFromMs(tx.clock.now())
-      const note = `account ${account} is not in the settings any more`
-      await tx.sql
-        .updateTable('reconcile_runs')
-        .set({ state: 'stopped', exit_code: STOPPED_EXIT_CODE, note, updated_at: now, ended_at: now })
-        .where('account', '=', account)
-        .where('state', 'in', ['requested', 'running'])
-        .execute()
+      const note = `account ${account} is no longer configured`
+      await tx.run(sql`
+        update reconcile_runs set state = 'stopped', exit_code = ${STOPPED_EXIT_CODE}, note = ${note}, updated_at = ${now},
+        ended_at = ${now} where account = ${account} and state in ('requested', 'running')`)
       await releaseAccount(tx, { account, leaseToken: lease.token })
     })
   }
 }
 
 /**
- * Locks the row of an account until the transaction ends. Whoever requests, begins, or stops one of its runs locks it first, before reading a
- * run.
+ * Locks the row of an account until the transaction ends: before requesting, starting or stopping one of its runs.
  * @returns since when the account has been served; null if it has no row.
  */
 export async function lockAccount(tx: Tx, account: string): Promise<TimeText | null> {
@@ -151,12 +130,12 @@ async function takeLease(tx: Tx, token: string, account: string): Promise<{ toke
   return { busy: true, runId: held.run_id ?? '', leaseUntil: held.lease_until ?? '' }
 }
 
-/** Runs in progress. Only for the holder of the account's lease: then their process is dead. */
+/** Runs in progress. For the holder of the account's lease: their process is dead. */
 function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
   return runsIn(tx, account, 'running', MOST_OPEN)
 }
 
-/** Runs in a state, those requested first in front. */
+/** Runs in a state, first requested first. */
 async function runsIn(tx: Tx, account: string, state: RunState, limit: number): Promise<RunRow[]> {
   const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', state)
   return await query.orderBy('requested_at').orderBy('run_id').limit(limit).execute()
@@ -164,9 +143,9 @@ async function runsIn(tx: Tx, account: string, state: RunState, limit: number): 
 
 async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
   const updated_at = timeFromMs(tx.clock.now())
-  // A dry run stores no progress, so it starts over (see `deleteFindings`).
+  // A dry run stores no progress, so it restarts (see `deleteFindings`).
   const counts = resumed && run.options.dry_run === true ? NOTHING_DONE : {}
-  // By the database's clock: a resumed run compares its start with visits recorded by other processes.
+  // By the database's clock, because a resumed run compares its start with visits recorded by other processes.
   const { started_at } = await tx.sql
     .updateTable('reconcile_runs')
     .set({ state: 'running', updated_at, ...counts, ...(run.started_at === null && { started_at: dbTime(tx) }) })
@@ -183,15 +162,11 @@ export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.renew(tx, claim, RUN_LEASE_MS)
 }
 
-/**
- * Checks and locks the lease, in a transaction that repairs or reports. Whoever takes over waits for its commit.
- * @throws LeaseLostError when another process has taken over the run.
- */
+/** Checks and locks the lease, in a transaction that corrects or reports. @throws LeaseLostError when another process has taken over the run. */
 export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.hold(tx, claim)
 }
 
-/** How a run ends. */
 export interface RunEnd {
   readonly state: Exclude<RunState, 'requested' | 'running'>
   readonly exitCode: number
@@ -206,42 +181,28 @@ export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void
   })
 }
 
-/**
- * Ends a run on request, whoever works on it: that process has lost its lease, and finds the run ended. What it found and repaired stays.
- * @returns false when it had ended already, or there is none.
- */
+/** Ends a run on request, which takes its process's lease; findings and corrections stay. @returns false when no such run was open. */
 export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account' | 'run_id'>, note: string): Promise<boolean> {
   return db.write('reconcile-stop', async (tx) => {
     await lockAccount(tx, account)
-    await tx.sql
-      .updateTable('sync_reconcile')
-      .set({ run_id: null, lease_token: null, lease_until: null })
-      .where('account', '=', account)
-      .where('run_id', '=', run_id)
-      .execute()
-    const open = await tx.sql
-      .selectFrom('reconcile_runs')
-      .select('state')
-      .where('run_id', '=', run_id)
-      .where('state', 'in', ['requested', 'running'])
-      .executeTakeFirst()
-    if (open) await endRow(tx, run_id, 'stopped', STOPPED_EXIT_CODE, note)
-    return open !== undefined
+    await tx.run(sql`
+      update sync_reconcile set run_id = null, lease_token = null, lease_until = null where account = ${account} and run_id = ${run_id}`)
+    const isOpen = await tx.exists(sql`select 1 from reconcile_runs where run_id = ${run_id} and state in ('requested', 'running')`)
+    if (isOpen) await endRow(tx, run_id, 'stopped', STOPPED_EXIT_CODE, note)
+    return isOpen
   })
 }
 
-/** Releases a run as it is, for another process to resume at once. */
+/** Releases a run unchanged, for another process to resume immediately. */
 export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
   await db.write('reconcile-release', (tx) => releaseAccount(tx, claim))
 }
 
 async function endRow(tx: Tx, runId: string, state: RunState, exitCode: number, note: string | null): Promise<void> {
   const now = timeFromMs(tx.clock.now())
-  await tx.sql
-    .updateTable('reconcile_runs')
-    .set({ state, exit_code: exitCode, note: note === null ? null : storableText(note), updated_at: now, ended_at: now })
-    .where('run_id', '=', runId)
-    .execute()
+  await tx.run(sql`
+    update reconcile_runs set state = ${state}, exit_code = ${exitCode}, note = ${note === null ? null : storableText(note)},
+    updated_at = ${now}, ended_at = ${now} where run_id = ${runId}`)
 }
 
 async function releaseAccount(tx: Tx, claim: Pick<RunClaim, 'account' | 'leaseToken'>): Promise<void> {

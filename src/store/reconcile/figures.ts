@@ -3,11 +3,10 @@ import { entities } from '../../model/entities.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/* Figures for reports. They read every row of an account, so they are for people who ask, not for a timer. */
+/** Figures for reports. They read every row of an account, so no timer may call them. */
 
-/** Records of one table first seen in the same time bucket, the same way. */
+/** Records of one table first seen in the same bucket and way. */
 export interface SeenCount {
-  /** Start of the bucket, UTC. */
   readonly at: TimeText
   readonly via: string
   readonly entity: 'market_events' | 'thread_messages'
@@ -16,26 +15,26 @@ export interface SeenCount {
 
 const DAY_MS = 86_400_000
 
-/** Length of the time prefix to group by, so that the answer stays small: up to second, minute, hour or day. */
+/** Length of the time prefix for buckets: up to the second, minute, hour or day. */
 function piecesOf(spanMs: number): number {
   if (spanMs < 90_000) return 19
   if (spanMs < 90 * 60_000) return 16
   return spanMs < 5 * DAY_MS ? 13 : 10
 }
 
-/** Whether `first_seen_at` is a valid time: on SQLite somebody may have written anything there. */
+/** Condition: `first_seen_at` is a time from the years 1 to 9999. */
 function isSeen(q: Query): RawBuilder<boolean> {
   return q.kind === 'sqlite'
-    ? sql<boolean>`typeof(first_seen_at) = 'text' and length(first_seen_at) = 27 and datetime(first_seen_at) is not null`
+    ? sql<boolean>`datetime(first_seen_at) is not null`
     : sql<boolean>`first_seen_at >= '0001-01-01T00:00:00Z' and first_seen_at < '10000-01-01T00:00:00Z'`
 }
 
-/** Counts events and messages of an account by how and when they were first seen, in buckets of a second, minute, hour or day. */
+/** Counts events and messages of an account by time bucket and way of their first sighting. */
 export async function countFirstSeen(q: Query, account: string): Promise<SeenCount[]> {
-  const { rows } = await sql<{ first: TimeText | null; last: TimeText | null }>`
+  const rows = await q.all(sql<{ first: TimeText | null; last: TimeText | null }>`
     select min(first_seen_at) as first, max(first_seen_at) as last from (
       select first_seen_at from market_events where account = ${account} and ${isSeen(q)}
-      union all select first_seen_at from thread_messages where account = ${account} and ${isSeen(q)}) as seen`.execute(q.sql)
+      union all select first_seen_at from thread_messages where account = ${account} and ${isSeen(q)}) as seen`)
   const [first, last] = [rows[0]?.first ?? null, rows[0]?.last ?? null]
   if (first === null || last === null) return []
   const chars = piecesOf(msFromTime(last) - msFromTime(first))
@@ -45,41 +44,38 @@ export async function countFirstSeen(q: Query, account: string): Promise<SeenCou
       q.kind === 'sqlite'
         ? sql<string>`substr(first_seen_at, 1, ${sql.lit(chars)})`
         : sql<string>`substr(to_char(first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'), 1, ${sql.lit(chars)})`
-    const grouped = await sql<{ piece: string; via: string | null; n: number }>`
+    const grouped = await q.all(sql<{ piece: string; via: string | null; n: number }>`
       select ${piece} as piece, first_seen_via as via, count(*) as n from ${sql.table(entity)}
-      where account = ${account} and ${isSeen(q)} group by 1, 2 order by 1, 2`.execute(q.sql)
-    counts.push(...grouped.rows.map((row) => ({ at: beginningOf(row.piece), via: row.via ?? 'unknown', entity, count: row.n })))
+      where account = ${account} and ${isSeen(q)} group by 1, 2 order by 1, 2`)
+    counts.push(...grouped.map((row) => ({ at: beginningOf(row.piece), via: row.via ?? 'unknown', entity, count: row.n })))
   }
   return counts
 }
 
-/** The time at which the bucket with this prefix begins. */
 function beginningOf(piece: string): TimeText {
   return timeFromMs(Date.parse(`${piece}${'0000-01-01T00:00:00Z'.slice(piece.length)}`))
 }
 
-/** Figures about the mirror as a whole. */
 export interface MirrorFigures {
   readonly database: Query['kind']
   readonly schemaVersion: number
   readonly logEpoch: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Known submissions of the account. */
   readonly submissions: number
-  /** Of these, the ones that the service no longer shows. */
+  /** No longer shown by the service. */
   readonly unreachable: number
-  /** How submissions became known: `webhook`, `command` and so on. */
+  /** By `webhook`, `command` and so on. */
   readonly trackedVia: readonly { readonly via: string; readonly submissions: number }[]
-  /** Rows of the account in each table of service data, without those that are gone. */
+  /** Rows of the account, without those that are gone. */
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
 }
 
 export async function mirrorFigures(q: Query, account: string): Promise<MirrorFigures> {
   const info = await q.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
-  const { rows } = await sql<{ via: string | null; n: number; away: number }>`
+  const rows = await q.all(sql<{ via: string | null; n: number; away: number }>`
     select tracked_via as via, count(*) as n, count(unreachable_since) as away from submissions
-    where account = ${account} group by tracked_via order by tracked_via`.execute(q.sql)
+    where account = ${account} group by tracked_via order by tracked_via`)
   return {
     database: q.kind,
     schemaVersion: info.schema_version,
@@ -96,8 +92,7 @@ export async function mirrorFigures(q: Query, account: string): Promise<MirrorFi
 async function rowsByTable(q: Query, account: string): Promise<MirrorFigures['tables']> {
   const counts = entities.map(({ table, fields }) => {
     const isThere = 'gone_at' in fields ? sql` and gone_at is null` : sql``
-    return sql`select ${sql.lit(table)} as name, count(*) as n from ${sql.table(table)} where account = ${account}${isThere}`
+    return sql`select ${sql.lit(table)} as "table", count(*) as rows from ${sql.table(table)} where account = ${account}${isThere}`
   })
-  const { rows } = await sql<{ name: string; n: number | string }>`${sql.join(counts, sql` union all `)}`.execute(q.sql)
-  return rows.map(({ name, n }) => ({ table: name, rows: Number(n) }))
+  return await q.all(sql<{ table: string; rows: number }>`${sql.join(counts, sql` union all `)}`)
 }

@@ -9,51 +9,50 @@ import type { RunCounts } from './runs.ts'
 
 export type FindingRow = ReconcileFindingsTable
 
-/** Findings deleted per transaction: keeps it short on SQLite (invariant 13). */
+/** Findings deleted per transaction (invariant 13). */
 const DELETE_BATCH = 1_000
 
 const findingsTable = specOf(reconcileFindings)
 
-/** Inserts findings, skipping those already stored and those of purged submissions. @returns by how much this raises the counts. */
+/** Inserts findings, without stored ones and those of purged submissions. @returns the increase of the counts. */
 export async function insertFindings(tx: Tx, findings: readonly ReconcileFindingsTable[]): Promise<Partial<RunCounts>> {
   const counts: { -readonly [name in keyof RunCounts]?: number } = {}
   const named = findings.flatMap(({ account, submission_id }) => (submission_id === null ? [] : [{ account, submission_id }]))
   const purged = await purgedAmong(tx, [...new Map(named.map((key) => [key.submission_id, key])).values()])
   const kept = findings.filter(({ account, submission_id }) => !purged.has(`${account} ${submission_id}`))
-  const groups = Map.groupBy(kept, ({ kind, standing, repaired_at }) => `${kind} ${standing} ${repaired_at !== null}`)
+  const groups = Map.groupBy(kept, ({ kind, known, repaired_at }) => `${kind} ${known} ${repaired_at !== null}`)
   for (const [, group] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [first] = group
     if (!first) continue
     const rows = group.map((row) => ({ ...row, detail: storableText(row.detail) }))
     const inserted = await tx.insertMany(findingsTable, rows as unknown as Record<string, Json>[], { ignore: true })
-    const name = first.standing ? 'known' : first.kind
+    const name = first.known ? 'known' : first.kind
     counts[name] = (counts[name] ?? 0) + inserted
-    if (first.repaired_at !== null && !first.standing && first.kind !== 'moved') counts.repaired = (counts.repaired ?? 0) + inserted
+    if (first.repaired_at !== null && !first.known && first.kind !== 'moved') counts.repaired = (counts.repaired ?? 0) + inserted
   }
   return counts
 }
 
-/** The counts of a run's stored findings, and the last number. */
+/** The counts of a run's findings, and the last number. */
 export async function sumFindings(q: Query, runId: string): Promise<{ counts: Partial<RunCounts>; lastNo: number }> {
-  const { rows } = await sql<{ kind: FindingKind; standing: number | boolean; n: number; repaired: number; last: number }>`
-    select kind, standing, count(*) as n, count(repaired_at) as repaired, max(finding_no) as last
-    from reconcile_findings where run_id = ${runId} group by kind, standing`.execute(q.sql)
+  const rows = await q.all(sql<{ kind: FindingKind; known: number | boolean; n: number; repaired: number; last: number }>`
+    select kind, known, count(*) as n, count(repaired_at) as repaired, max(finding_no) as last
+    from reconcile_findings where run_id = ${runId} group by kind, known`)
   const counts = Object.fromEntries([...findingKinds, 'known', 'repaired'].map((name) => [name, 0])) as Record<string, number>
   let lastNo = 0
   for (const row of rows) {
-    lastNo = Math.max(lastNo, Number(row.last))
-    if (row.standing) counts['known'] = (counts['known'] ?? 0) + Number(row.n)
+    lastNo = Math.max(lastNo, row.last)
+    if (row.known) counts['known'] = (counts['known'] ?? 0) + row.n
     else {
-      counts[row.kind] = Number(row.n)
-      if (row.kind !== 'moved') counts['repaired'] = (counts['repaired'] ?? 0) + Number(row.repaired)
+      counts[row.kind] = row.n
+      if (row.kind !== 'moved') counts['repaired'] = (counts['repaired'] ?? 0) + row.repaired
     }
   }
   return { counts, lastNo }
 }
 
 /**
- * Deletes the findings of a run. A dry run records no visits: whoever resumes it visits every submission again and would report everything
- * twice.
+ * Deletes the findings of a dry run: it records no visits, so when resumed it visits and reports every submission again.
  * @throws LeaseLostError when another process has taken over the run.
  */
 export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
@@ -61,30 +60,27 @@ export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
   for (let removed = DELETE_BATCH; removed === DELETE_BATCH; ) {
     removed = await db.write('reconcile-findings', async (tx) => {
       await renewLease(tx, claim)
-      const result = await sql`
-        delete from reconcile_findings where run_id = ${claim.run.run_id} and finding_no in (${found})`.execute(tx.sql)
-      return Number(result.numAffectedRows ?? 0n)
+      return await tx.run(sql`
+        delete from reconcile_findings where run_id = ${claim.run.run_id} and finding_no in (${found})`)
     })
   }
 }
 
-/** Which findings to list: those of one run, in the order they were found. */
+/** Findings of one run, in the order they were found. */
 export interface FindingFilter {
   readonly runId: string
   readonly kind?: FindingKind | undefined
-  readonly standing?: boolean | undefined
+  readonly known?: boolean | undefined
   readonly submissionId?: string | undefined
-  /** Only findings with a greater number: the next page. */
   readonly after?: number | undefined
   /** Default 1,000. */
   readonly limit?: number | undefined
 }
 
-/** A page of a run's findings. */
 export async function listFindings(q: Query, filter: FindingFilter): Promise<FindingRow[]> {
   let query = q.sql.selectFrom('reconcile_findings').selectAll().where('run_id', '=', filter.runId)
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind)
-  if (filter.standing !== undefined) query = query.where('standing', '=', filter.standing)
+  if (filter.known !== undefined) query = query.where('known', '=', filter.known)
   if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
   if (filter.after !== undefined) query = query.where('finding_no', '>', filter.after)
   return query
@@ -93,42 +89,34 @@ export async function listFindings(q: Query, filter: FindingFilter): Promise<Fin
     .execute()
 }
 
-/** How many findings of one run there are, by kind and table. */
+/** The number of findings of a run, by kind and table. */
 export async function countFindings(q: Query, runId: string) {
   return q.sql
     .selectFrom('reconcile_findings')
-    .select((eb) => ['kind', 'standing', 'entity', eb.fn.countAll<number>().as('total'), eb.fn.count<number>('repaired_at').as('repaired')])
+    .select((eb) => ['kind', 'known', 'entity', eb.fn.countAll<number>().as('total'), eb.fn.count<number>('repaired_at').as('repaired')])
     .where('run_id', '=', runId)
-    .groupBy(['kind', 'standing', 'entity'])
+    .groupBy(['kind', 'known', 'entity'])
     .orderBy('kind')
-    .orderBy('standing')
+    .orderBy('known')
     .orderBy('entity')
     .execute()
 }
 
 /**
- * Condition on rows of `reconcile_findings`: another run has reported it, and not as new in a dry run, which only looks. A finding that a dry
- * run calls known was reported by a real run, whose findings may have been removed since.
+ * Condition on rows of `reconcile_findings`: another run has reported the finding, and not as new in a dry run. A finding that a dry run calls
+ * known was reported by an earlier run.
  * @param findings the table's name in the statement.
  */
 export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
   const of = (column: string) => sql.ref(`${findings}.${column}`)
   const isDry = q.kind === 'sqlite' ? sql`json_extract(reporter.options, '$.dry_run')` : sql`(reporter.options ->> 'dry_run')::boolean`
-  return sql<boolean>`(${of('run_id')} <> ${runId} and (${of('standing')}
+  return sql<boolean>`(${of('run_id')} <> ${runId} and (${of('known')}
     or not exists (select 1 from reconcile_runs reporter where reporter.run_id = ${of('run_id')} and ${isDry})))`
 }
 
 /** Whether an earlier run has reported that the service cannot have a submission with that id. */
 export async function isMisnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
-  const row = await q.sql
-    .selectFrom('reconcile_findings')
-    .select('run_id')
-    .where('account', '=', account)
-    .where('submission_id', '=', submissionId)
-    .where('kind', '=', 'absent')
-    .where('entity', '=', 'submissions')
-    .where(reportedBefore(q, runId))
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  return await q.exists(sql`
+    select 1 from reconcile_findings where account = ${account} and submission_id = ${submissionId} and kind = 'absent'
+    and entity = 'submissions' and ${reportedBefore(q, runId)} limit 1`)
 }

@@ -9,32 +9,27 @@ import { itsLane } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
-/** A change that waits longer than this is reported. */
+/** A change that waits longer is reported. */
 const OVERDUE_MS = 3_600_000
 
-/** Outbox states in which a change has not reached its destination. */
 export type UndeliveredState = 'dead' | 'unknown' | 'ready'
 
-/** A change that has not reached its destination. */
 export interface Undelivered
   extends Columns<'sync_outbox', 'outbox_id' | 'account' | 'submission_id' | 'entity' | 'entity_id' | 'operation' | 'seq'>,
     Columns<'sync_outbox', 'attempts' | 'queued_at' | 'status' | 'error' | 'lane'> {
-  /** Why its lane is blocked; null when it is not. */
+  /** Why its stream is blocked; null when it is not. */
   readonly blocked: string | null
-  /** Somebody has deleted the lane's row. Nothing is sent until something new enters the lane. */
+  /** Whether the stream's row was deleted: nothing is sent until a new change enters the stream. */
   readonly lane_lost: boolean
-  /** It has waited too long; always true for dead and unknown ones. */
+  /** Whether it waits too long; always true for dead and unknown ones. */
   readonly overdue: boolean
-  /** An earlier run has reported it, not counting dry runs. */
+  /** Whether an earlier run has reported it, not counting dry runs. */
   readonly reported: boolean
 }
 
 type Flag = 'overdue' | 'reported' | 'lane_lost'
 
-/**
- * The destinations in the store, each with its oldest overdue change that is not even queued.
- * @param configured destinations of the settings: nothing more is queued for others.
- */
+/** The destinations in the store, each with its oldest overdue unqueued change. @param configured the others get nothing more. */
 export async function pushDestinations(
   q: Query,
   account: string,
@@ -47,24 +42,15 @@ export async function pushDestinations(
       found.push({ destination, state, behind: null })
       continue
     }
-    const oldest = await q.sql
-      .selectFrom('changes')
-      .select(['seq', 'changed_at'])
-      .where('seq', '>', cursor)
-      .where('account', '=', account)
-      .where('changed_at', '<', dbTime(q, -OVERDUE_MS))
-      .orderBy('seq')
-      .limit(1)
-      .executeTakeFirst()
+    const oldest = await q.one(sql<Columns<'changes', 'seq' | 'changed_at'>>`
+      select seq, changed_at from changes where seq > ${cursor} and account = ${account} and changed_at < ${dbTime(q, -OVERDUE_MS)}
+      order by seq limit 1`)
     found.push({ destination, state, behind: oldest ? { seq: oldest.seq, changedAt: oldest.changed_at } : null })
   }
   return found
 }
 
-/**
- * Undelivered changes of all accounts in one state, behind `after`, in the order in which they were queued.
- * @param runId its own findings do not count as earlier reports.
- */
+/** Undelivered changes of all accounts in one state after `after`, in queue order. @param runId its findings are no earlier reports. */
 export async function undeliveredAfter(
   q: Query,
   destination: string,
@@ -73,22 +59,22 @@ export async function undeliveredAfter(
   limit: number,
   runId: string,
 ): Promise<Undelivered[]> {
-  const { rows } = await sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
+  const rows = await q.all(sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
     select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.status, o.error,
       o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
       case when o.state <> 'ready' or o.queued_at < ${dbTime(q, -OVERDUE_MS)} then 1 else 0 end as overdue,
       case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq
         and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and ${reportedBefore(q, runId, 'f')}) then 1 else 0 end as reported
     from sync_outbox o
-    left join sync_push_lanes l on ${sql.raw(itsLane)}
+    left join sync_push_streams l on ${sql.raw(itsLane)}
     where o.destination = ${destination} and ${isIn(state)} and o.outbox_id > ${after}
-    order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
-  const is = (flag: number) => Number(flag) === 1
+    order by o.outbox_id limit ${sql.lit(limit)}`)
+  const is = (flag: number) => flag === 1
   return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), lane_lost: is(row.lane_lost) }))
 }
 
-/** Creates the missing lanes of waiting rows, due at once. */
-export async function reopenLanes(db: Db, rows: readonly LaneKey[]): Promise<void> {
+/** Creates the missing streams of waiting rows, due immediately. */
+export async function reopenStreams(db: Db, rows: readonly LaneKey[]): Promise<void> {
   await db.write('reconcile-lanes', async (tx) => {
     await openLanes(tx, lanesOf(rows))
     wake(tx, 'outbox')

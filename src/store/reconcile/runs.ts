@@ -16,22 +16,19 @@ import { specOf } from '../schema/table.ts'
 
 export type RunRow = ReconcileRunsTable
 
-/** How many of the newest runs are searched for a complete one. */
+/** Newest runs searched for a complete one. */
 const NEWEST_RUNS = 100
 
-/** Which runs to list; fields left out do not narrow. */
 export interface RunFilter {
   readonly account?: string | undefined
   readonly state?: RunState | undefined
-  /** Requested at or after this time. */
   readonly since?: TimeText | undefined
-  /** Only runs behind this one in the list: the next page. */
   readonly after?: { readonly requestedAt: TimeText; readonly runId: string } | undefined
   /** Default 100. */
   readonly limit?: number | undefined
 }
 
-/** Runs, the newest first. */
+/** Runs, newest first. */
 export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow[]> {
   let query = q.sql.selectFrom('reconcile_runs').selectAll()
   if (filter.account !== undefined) query = query.where('account', '=', filter.account)
@@ -49,20 +46,16 @@ export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow
     .execute()
 }
 
-/** The ids of runs that a shortened one may stand for. */
+/** The run ids that a shortened one may mean. */
 export async function runIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return await idsLike(q, 'reconcile_runs', 'run_id', shortened.toLowerCase(), { limit })
 }
 
-/** The run with that id, or null. */
 export async function findRun(q: Query, runId: string): Promise<RunRow | null> {
   return (await q.sql.selectFrom('reconcile_runs').selectAll().where('run_id', '=', runId.toLowerCase()).executeTakeFirst()) ?? null
 }
 
-/**
- * Ended runs of the account, the newest first, up to and including the newest that covered the whole account. Stopped runs are left out.
- * @returns at most 100.
- */
+/** Ended runs of the account, without stopped ones, newest first, up to the newest of the whole account; at most 100. */
 export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   const rows = await q.sql
     .selectFrom('reconcile_runs')
@@ -78,36 +71,32 @@ export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   return whole === -1 ? rows : rows.slice(0, whole + 1)
 }
 
-/**
- * The newest run of the account that has ended and was about all of it, or null. What an operator narrowed or broke off says nothing of the
- * rest.
- */
+/** The newest ended run of the whole account; null for none. */
 export async function lastEndedRun(q: Query, account: string): Promise<RunRow | null> {
   return (await endedRuns(q, account)).findLast(({ options }) => !isNarrowed(options)) ?? null
 }
 
-/** Whether a run looked at some submissions only. */
+/** Whether a run visited only some submissions. */
 export function isNarrowed({ submissions, since, active_only }: RunOptions): boolean {
   return submissions !== undefined || since !== undefined || active_only === true
 }
 
-/** A requested run. */
 export interface RunRequest {
   readonly account: string
   readonly options: RunOptions
-  /** `command`, `cron`, `admin:<name of the token>`. */
+  /** `command`, `cron`, `admin:<token name>`. */
   readonly requestedBy: string
-  /** The scheduled time that it is for. */
+  /** Its scheduled time. */
   readonly slot?: TimeText
 }
 
-/** Whether two runs do the same. Concurrency makes no difference. */
+/** Whether two runs do the same work; concurrency makes no difference. */
 export function sameOptions(a: RunOptions, b: RunOptions): boolean {
   const about = ({ concurrency: _, ...rest }: RunOptions): Json => rest as Json
   return canonicalJson(about(a)) === canonicalJson(about(b))
 }
 
-/** Condition: the run's options are none, or only some of `names`. */
+/** Condition: the run has no options except some of `names`. */
 export function hasNoOptionsBut(
   q: Pick<Query, 'kind'>,
   column: string,
@@ -122,7 +111,6 @@ export function hasNoOptionsBut(
 
 const runsTable = specOf(reconcileRuns)
 
-/** The row of a new run, all counts 0. */
 export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
   const now = timeFromMs(tx.clock.now())
   return {
@@ -153,15 +141,14 @@ export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
   }
 }
 
-/** @returns false when the account already has a run of that slot. */
+/** @returns false when the account already has a run of that scheduled time. */
 export async function insertRun(tx: Tx, row: RunRow): Promise<boolean> {
   return (await tx.insertMany(runsTable, [row as unknown as Record<string, Json>], { ignore: true })) > 0
 }
 
-/** The counts of a run. */
 export type RunCounts = Pick<RunRow, 'submissions_total' | 'submissions_done' | 'rows_compared' | 'repaired' | 'known' | FindingKind>
 
-/** Counts of a run that starts over. */
+/** Counts of a restarted run. */
 export const NOTHING_DONE = Object.fromEntries(
   ['submissions_total', 'submissions_done', 'rows_compared', 'repaired', 'known', ...findingKinds].map((name) => [name, 0]),
 ) as unknown as RunCounts

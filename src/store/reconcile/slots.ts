@@ -1,27 +1,27 @@
+import { sql } from 'kysely'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { findAccount } from '../reads/accounts.ts'
+import type { Columns } from '../schema/tables.ts'
 import { lockAccount, RUN_LEASE_MS } from './claims.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
 
 /**
- * What became of a scheduled time. `requested`: its run waits for a process. `again`: its run failed and another one waits. `taken`: it has its
- * run. `before`: the account was not served yet. `skipped`: another run already does the same.
+ * The result of a scheduled time. `requested`: its run waits for a process. `again`: its run failed and another waits. `taken`: it has its run.
+ * `before`: the account was not served yet. `skipped`: another run does the same.
  */
 export type SlotOutcome = 'requested' | 'again' | 'taken' | 'before' | 'skipped'
 
-/** Delay before a failed run is repeated, and how often. It may fail because the service is down. */
+/** Delay before a failed run is repeated, and the number of repetitions. */
 const AGAIN_AFTER_MS = 15 * 60_000
 const AGAIN_TIMES = 4
 
-/** A scheduled run covers everything. */
 const OPTIONS = {}
 
 /**
- * Requests the run of a scheduled time, once, however many processes ask. Times before the account was first served are ignored. While
- * another complete run is in progress or waits, the slot is recorded as skipped. Behind a narrower run, or one interrupted before that time,
- * the new run waits.
+ * Requests the run of a scheduled time once. Ignores times before the account was served. While another complete run is in progress or waits,
+ * records the time as skipped. After a narrower run, or one interrupted earlier, the new run waits.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)
@@ -49,7 +49,7 @@ export async function requestSlot(db: Db, account: string, slot: TimeText): Prom
 
 type SlotRun = Pick<RunRow, 'state' | 'ended_at'>
 
-/** The slot's run, and the ones that repeated it after it failed. */
+/** The run of a scheduled time, and its repetitions. */
 async function runsOf(q: Query, account: string, slot: TimeText): Promise<SlotRun[]> {
   const runs = q.sql.selectFrom('reconcile_runs').where('account', '=', account)
   const first = await runs.select(['state', 'ended_at', 'requested_at']).where('slot', '=', slot).executeTakeFirst()
@@ -71,18 +71,11 @@ function isDueAgain(runs: readonly SlotRun[], nowMs: number): boolean {
   return rested && runs.length <= AGAIN_TIMES
 }
 
-/**
- * A complete run that waits, or was in progress at that time. One interrupted earlier does not count: what it proved, it proved before.
- */
+/** A complete run that waits, or was in progress at that time. One interrupted earlier doesn't count. */
 async function openLikeIt(tx: Tx, account: string, slot: TimeText): Promise<string | null> {
   const alive = timeValue(tx, timeFromMs(msFromTime(slot) - RUN_LEASE_MS))
-  const open = await tx.sql
-    .selectFrom('reconcile_runs')
-    .select(['run_id', 'options'])
-    .where('account', '=', account)
-    .where((eb) => eb.or([eb('state', '=', 'requested'), eb.and([eb('state', '=', 'running'), eb('updated_at', '>=', alive)])]))
-    .orderBy('requested_at')
-    .limit(100)
-    .execute()
+  const open = await tx.all(sql<Columns<'reconcile_runs', 'run_id' | 'options'>>`
+    select run_id, options from reconcile_runs where account = ${account}
+    and (state = 'requested' or (state = 'running' and updated_at >= ${alive})) order by requested_at limit 100`)
   return open.find(({ options }) => sameOptions(options, OPTIONS))?.run_id ?? null
 }

@@ -1,33 +1,23 @@
-import { bytes, int, internal, orNull, serial, type TableOf, text, time } from './table.ts'
+import { bytes, each, int, internal, orNull, serial, type TableOf, text, time } from './table.ts'
 
-/** Deliveries, and what is known of their senders. */
-
-/** `ready`: due at `available_at`, which a lease moves on. `done`. `aside`: kept, but not readable. `dead`: given up. */
+/** `ready`: due at `available_at`, which a lease moves. `done`. `aside`: stored but unreadable. `dead`: dead-lettered. */
 export type InboxState = 'ready' | 'done' | 'aside' | 'dead'
 
 export const syncInbox = internal({
   name: 'sync_inbox',
   key: ['account', 'delivery_id'],
   holds:
-    'every delivery, its body as received, what became of it (`ready`, `done`, `aside`, `dead`) and why. `submission-mirror ' +
-    'inbox list` shows it',
+    'every delivery, its body as received, its state (`ready`, `done`, `aside`, `dead`) and why; `submission-mirror inbox list` shows it',
   columns: {
     inbox_id: serial(),
-    account: text(),
-    delivery_id: text(),
-    received_at: time(),
-    headers: text(),
+    ...each(text(), 'account', 'delivery_id', 'headers'),
+    ...each(time(), 'received_at', 'available_at'),
     body: orNull(bytes()),
-    secret: int(),
     state: text<InboxState>(),
-    attempts: int(),
-    available_at: time(),
-    lease_token: orNull(text()),
-    submission_id: orNull(text()),
-    kind: orNull(text()),
-    what: orNull(text('what it told: the type of its first event, or of its message, and the market')),
-    error: orNull(text()),
-    settled_at: orNull(time('of a ready one when it was settled before it was replayed')),
+    ...each(int(), 'secret', 'attempts'),
+    ...each(orNull(text()), 'lease_token', 'submission_id', 'kind', 'error'),
+    what: orNull(text('its content: the type of its first event, or of its message, and the market')),
+    settled_at: orNull(time('for a ready delivery, when it was settled before its replay')),
   },
 })
 
@@ -35,15 +25,12 @@ export type InboxTable = TableOf<typeof syncInbox>
 
 export const syncRejected = internal({
   name: 'sync_rejected',
-  holds: 'rejected deliveries with the reason, at most 1,000; `inbox list --rejected`',
+  holds: 'rejected deliveries with the reason, at most 1,000; `inbox list --rejected` shows them',
   columns: {
     rejected_id: serial(),
     account: orNull(text()),
-    path: text(),
+    ...each(text(), 'path', 'address', 'reason', 'headers'),
     received_at: time(),
-    address: text(),
-    reason: text(),
-    headers: text(),
     body: orNull(bytes()),
     replayed_at: orNull(time()),
   },
@@ -53,36 +40,31 @@ export type RejectedTable = TableOf<typeof syncRejected>
 
 export const syncInboxLeft = internal({
   name: 'sync_inbox_left',
-  holds: 'deliveries that were not worked yet when retention passed them',
-  columns: {
-    inbox_id: int(),
-  },
+  holds: 'deliveries that were not processed yet when retention passed them',
+  columns: { inbox_id: int() },
 })
 
-export const syncRefusedConnections = internal({
-  name: 'sync_refused_connections',
-  holds: 'how many connections were refused in each minute, and why; of a week',
+export const syncRejectedConnections = internal({
+  name: 'sync_rejected_connections',
+  holds: 'how many connections were refused in each minute of a week, and why',
   columns: {
     noted_at: time(),
-    process_id: text(),
-    reason: text(),
+    ...each(text(), 'process_id', 'reason'),
     connections: int(),
-    worst_address: text('the address with the most of all reasons'),
+    worst_address: text('the address with the most connections, for any reason'),
   },
 })
 
 export const syncDifferingDeliveries = internal({
   name: 'sync_differing_deliveries',
   holds:
-    'hashes of bodies that came, well signed, under an id that was stored before with another body; `is_compared` is 0 where ' +
-    'retention had removed that one. The newest 10,000',
+    'hashes of bodies of well-signed deliveries whose id was stored before with another body; the newest 10,000. `is_compared` is 0 if ' +
+    'retention had removed that body',
   columns: {
-    account: text(),
-    delivery_id: text(),
-    body_sha256: text('of the body that was not kept, in hexadecimal digits'),
-    first_at: time(),
-    last_at: time(),
+    ...each(text(), 'account', 'delivery_id'),
+    body_sha256: text('of the body that was not stored, in hexadecimal digits'),
+    ...each(time(), 'first_at', 'last_at'),
     times: int(),
-    is_compared: int('0 when retention had removed the first body: then nobody knows whether this one differs'),
+    is_compared: int('0: retention had removed the first body, so whether this one differs is unknown'),
   },
 })

@@ -1,8 +1,8 @@
 import type { ColumnTypes } from './migration.ts'
 
 /**
- * Expressions by which the list of submissions is ordered and filtered. The indexes of the schema and the queries of the list both take them
- * from here: a query that spelt one otherwise would not be served by its index.
+ * Expressions that order and filter the list of submissions. The indexes of the schema and the queries of the list share them, because a
+ * query in other words would not use its index.
  */
 
 type Kind = Pick<ColumnTypes, 'kind'>
@@ -24,8 +24,8 @@ export function orderKeys({ kind }: Kind) {
 }
 
 /**
- * What no index knows of a submission, as expressions of a row `s` of `submissions`: they are computed for each that is sorted.
- * @param none of the lowest quote where there is none: behind all others in either direction.
+ * Unindexed keys, as expressions of a row `s` of `submissions`, computed for each sorted row. @param none the lowest quote of a submission
+ * without quotes: last in either direction.
  */
 export function computedKeys(kind: Kind, none: number) {
   const ofIt = 'x.account = s.account and x.submission_id = s.submission_id'
@@ -38,15 +38,15 @@ export function computedKeys(kind: Kind, none: number) {
   } as const
 }
 
-/** The name of a lane's market, as it is looked for. */
+/** The name of a lane's market, in search form. */
 export function marketKey({ kind }: Kind): string {
   return kind === 'sqlite' ? 'lower(market_name)' : 'lower(market_name collate "C")'
 }
 
-/** How far a lane is, the furthest first. A chip that nobody knows is on its way. */
+/** The chips of lanes, the most advanced first. An unknown chip is in progress. */
 export const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available'] as const
 
-/** The place of a lane's chip among CHIPS. */
+/** The index of a lane's chip in CHIPS. */
 export function chipRank({ kind }: Kind): string {
   const bound = kind === 'sqlite' ? 'bound = 1' : 'bound'
   return `(case when ${bound} or chip = 'bound' then 0 when chip = 'quoted' then 1 when chip = 'needs_info' then 2 when chip = 'not_available' then 4 else 3 end)`

@@ -1,8 +1,6 @@
-import { int, internal, json, orNull, relation, serial, type TableOf, text, time } from './table.ts'
+import { each, int, internal, json, orNull, relation, serial, type TableOf, text, time } from './table.ts'
 
-/** Alarms, what operators are told, what they did, and who is signed in. */
-
-/** `pending`: true for too short a time to notify anybody. */
+/** `pending`: true for too short a time to send an alert. */
 export type AlarmState = 'pending' | 'firing' | 'resolved'
 
 export type AlarmSeverity = 'warning' | 'critical'
@@ -14,36 +12,32 @@ export type ActionOutcome = 'begun' | 'done' | 'failed'
 
 /** What an alarm is about: the same in both tables. */
 const alarmKey = {
-  name: text('which alarm it is, such as `webhook_silence`'),
-  account: text('the account that it is about; empty when it is about none'),
-  destination: text('the destination that it is about; empty when it is about none'),
+  name: text('the alarm, such as `webhook_silence`'),
+  account: text('the account that it concerns; empty if none'),
+  destination: text('the destination that it concerns; empty if none'),
 }
 
 const acknowledged = {
   acknowledged_by: orNull(
-    text('the name of the token of whoever took note of it while it fired, or `command`; null for nobody. It goes on to fire', {
-      source: 'settings',
-    }),
+    text('who acknowledged it while it fired: the name of a token, or `command`; null: nobody. It stays active', { source: 'settings' }),
   ),
-  acknowledged_at: orNull(time('when that was')),
+  acknowledged_at: orNull(time('when it was acknowledged')),
 }
 
 export const alarms = relation({
   name: 'alarms',
   type: 'table',
-  holds:
-    'What operators should know of: one row for each alarm that ever fired, by what it is about. The runbook (`docker/`) ' +
-    'tells each name and what to do.',
+  holds: 'Alarms: one row for each that ever fired, by what it concerns. The runbook (`docker/`) describes each name and what to do.',
   key: ['name', 'account', 'destination'],
   columns: {
     ...alarmKey,
-    state: text<AlarmState>('`pending`: so for too short a time to tell anybody; `firing`; `resolved`: it is over'),
+    state: text<AlarmState>('`pending`: true for too short a time to send an alert; `firing`; `resolved`'),
     severity: text<AlarmSeverity>('`warning`: look into it; `critical`: act'),
-    since: time('since when it is so, or was this last time'),
-    last_at: time('when it was seen to be so last'),
-    resolved_at: orNull(time('when it was over last; null when it never was')),
+    since: time('since when its condition is true, or was the last time'),
+    last_at: time('when its condition was last seen to be true'),
+    resolved_at: orNull(time('when it was last resolved; null: never')),
     text: text('one sentence: what happened, and what to do', { class: 'free' }),
-    notified_at: orNull(time('when an operator took a message about it last; null when none did')),
+    notified_at: orNull(time('when a message about it was last delivered; null: never')),
     ...acknowledged,
   },
 })
@@ -53,102 +47,80 @@ export type AlarmsTable = TableOf<typeof alarms>
 export const alarmHistory = relation({
   name: 'alarm_history',
   type: 'table',
-  holds: 'When each alarm fired and ended: one row for each time. What is over is removed after `CHANGES_RETENTION_DAYS`.',
+  holds: 'When each alarm fired and was resolved: one row for each time. Resolved ones are removed after `CHANGES_RETENTION_DAYS`.',
   key: ['episode_id'],
   columns: {
     episode_id: serial('in the order in which they fired'),
     ...alarmKey,
     severity: text<AlarmSeverity>('`warning` or `critical`'),
-    since: time('since when it was so'),
-    fired_at: time('when it had been so for long enough to tell somebody'),
-    resolved_at: orNull(time('when it was over; null while it fires')),
-    text: text('what happened, and what to do, as it was told last', { class: 'free' }),
+    since: time('since when its condition was true'),
+    fired_at: time('when it fired, after its condition had been true for long enough'),
+    resolved_at: orNull(time('when it was resolved; null while it fires')),
+    text: text('what happened, and what to do, as last reported', { class: 'free' }),
     ...acknowledged,
   },
 })
 
-export type AlarmHistoryTable = TableOf<typeof alarmHistory>
-
 export const operatorActions = relation({
   name: 'operator_actions',
   type: 'table',
-  holds: 'What operators did, by commands and by the admin routes: one row for each action that was not refused, kept for ever.',
+  holds: 'What operators did, by commands and admin routes: one row for each action that was not rejected, kept forever.',
   key: ['action_id'],
   columns: {
     action_id: serial('in the order in which the actions began'),
-    at: time('when it began; a program that is shown page after page has one row for an hour'),
-    who: text(
-      'the name of the token (`OPS_TOKENS`); `command`: whoever could run commands; `signal`: whoever could send SIGHUP; `schedule`: `serve` itself, by BACKUP_CRON',
-      {
-        source: 'settings',
-      },
-    ),
+    at: time('when it began; a program that reads page after page has one row per hour'),
+    who: text('the name of the token (`OPS_TOKENS`); `command`; `signal` (SIGHUP); `schedule` (`serve` itself, by BACKUP_CRON)', {
+      source: 'settings',
+    }),
     action: text(
       'such as `account.resume`, `backup`, `backup.try`, `destination.pause`, `inbox.replay`, `inbox.skip`, `mapping.import`, `outbox.skip`, ' +
         '`reconcile.request`, `reconcile.run`, `settings.reload`, `submission.track`',
     ),
-    target: orNull(
-      text('what it was done to: the name of an account or a destination; null when it was several things', { source: 'operator' }),
-    ),
+    target: orNull(text('the name of an account or a destination; null for several targets', { source: 'operator' })),
     detail: orNull(
-      json(
-        'ids (the first 20 and how many), filters, reasons, and how many rows it changed. Never a secret, and nothing of a ' +
-          'submission but its id',
-        { source: 'operator, program', class: 'free' },
-      ),
+      json('ids (the first 20 and the number), filters, reasons, and the number of changed rows. No secrets; of a submission only its id', {
+        source: 'operator, program',
+        class: 'free',
+      }),
     ),
-    outcome: text<ActionOutcome>('`done`, `failed`; `begun` while it is under way, and for ever when its process died meanwhile'),
+    outcome: text<ActionOutcome>('`done`, `failed`; `begun` while in progress, and forever if its process died'),
   },
   notes: [
-    'The row of an action of one transaction is written in that very transaction; a longer one is noted before it begins ' +
-      'and again when it has ended.',
+    'An action of one transaction is recorded in that transaction; a longer one is recorded before it begins and again when it has ended.',
   ],
 })
 
-export const syncOperatorNotices = internal({
-  name: 'sync_operator_notices',
-  holds: 'for each operator and alarm: what was told last, or is to be told, with its tries',
+export const syncAlertMessages = internal({
+  name: 'sync_alert_messages',
+  holds: 'for each alert recipient and alarm: the last message, sent or to send, with its attempts',
   columns: {
-    operator: text(),
-    name: text(),
-    account: text(),
-    destination: text(),
+    ...each(text(), 'operator', 'name', 'account', 'destination'),
     notice_id: text('the same on every attempt; new for every new message'),
     kind: text<NoticeKind>(),
     body: text('JSON text, as sent'),
-    queued_at: time(),
-    due_at: time(),
-    lease_token: orNull(text()),
+    ...each(time(), 'queued_at', 'due_at'),
+    ...each(orNull(text()), 'lease_token', 'error'),
     attempts: int(),
-    error: orNull(text()),
     outcome: orNull(text<'sent' | 'given_up'>()),
     settled_at: orNull(time()),
   },
 })
 
-export type OperatorNoticesTable = TableOf<typeof syncOperatorNotices>
+export type OperatorNoticesTable = TableOf<typeof syncAlertMessages>
 
 export const syncAlarmWatch = internal({
   name: 'sync_alarm_watch',
-  holds: 'which process looks for alarms, and when one did last',
-  columns: {
-    id: int(),
-    lease_token: text(),
-    lease_until: time(),
-    evaluated_at: orNull(time()),
-  },
+  holds: 'which process checks for alarms, and when they were last checked',
+  columns: { id: int(), lease_token: text(), lease_until: time(), evaluated_at: orNull(time()) },
 })
 
 export const syncConsoleSessions = internal({
   name: 'sync_console_sessions',
-  holds: 'who is signed in to the ops port, by hashes from which nobody can sign in',
+  holds: 'sessions of the ops port, by hashes that cannot be used to sign in',
   columns: {
-    session_hash: text(),
-    who: text(),
-    token_proof: text(),
-    token_tag: text('a part of a hash, by which a change of the token in the settings ends the session'),
-    oidc: orNull(text('who signed in by OpenID Connect, as JSON text; null for a token')),
-    began_at: time(),
-    seen_at: time(),
+    ...each(text(), 'session_hash', 'who', 'token_proof'),
+    token_tag: text('a part of a hash; the session ends when the token in the settings changes'),
+    oidc: orNull(text('the user who signed in by OpenID Connect, as JSON text; null for a token')),
+    ...each(time(), 'began_at', 'seen_at'),
   },
 })

@@ -1,17 +1,17 @@
 /**
- * What is said of a push: expressions of its row `o` of `sync_outbox`, the row `l` of its lane (null for none) and the row `d` of its destination.
- * The view `push_status` and all lists and counts of pushes take them from here.
+ * Expressions about a push: its row `o` of `sync_outbox`, the row `l` of its lane (null for none) and the row `d` of its destination. The
+ * view `push_status` and all lists and counts of pushes share them.
  */
 
-/** Which lane is that of the row; there is none where nothing of the lane waits. */
+/** The row's lane; missing if nothing of the lane waits. */
 export const itsLane = 'l.destination = o.destination and l.account = o.account and l.lane = o.lane'
 
-/** Which id, `r` of `sync_remote_ids`, the destination has given its record. */
+/** The id in `sync_remote_ids` that the destination gave the record. */
 export const itsRemoteId = 'r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id'
 
 /**
- * Whether its destination may be expected to keep what the row brought. A receiver that keeps records drops one when it is told that it is gone
- * or purged, or has left the filter, until something of it is sent again.
+ * Whether its destination is expected to keep what the row sent. A receiver that keeps records drops one that is gone, purged, or outside
+ * the filter, until it is sent again.
  */
 export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('gone', 'purged') and not exists (
   select 1 from sync_outbox e where e.destination = o.destination and e.account = o.account and e.entity = o.entity
@@ -22,7 +22,7 @@ export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('
 export const isAnswered =
   "exists (select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered')"
 
-/** Of a row that is ready, when it is in which state. */
+/** The states of a ready row, and when each applies. */
 export const readyAs = {
   waiting: 'l.blocked is null and o.attempts = 0',
   retrying: 'l.blocked is null and o.attempts > 0',
@@ -30,14 +30,14 @@ export const readyAs = {
   held: "l.blocked = 'held'",
 } as const
 
-/** Of a row that is ready. */
+/** For a ready row. */
 export const ofReady = {
   state: "case when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end",
   nextTryAt: `case when l.blocked is not null or d.state = 'paused' or (d.state = 'suspended' and d.retry_at is null) then null
     when d.retry_at > l.due_at then d.retry_at else l.due_at end`,
 } as const
 
-/** Of any row. */
+/** For any row. */
 export const ofPush = {
   state: `case when o.state <> 'ready' then o.state else ${ofReady.state} end`,
   nextTryAt: `case when o.state = 'ready' then ${ofReady.nextTryAt} end`,

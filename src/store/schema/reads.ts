@@ -1,27 +1,25 @@
-import type { SurpriseKind } from '../../model/interface-drift.ts'
+import type { SurpriseKind } from '../../model/api-changes.ts'
 import type { KnownKind } from '../../model/known-ids.ts'
 import type { OptionalRead, ReadKind } from '../../model/reads.ts'
 import type { ViewPart } from '../../model/view.ts'
-import { int, internal, orNull, raw, relation, type TableOf, text, time } from './table.ts'
-
-/** What is read from the service when, of which account. */
+import { each, int, internal, orNull, raw, relation, type TableOf, text, time } from './table.ts'
 
 export const freshness = relation({
   name: 'freshness',
   type: 'view',
-  holds: "How old the mirror's knowledge is: one row for each submission and each of its reads.",
+  holds: "The age of the mirror's data: one row for each submission and each of its reads.",
   key: [],
   columns: {
-    account: text('whose it is', { source: 'settings' }),
+    account: text('the account', { source: 'settings' }),
     submission_id: text('the submission', { source: 'service' }),
     read: text<ReadKind | ViewPart>(
-      '`events`, `thread`, `requirements`, `outstanding`, `workspace`, `sessions`; of what is read by its id `bind_request`, `policy`, `insured`, ' +
-        'each as old as the oldest of them; the parts of the requirements view that an answer may leave out: `rail` (lanes, quotes, source ' +
-        'offers), `quote_history`, `assessment` (programs and their requirements). A part that no answer has shown has no row',
+      '`events`, `thread`, `requirements`, `outstanding`, `workspace`, `sessions`; reads by id, `bind_request`, `policy`, `insured`, each as old ' +
+        'as its oldest; optional parts of the requirements view: `rail` (lanes, quotes, source offers), `quote_history`, `assessment` ' +
+        '(programs and their requirements). A part that no answer has shown has no row',
     ),
-    last_read_at: orNull(time('when it was last read to its end; null: never yet')),
-    last_changed_at: orNull(time('when a read last brought something')),
-    last_replay_at: orNull(time('when the feed was last read whole, from the beginning; always null for state reads')),
+    last_read_at: orNull(time('when it was last read to the end; null: never')),
+    last_changed_at: orNull(time('when a read last changed something')),
+    last_full_read_at: orNull(time('when the feed was last re-read from the beginning; always null for state reads')),
   },
 })
 
@@ -29,36 +27,30 @@ export type FreshnessView = TableOf<typeof freshness>
 
 export const syncReads = internal({
   name: 'sync_reads',
-  key: ['account', 'submission_id', 'read'],
-  holds: 'for each submission and read: cursor, when it is due, lease, failures, the last error',
+  key: ['account', 'submission_id', 'read', 'id'],
+  holds:
+    'for each read of a submission, and each id of a bind request, policy, insured or document: cursor, due time, lease, failures, last error; ' +
+    '`known_ids` shows the ids',
   columns: {
     account: text(),
-    submission_id: text(),
-    read: text<ReadKind>(),
+    submission_id: text('empty for a read by id'),
+    read: text<ReadKind | KnownKind>(),
+    id: text('for a read by id; empty for a read of a submission'),
+    named_for: orNull(text('the submission that an id was named for; empty if none is known; null for a read of a submission')),
+    via: orNull(text('what named an id first')),
+    first_seen_at: orNull(time('when an id was first named')),
+    is_final: orNull(int('1: this id is no longer expected to change')),
     rank: int(
-      '0: woken, 1: scheduled, 2: failing, 3: detail reads in the background. Live work goes before routine work; failing reads never displace working ones',
+      '0: requested, 1: scheduled, 2: failing, 3: detail reads in the background, 4: reads by id. Live work precedes routine work; failing reads never displace working ones',
     ),
-    due_at: time(),
-    due_since: orNull(time('since when a claimed read was due, or its last page; null: not claimed since it was last settled')),
-    lease_token: orNull(text()),
-    wake_no: int(),
-    cursor: orNull(text()),
-    cursor_no: int(),
-    issued_no: int(),
-    applied_no: int(),
-    active_at: orNull(time('when something last moved here, for the polling interval')),
-    refused_cursor: orNull(text('the last cursor that the service refused, kept for diagnosis')),
-    failures: int(),
-    not_found: int(),
-    stalled_walks: int(),
-    error: orNull(text()),
-    last_read_at: orNull(time()),
-    last_changed_at: orNull(time()),
-    last_replay_at: orNull(time()),
-    replay_due_at: orNull(time()),
-    content_hash: orNull(
-      text('of what the read with the number `hash_no` showed; null when something of the submission has changed since'),
-    ),
+    due_at: orNull(time('null: an id that is not read; while claimed, the end of the lease')),
+    due_since: orNull(time('since when a claimed read, or its last page, was due; null: not claimed since it was last settled')),
+    ...each(orNull(text()), 'lease_token', 'cursor', 'error'),
+    ...each(int(), 'request_no', 'cursor_no', 'issued_no', 'applied_no', 'failures', 'not_found', 'stalled_feed_reads'),
+    active_at: orNull(time('the last activity, for the polling interval')),
+    refused_cursor: orNull(text('the last cursor that the service rejected, kept for diagnosis')),
+    ...each(orNull(time()), 'last_read_at', 'last_changed_at', 'last_full_read_at', 'full_read_due_at'),
+    content_hash: orNull(text('of the result of read number `hash_no`; null if the submission has changed since')),
     hash_no: orNull(int()),
   },
 })
@@ -69,60 +61,31 @@ export const knownIds = relation({
   name: 'known_ids',
   type: 'view',
   holds:
-    'What the service lists nowhere and answers by its id alone: bind requests, policies, insureds, documents. One row for each id that an ' +
-    'answer or an operator (`track --policy` …) named.',
+    'Ids that an answer or an operator (`track --policy` …) named, for objects that the service does not list: bind requests, policies, ' +
+    'insureds, documents. One row for each id.',
   key: [],
   columns: {
-    account: text('whose it is', { source: 'settings' }),
+    account: text('the account', { source: 'settings' }),
     kind: text<KnownKind>('`bind_request`, `policy`, `insured`, `document`'),
     id: text('the id', { source: '`bind_request_id`, `policy_id`, `insured_id`, `document_id`' }),
-    submission_id: orNull(text('the submission that it was named for; null when none is known', { source: 'the answer' })),
-    via: text(
-      'what named it first: `webhook`, a read such as `thread` or `requirements`, `discovery:` and the path, `command`, `reconcile`',
-    ),
+    submission_id: orNull(text('the submission that it was named for; null if none is known', { source: 'the answer' })),
+    via: text('what named it first: `webhook`, a read such as `thread` or `requirements`, `discovery:` and a path, `command`, `reconcile`'),
     first_seen_at: time('when it was first named'),
-    last_read_at: orNull(time('when it was last read; null: never yet, and for a document')),
-    error: orNull(text('why the last read failed; null when it did not')),
-  },
-})
-
-export const syncKnownIds = internal({
-  name: 'sync_known_ids',
-  holds:
-    'ids of bind requests, policies, insureds and documents: when each is read next, lease, failures, the last error; `known_ids` shows them',
-  columns: {
-    account: text(),
-    kind: text<KnownKind>(),
-    id: text(),
-    submission_id: orNull(text('null when none is known')),
-    via: text(),
-    first_seen_at: time(),
-    last_read_at: orNull(time()),
-    last_changed_at: orNull(time()),
-    error: orNull(text()),
-    due_at: orNull(time('null: it is not read. While it is claimed, the end of the lease')),
-    wake_no: int(),
-    issued_no: int(),
-    applied_no: int(),
-    failures: int(),
-    not_found: int(),
-    is_final: int('1: nothing is expected of it any more'),
-    lease_token: orNull(text()),
-    content_hash: orNull(text('as in `sync_reads`')),
-    hash_no: orNull(int()),
+    last_read_at: orNull(time('when it was last read; null: never, and for a document')),
+    error: orNull(text('why the last read failed; null if it did not')),
   },
 })
 
 export const syncReadsOff = internal({
   name: 'sync_reads_off',
-  holds: 'reads that an account does not make: left out by `STATE_READS`, or refused by the service until `retry_at`; `status`',
+  holds: 'disabled reads of an account: left out by `STATE_READS`, or rejected by the service until `retry_at`; `status`',
   columns: {
     account: text(),
     read: text<OptionalRead>(),
-    cause: text<'settings' | 'service'>('who says so: `STATE_READS`, or the service, which refuses the read'),
+    cause: text<'settings' | 'service'>('who disabled it: `STATE_READS`, or the service, which rejects the read'),
     reason: text(),
     since: time(),
-    retry_at: orNull(time('when a read that the service refuses is tried again; null: never by itself')),
+    retry_at: orNull(time('when a read that the service rejects is retried; null: never automatically')),
   },
 })
 
@@ -132,37 +95,36 @@ export const extraReads = relation({
   name: 'extra_reads',
   type: 'table',
   holds:
-    'The last answer of each path that `accounts[].extra_reads` names, for what the service has without showing its fields. It is in no change ' +
-    'log, goes to no destination, and is compared by no reconcile run.',
+    'The last answer of each path in `accounts[].extra_reads`, for objects whose fields the service does not show. It is not in the change log, ' +
+    'pushed, or compared by reconcile runs.',
   key: ['account', 'submission_id', 'name'],
   columns: {
-    account: text('whose it is', { source: 'settings' }),
-    submission_id: text('the submission that was asked for; empty when the path has none', { source: 'path' }),
+    account: text('the account', { source: 'settings' }),
+    submission_id: text('the submission in the path; empty if the path has none', { source: 'path' }),
     name: text('its name in the settings', { source: 'settings' }),
     read_at: time('when it was read'),
-    raw: raw('the answer as it came, tax ids aside', { source: 'the whole answer', class: 'free' }),
+    raw: raw('the answer as received, except tax ids', { source: 'the whole answer', class: 'free' }),
   },
 })
 
-/** One row per path of discovery, and per extra read of each submission that it is made for. */
+/** One row per path of discovery, and per extra read of each submission that has it. */
 export const syncPathReads = internal({
   name: 'sync_path_reads',
   key: ['account', 'submission_id', 'name', 'path'],
   holds:
-    'each path that is probed for submissions, and each extra read, for each submission that it is made for: when it is read next, lease, failures, the ' +
-    'last error; of what is probed the last answer (its first 1 MiB; 16 KiB of each path with an id in it)',
+    'each path that is probed for submissions, and each extra read of each submission: next read, lease, failures, last error; for probed paths ' +
+    'the last answer (its first 1 MiB; 16 KiB for a path with an id)',
   columns: {
     account: text(),
     submission_id: text('empty for a path without a submission'),
-    name: text('of an extra read; of discovery its form in the settings, with a key in braces where `path` has an id'),
+    name: text('of an extra read; for discovery the path in the settings, with a key in braces instead of an id'),
     path: text('the requested path of discovery; empty for an extra read'),
     due_at: time(),
-    lease_token: orNull(text()),
+    ...each(orNull(text()), 'lease_token', 'error'),
     outcome: orNull(text('`ok`, `limited`, or the class of the failure')),
     failures: int('consecutive failures'),
-    error: orNull(text()),
     last_read_at: orNull(time('when it last answered with JSON')),
-    ids: int('of discovery: submission ids in the last answer'),
+    ids: int('for discovery: submission ids in the last answer'),
     found: int('submissions discovered through it, in total'),
     raw: orNull(text('the last answer of discovery, cut to a limit')),
     raw_bytes: orNull(int('length of the last answer')),
@@ -173,29 +135,18 @@ export type PathReadsTable = TableOf<typeof syncPathReads>
 
 export const syncAccounts = internal({
   name: 'sync_accounts',
-  holds:
-    "each account's state (`active`, `suspended`, `paused`), the reason, the brokerage that is pinned, the pause that the service asked for; `account list`",
+  holds: "each account's state (`active`, `suspended`, `paused`), reason, pinned brokerage, and pause by the service; `account list`",
   columns: {
     account: text(),
     state: text<'active' | 'paused' | 'suspended'>(),
-    reason: orNull(text()),
-    since: orNull(time()),
-    retry_at: orNull(time()),
-    refused_with: orNull(text('salted fingerprint of the credentials that were refused: others are tried when `serve` starts or reloads')),
-    brokerage: orNull(text()),
-    client_id: orNull(text()),
-    label: orNull(text('name of the credential, as the service gives it')),
-    active_states: orNull(text('JSON: list of the states in which the service is active; null when it is in all')),
+    ...each(orNull(text()), 'reason', 'brokerage', 'client_id', 'throttled_reason'),
+    ...each(orNull(time()), 'since', 'retry_at', 'swept_at', 'events_unreadable_at', 'identity_failing_since', 'throttled_until'),
+    refused_with: orNull(text('salted fingerprint of the rejected credentials; `serve` tries others when it starts or reloads')),
+    label: orNull(text("the service's name of the credential")),
+    active_states: orNull(text('JSON: list of the states in which the service is active; null for all')),
     sweep_wanted: int(),
-    swept_at: orNull(time()),
-    events_unreadable_at: orNull(time()),
-    identity_error: orNull(
-      text('why the service does not say whose the credentials are, and since when; null as long as it does, or did not answer at all'),
-    ),
-    identity_failing_since: orNull(time()),
+    identity_error: orNull(text('why the service does not identify the credentials; null if it does, or did not answer')),
     throttled_since: orNull(time('the newest pause that the service asked for (`Retry-After`), which may be over')),
-    throttled_until: orNull(time()),
-    throttled_reason: orNull(text()),
   },
 })
 
@@ -205,8 +156,8 @@ export type AccountsTable = TableOf<typeof syncAccounts>
 export const syncLastUses = internal({
   name: 'sync_last_uses',
   holds:
-    'for each account when a webhook secret verified a delivery last, and when the service last gave a token for a credential; `account list`. ' +
-    'A credential is known by its id, a secret by a short tag that is made of it and that nothing can be made of',
+    'for each account when a webhook secret last verified a delivery, and when the service last issued a token for a credential; ' +
+    '`account list`. A credential is identified by its id, a secret by a short tag that reveals nothing',
   columns: {
     account: text(),
     kind: text<'credential' | 'webhook_secret'>(),
@@ -220,30 +171,28 @@ export type LastUsesTable = TableOf<typeof syncLastUses>
 export const syncPurged = internal({
   name: 'sync_purged',
   key: ['account', 'submission_id'],
-  holds: 'submissions that were purged: they are not tracked until `track --again`',
+  holds: 'purged submissions: they are not tracked until `track --again`',
   columns: {
-    account: text(),
-    submission_id: text(),
+    ...each(text(), 'account', 'submission_id'),
     purged_at: time(),
     finished_at: orNull(time('null: the purge was interrupted, or is running')),
   },
 })
 
-export const syncInterfaceDrift = internal({
-  name: 'sync_interface_drift',
+export const syncApiChanges = internal({
+  name: 'sync_api_changes',
   holds:
-    'how answers and deliveries differ from the specification: fields, values of vocabularies and types that it does not name, and required ' +
-    'fields that are missing, by path, with how often; never values. `status --drift` shows it',
+    'how answers and deliveries differ from the spec: unknown fields, values and types, and missing required fields, by path, with how often; ' +
+    'never values. `status --api-changes` shows it',
   columns: {
     account: text(),
-    resource: text('the read that it was in, or the kind of the delivery'),
+    resource: text('its read, or the kind of its delivery'),
     path: text(),
     kind: text<SurpriseKind>(),
     type: text('the JSON type that was seen; `absent` for a missing field'),
-    first_seen_at: time(),
-    last_seen_at: time(),
-    answers: int('in how many answers and deliveries'),
+    ...each(time(), 'first_seen_at', 'last_seen_at'),
+    answers: int('number of answers and deliveries with it'),
   },
 })
 
-export type InterfaceDriftTable = TableOf<typeof syncInterfaceDrift>
+export type ApiChangesTable = TableOf<typeof syncApiChanges>

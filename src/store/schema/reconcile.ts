@@ -1,29 +1,27 @@
 import type { Json } from '../../model/json.ts'
 import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
-import { bool, int, internal, json, orNull, relation, type TableOf, text, time } from './table.ts'
-
-/** Reconcile runs, what they found, and what they proved. */
+import { bool, each, int, internal, json, orNull, relation, type TableOf, text, time } from './table.ts'
 
 /**
- * `requested`: waits for a process. `running`: in progress, or its process died and it will be resumed. `budget`: its time ended first.
- * `failed`: it could not go on. `stopped`: somebody stopped it, or it never began because another ran at its time.
+ * `requested`: waits for a process. `running`: in progress, or interrupted and about to resume. `budget`: its time ended first. `failed`:
+ * it could not continue. `stopped`: an operator stopped it, or another run kept it from starting.
  */
 export type RunState = 'requested' | 'running' | 'done' | 'budget' | 'failed' | 'stopped'
 
-/** Options of a run; those left out do not limit it. JSON in `reconcile_runs.options`. */
+/** Options of a run; missing ones do not limit it. JSON in `reconcile_runs.options`. */
 export type RunOptions = {
   /** Only these submissions. */
   readonly submissions?: readonly string[]
-  /** Only submissions in which something moved at or after this time. */
+  /** Only submissions with activity at or after this time. */
   readonly since?: TimeText
-  /** Only submissions that are not dormant: something moved in the last 90 days. */
+  /** Only submissions with activity in the last 90 days. */
   readonly active_only?: boolean
   /** Repairs and marks nothing. */
   readonly dry_run?: boolean
   /** Only the feeds, without the state. */
   readonly no_state?: boolean
-  /** Concurrent reads; the setting when left out. */
+  /** Concurrent reads. Default: the setting. */
   readonly concurrency?: number
 }
 
@@ -36,51 +34,45 @@ export type FieldDifference = { readonly field: string; readonly mirror: Json; r
 export const reconcileRuns = relation({
   name: 'reconcile_runs',
   type: 'table',
-  holds: 'One row for each reconcile run: what it was asked, how far it came, what it found. One run is about one account.',
+  holds: 'One row for each reconcile run of an account: its options, progress and results.',
   key: ['run_id'],
   columns: {
     run_id: text('its id'),
-    account: text('the account that was reconciled', { source: 'settings' }),
-    slot: orNull(
-      time(
-        'the time of `RECONCILE_CRON` that it is the run of; null when somebody asked for it, and when it was made again ' +
-          'because the one before had failed',
-      ),
-    ),
+    account: text('the reconciled account', { source: 'settings' }),
+    slot: orNull(time('its time in `RECONCILE_CRON`; null if an operator requested it, and when it repeats a failed run')),
     requested_by: text('`command`, `cron`, or `admin:` and the name of the token'),
     options: json<RunOptions>(
-      'what it was limited to: `submissions`, `since`, `active_only`, `dry_run`, `no_state`, `concurrency`; empty for all of ' +
-        'it. A dry run proves nothing, and one that is taken up again begins anew',
+      'its limits: `submissions`, `since`, `active_only`, `dry_run`, `no_state`, `concurrency`; empty for everything. A dry run reconciles ' +
+        'nothing, and starts over when it is resumed',
       { source: 'operator' },
     ),
     state: text<RunState>(
-      '`requested`: it waits for a process; `running`, also when its process died, until another takes it up; `done`; ' +
-        '`budget`: its time ended first; `failed`; `stopped`: by somebody, or never begun, or left when its account was taken ' +
-        'out of the settings',
+      '`requested`: it waits for a process; `running`, also if its process died, until another resumes it; `done`; `budget`: its time ended ' +
+        'first; `failed`; `stopped`: by an operator, or never begun, or its account left the settings',
     ),
-    requested_at: time('when it was asked for'),
+    requested_at: time('when it was requested'),
     started_at: orNull(time('null while it waits')),
     updated_at: time('its last sign of life'),
     ended_at: orNull(time('when it ended')),
-    submissions_total: int('how many submissions it was to check'),
-    submissions_done: int('how many it has looked at; those it could not read are among them, and are findings'),
-    rows_compared: int('events, messages, attachments and rows of the state that the service showed and that were compared'),
-    missing: int('rows that the service shows and the mirror did not have'),
+    submissions_total: int('submissions to check'),
+    submissions_done: int('submissions checked, including unreadable ones, which are findings'),
+    rows_compared: int('compared events, messages, attachments and rows of the state'),
+    missing: int('rows of the service that the mirror lacked'),
     different: int('rows that differed'),
     absent: int('rows that the service no longer shows, not marked before'),
-    unreadable: int('reads that failed, and items that could not be read: what was not checked'),
-    undelivered: int('changes that are not known to have reached a destination, not reported before but by dry runs'),
-    repaired: int('findings that were put right, or marked'),
-    known: int('findings that stood before this run; they are in none of the other counts'),
-    lost: int('holes of the change log, not reported before but by dry runs'),
+    unreadable: int('failed reads and unreadable items, which were not checked'),
+    undelivered: int('changes not known to have reached a destination, not reported before except by dry runs'),
+    repaired: int('findings that were fixed, or marked'),
+    known: int('findings from before this run; no other count includes them'),
+    lost: int('gaps in the change log, not reported before except by dry runs'),
     moved: int('rows that the service changed after they were last read: see below'),
     exit_code: orNull(
       int(
-        'what the command ended with: 0 nothing is left; 1 something could not be checked; 3 something was found and left; 4 ' +
-          'the budget ended, or it was not done',
+        'exit code of the command: 0 nothing left; 1 something could not be checked; 3 differences left; 4 the budget ended, or another run ' +
+          'was active',
       ),
     ),
-    note: orNull(text('in words how it ended, when there is something to say')),
+    note: orNull(text('how it ended, in words, if there is something to say')),
   },
 })
 
@@ -89,45 +81,42 @@ export type ReconcileRunsTable = TableOf<typeof reconcileRuns>
 export const reconcileFindings = relation({
   name: 'reconcile_findings',
   type: 'table',
-  holds: 'What the reconcile runs found, a row for each.',
+  holds: 'The findings of reconcile runs, one row for each.',
   key: ['run_id', 'finding_no'],
   columns: {
     run_id: text('the run'),
-    finding_no: int('the order in which they were found; numbers may be left out'),
+    finding_no: int('the order in which they were found; numbers may be skipped'),
     account: text('the account of the run', { source: 'settings' }),
-    submission_id: orNull(text('null when it is about a destination as a whole, or about the change log', { source: 'service' })),
+    submission_id: orNull(text('null if it concerns a whole destination or the change log', { source: 'service' })),
     kind: text<FindingKind>('`missing`, `different`, `absent`, `unreadable`, `undelivered`, `lost`, `moved`: see below'),
-    entity: orNull(text('the table it is about; null when a read failed')),
-    entity_id: orNull(text('the row, as in `changes`; of `lost` the first and the last number that is missing: `[41,43]`')),
+    entity: orNull(text('the table; null if a read failed')),
+    entity_id: orNull(text('the row, as in `changes`; for `lost` the first and last missing number: `[41,43]`')),
     fields: orNull(
-      json<readonly FieldDifference[]>(
-        'of what differed a list of `field`, `mirror` (the value that was here) and `service` (the value that is right)',
-        { source: 'mirror, service', class: 'free' },
-      ),
+      json<readonly FieldDifference[]>('the differences: a list of `field`, `mirror` (the value here) and `service` (the right value)', {
+        source: 'mirror, service',
+        class: 'free',
+      }),
     ),
-    read: orNull(text<ReadKind>('the read by which it was found: `events`, `thread`, or a state read')),
+    read: orNull(text<ReadKind>('the read that found it: `events`, `thread`, or a state read')),
     destination: orNull(text('the destination that was not reached', { source: 'settings' })),
-    seq: orNull(int('the change that was not delivered, or the last one that is missing', { source: '`changes`' })),
-    standing: bool('it was known before this run and is still so: see below'),
-    repaired_at: orNull(time('when it was put right, or marked; null when it was left')),
+    seq: orNull(int('the undelivered change, or the last missing one', { source: '`changes`' })),
+    known: bool('it was known before this run and still exists: see below'),
+    repaired_at: orNull(time('when it was fixed or marked; null if it was left')),
     detail: text('a sentence for people', { class: 'free' }),
     found_at: time('when it was found'),
   },
   notes: [
-    'Rows are kept for `CHANGES_RETENTION_DAYS` at least and until a later run has looked at all submissions; the row of ' +
-      'the run stays.',
-    '`kind`: `missing`: the service shows it, the mirror did not have it. `different`: the mirror says something else than ' +
-      'the service, or `mirror_info` than the rows of `changes`. `absent`: the mirror has it, the service no longer shows it, ' +
-      'or cannot have it (a submission whose id is no uuid in lower case: nothing of it is asked for, compared or marked, and ' +
-      'its rows are to be deleted by hand). `unreadable`: it could not be checked. `undelivered`: a change that is not known ' +
-      'to have reached a destination. `lost`: numbers between `mirror_info.first_seq` and `last_seq` of which `changes` has ' +
-      'no row. `moved`: the service changed it after the mirror last read it, as live traffic does, and the mirror held what ' +
-      'its change log says. Such a row needs no attention and is not in `repaired`.',
-    '`standing`: marked as absent already (a submission, an event, a message or an attachment), or reported by an earlier ' +
-      'run, other than a dry one, as undelivered, as a submission that the service cannot have, or as lost (by a run of any ' +
-      'account: the log is that of all), or a part of the requirements view that the service left out, such as a null rail: ' +
-      'nothing confirms its rows in `entity`. What the state no longer shows, such as a quote that was replaced, is history, and ' +
-      'is not told of again.',
+    'Rows are kept for at least `CHANGES_RETENTION_DAYS` and until a later run has checked all submissions; the row of the run stays.',
+    '`kind`: `missing`: the service shows it, and the mirror lacked it. `different`: the mirror and the service differ, or `mirror_info` and the ' +
+      'rows of `changes`. `absent`: the mirror has it, and the service no longer shows it, or cannot have it (a submission whose id is not a ' +
+      'lowercase uuid is never requested, compared or marked; delete its rows by hand). `unreadable`: it could not be checked. `undelivered`: a ' +
+      'change not known to have reached a destination. `lost`: numbers between `mirror_info.first_seq` and `last_seq` without a row in ' +
+      '`changes`. `moved`: the service changed it after the mirror last read it, as live traffic does, and the mirror agreed with its change ' +
+      'log. Such a row needs no attention and is not in `repaired`.',
+    '`known`: already marked as absent (a submission, event, message or attachment), or reported by an earlier run that was not a dry run ' +
+      'as undelivered, as a submission that the service cannot have, or as lost (by a run of any account, because all share the log), or a part ' +
+      'of the requirements view that the service left out, such as a null rail, so that its rows in `entity` are unconfirmed. Rows that the ' +
+      'state no longer shows, such as a replaced quote, are history and are not reported again.',
   ],
 })
 
@@ -135,27 +124,23 @@ export type ReconcileFindingsTable = TableOf<typeof reconcileFindings>
 
 export const syncReconcile = internal({
   name: 'sync_reconcile',
-  holds: 'for each account the run in progress, and which process has it until when',
+  holds: 'the run in progress of each account, and the lease of its process',
   columns: {
     account: text(),
-    run_id: orNull(text()),
-    lease_token: orNull(text()),
+    ...each(orNull(text()), 'run_id', 'lease_token'),
     lease_until: orNull(time()),
-    since: time('since when the schedule holds for the account. Earlier times are not made up for'),
+    since: time('since when the schedule applies to the account; missed earlier times are not made up'),
   },
 })
 
-export const syncProofs = internal({
-  name: 'sync_proofs',
-  holds:
-    'for each submission when a reconcile run, other than a dry one, last came by, which one last proved it equal to what ' +
-    'the service shows, and when',
+export const syncReconciled = internal({
+  name: 'sync_reconciled',
+  holds: 'for each submission: the last visit of a reconcile run (not a dry run), and the run that last reconciled it',
   columns: {
-    account: text(),
-    submission_id: text(),
-    run_id: text('the run that proved it; if none has, the last that visited it'),
+    ...each(text(), 'account', 'submission_id'),
+    run_id: text('the run that reconciled it; if none has, the last that visited it'),
     visited_at: time('when a run last visited it'),
-    proved_at: orNull(time('when it was last equal to what the service shows, or was repaired; null for never')),
+    reconciled_at: orNull(time('when it last equaled the service, or was repaired; null: never')),
     unconfirmed: orNull(text('parts of the requirements view that the service left out then, although the mirror has rows of them')),
   },
 })

@@ -3,31 +3,33 @@ import type { ColumnKind, DescribedColumn, Entity, RowOf } from '../../model/ent
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** A column of a table or view beside the mirror. `T` is the type of its values. */
+/** A column of a table or view outside the mirror. `T` is the type of its values. */
 export interface Column<T = unknown> extends Omit<DescribedColumn, 'kind'> {
   readonly kind: ColumnKind | 'bytes'
   readonly isNullable?: true
-  /** For the type alone: it is never set. */
+  /** For the type only: never set. */
   readonly value?: T
 }
 
-/** A table or view. From it follow its type for kysely, how SQLite's values are read, the data dictionary, and the comments in Postgres. */
+/**
+ * A table or view. It defines the type for kysely, the conversion of SQLite's values, the data dictionary, and the comments in Postgres.
+ */
 export interface Relation {
   readonly name: string
   readonly type: 'table' | 'view'
   /** A table of the program's own, which a release may change without notice. */
   readonly isInternal?: true
-  /** What it holds, in sentences; of an internal table in a phrase. */
+  /** Its contents, in sentences; for an internal table in a phrase. */
   readonly holds: string
-  /** Key columns in order; of a view none, of an internal table where rows are read and written by it. */
+  /** Key columns in order; none for a view, and for an internal table only if rows are accessed by key. */
   readonly key: readonly string[]
   /** In the order of the table; of an internal table in any. */
   readonly columns: Readonly<Record<string, Column>>
-  /** Paragraphs on what a column's sentence has no room for. */
+  /** Further paragraphs about columns. */
   readonly notes?: readonly string[]
 }
 
-/** A table or view that readers may use. */
+/** A table or view for readers. */
 export function relation<const R extends Relation>(description: R): R {
   return description
 }
@@ -41,14 +43,14 @@ export function relationOf({ table, holds, key, fields }: Entity): Relation {
   return { name: table, type: 'table', holds, key, columns: fields }
 }
 
-/** A table as the row functions of the store take it. @param columns default: all. */
+/** A table for the store's row functions. @param columns default: all. */
 export function specOf<R extends Relation>({ name, key, columns: all }: R, ...columns: readonly (keyof R['columns'] & string)[]) {
   const taken = Object.entries(all).filter(([column]) => columns.length === 0 || columns.includes(column))
   const kinds = taken.map(([column, { kind }]): [string, ColumnKind] => [column, kind as ColumnKind])
   return { table: name, key, columns: Object.fromEntries(kinds) }
 }
 
-/** The same without some of its columns. */
+/** `specOf` without some of its columns. */
 export function specWithout<R extends Relation>(relation: R, ...left: readonly (keyof R['columns'] & string)[]) {
   const { columns, ...spec } = specOf(relation)
   return { ...spec, columns: Object.fromEntries(Object.entries(columns).filter(([column]) => !left.includes(column))) }
@@ -57,7 +59,7 @@ export function specWithout<R extends Relation>(relation: R, ...left: readonly (
 type Spec = Pick<Entity, 'table' | 'key' | 'columns'>
 const specsWithoutRaw = new WeakMap<Entity, Spec>()
 
-/** An entity as the row functions take it, without `raw`: always the same object, since SQLite's statements are kept by it. */
+/** An entity for the row functions, without `raw`: always the same object, because it is the key of SQLite's cached statements. */
 export function specWithoutRaw(entity: Entity): Spec {
   const { table, key, columns } = entity
   const spec = specsWithoutRaw.get(entity) ?? {
@@ -72,16 +74,14 @@ export function specWithoutRaw(entity: Entity): Spec {
 /** The type of a table or view for kysely. */
 export type TableOf<R extends Relation> = { -readonly [C in keyof R['columns']]: R['columns'][C] extends Column<infer T> ? T : never }
 
-/** What is to be said of a column when it is not set by the program, or not of the class `none`. */
+/** Properties of a column that is not set by the program or not of the class `none`. */
 type More = Partial<Pick<DescribedColumn, 'source' | 'class' | 'cents'>>
 
 function column<T>(kind: Column['kind'], meaning: string, more: More): Column<T> {
   return { kind, class: 'none', source: 'program', meaning, ...more }
 }
 
-/*
- * A column of each kind. The meaning is one sentence, without its full stop; columns of internal tables have one where the name does not tell.
- */
+/* A column of each kind. The meaning is one sentence without its full stop; internal tables may omit it. */
 
 export const text = <T extends string = string>(meaning = '', more: More = {}) => column<T>('text', meaning, more)
 export const int = (meaning = '', more: More = {}) => column<number>('int', meaning, more)
@@ -94,11 +94,16 @@ export const bytes = (meaning = '') => column<Buffer>('bytes', meaning, {})
 /** A whole number that the database assigns. */
 export const serial = (meaning = '') => column<Generated<number>>('int', meaning, {})
 
+/** Equal columns without a meaning of their own. */
+export function each<C extends Column, N extends string>(column: C, ...names: readonly N[]): { readonly [K in N]: C } {
+  return Object.fromEntries(names.map((name) => [name, column])) as { readonly [K in N]: C }
+}
+
 export function orNull<T>(of: Column<T>): Column<T | null> {
   return { ...of, isNullable: true } as Column<T | null>
 }
 
-/** Columns that a view takes from a table of the mirror as they are. */
+/** Columns that a view takes unchanged from a table of the mirror. */
 export function copied<E extends Entity, C extends keyof E['columns'] & keyof RowOf<E> & string>(from: E, ...columns: readonly C[]) {
   const taken = columns.map((name) => {
     const field = from.fields[name]

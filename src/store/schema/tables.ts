@@ -14,7 +14,7 @@ import * as reconcile from './reconcile.ts'
 import { type Relation, relationOf, type TableOf } from './table.ts'
 import * as upkeep from './upkeep.ts'
 
-/** Public tables beside the mirror, then views, in the order of the data dictionary. */
+/** Public tables outside the mirror, then views, in the order of the data dictionary. */
 const publicRelations = [
   reads.extraReads,
   log.changes,
@@ -53,7 +53,6 @@ const ownTables = [
   completeness.syncArrivals,
   overview.syncRecordCounts,
   overview.syncSearchWords,
-  reads.syncKnownIds,
   documents.syncDocuments,
   documents.syncSharedDocuments,
   reads.syncReadsOff,
@@ -65,21 +64,21 @@ const ownTables = [
   upkeep.syncCounters,
   push.syncDestinations,
   push.syncOutbox,
-  push.syncPushLanes,
+  push.syncPushStreams,
   push.syncRemoteIds,
   push.syncPushTokens,
   reconcile.syncReconcile,
-  reconcile.syncProofs,
+  reconcile.syncReconciled,
   reads.syncLastUses,
-  inbox.syncRefusedConnections,
+  inbox.syncRejectedConnections,
   inbox.syncDifferingDeliveries,
-  operators.syncOperatorNotices,
+  operators.syncAlertMessages,
   operators.syncAlarmWatch,
   upkeep.syncUpkeep,
   operators.syncConsoleSessions,
   upkeep.syncFigures,
   upkeep.syncSums,
-  reads.syncInterfaceDrift,
+  reads.syncApiChanges,
   reads.syncPurged,
   inbox.syncInboxLeft,
   log.syncLogEpochs,
@@ -92,18 +91,16 @@ const ownTables = [
 /** Every public table, then every view. */
 export const relations: readonly Relation[] = [...entities.map(relationOf), ...publicRelations]
 
-/** The tables of the program's own. */
 export const internalTables: readonly Relation[] = ownTables
 
 type TablesOf<Relations extends readonly Relation[]> = { [R in Relations[number] as R['name']]: TableOf<R> }
 
-/** The tables of service data, as their descriptors define them. */
 type MirrorTables = { [E in (typeof entities)[number] as E['table']]: RowOf<E> }
 
 /** Every table and view, for kysely. migrations/README.md describes them. */
 export interface Tables extends MirrorTables, TablesOf<typeof publicRelations>, TablesOf<typeof ownTables> {}
 
-/** Some columns of a row, as it is read. */
+/** Some columns of a row, as read. */
 export type Columns<T extends keyof Tables, C extends keyof Tables[T]> = {
   readonly [K in C]: Tables[T][K] extends Generated<infer V> ? V : Tables[T][K]
 }

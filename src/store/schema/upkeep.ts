@@ -1,25 +1,16 @@
-import { int, internal, orNull, type TableOf, text, time } from './table.ts'
-
-/** Processes, and what they count and do for all. */
+import { each, int, internal, orNull, type TableOf, text, time } from './table.ts'
 
 export const syncProcesses = internal({
   name: 'sync_processes',
-  holds: 'the processes that run, with their last sign of life',
-  columns: {
-    process_id: text(),
-    role: text(),
-    version: text(),
-    started_at: time(),
-    seen_at: time(),
-  },
+  holds: 'the running processes, with their last sign of life',
+  columns: { ...each(text(), 'process_id', 'role', 'version'), ...each(time(), 'started_at', 'seen_at') },
 })
 
 export const syncProcessSettings = internal({
   name: 'sync_process_settings',
-  holds: 'of each `serve` a fingerprint of every setting in force, and the reload that a command asks it for',
+  holds: 'for each `serve` a fingerprint of every setting in force, and the reload that a command requests',
   columns: {
-    process_id: text(),
-    settings: text(),
+    ...each(text(), 'process_id', 'settings'),
     reload_id: orNull(text('a reload that the process has not finished')),
     reload_result: orNull(text()),
   },
@@ -28,19 +19,14 @@ export const syncProcessSettings = internal({
 export const syncCounters = internal({
   name: 'sync_counters',
   holds: 'counters that outlive a process',
-  columns: {
-    account: text(),
-    name: text(),
-    label: text(),
-    value: int(),
-  },
+  columns: { ...each(text(), 'account', 'name', 'label'), value: int() },
 })
 
 export const syncFigures = internal({
   name: 'sync_figures',
   holds:
-    'what each process counted in each minute (of two days) and hour (of 31 days): deliveries, changes, lost webhooks, lags, pushes by destination, requests, how ' +
-    'much waited; `GET /api/v1/history` sums it up',
+    "each process's counts per minute (for two days) and hour (for 31 days): deliveries, changes, lost webhooks, lags, pushes by destination, " +
+    'requests, waiting work; `GET /api/v1/history` sums them up',
   columns: {
     step_seconds: int('60 or 3,600'),
     at: time('when the minute or hour began, UTC'),
@@ -51,30 +37,28 @@ export const syncFigures = internal({
 
 export const syncSums = internal({
   name: 'sync_sums',
-  holds: 'what sums up all of the mirror, as it was counted within the last minutes: one row, which one process writes for all',
+  holds: 'totals of the whole mirror, at most a few minutes old: one row, which one process writes for all',
   columns: {
     id: int(),
     counted_at: time(),
-    sums: text('JSON: the sums of each account, by its name'),
+    sums: text('JSON: the totals of each account, by its name'),
   },
 })
 
 export const syncUpkeep = internal({
   name: 'sync_upkeep',
-  holds: 'what one process does for all, such as retention: whose turn it is, how far it came, what it did',
+  holds: 'tasks that one process does for all, such as retention: lease, progress, and result',
   columns: {
     task: text(),
     slot: orNull(text('the newest run that began or ended, such as a day')),
-    settings: orNull(text('the settings of that run: with others it is due again')),
+    settings: orNull(text('the settings of that run; other settings make it due again')),
     lease_token: orNull(text()),
-    lease_until: orNull(time()),
+    ...each(orNull(time()), 'lease_until', 'began_at', 'ended_at'),
     position: int('progress of the task, in its own measure'),
-    began_at: orNull(time()),
-    ended_at: orNull(time()),
-    note: orNull(text('what the last run did, in a sentence')),
-    waits_since: orNull(time('since when, and why, its next run waits for an operator; null when it does not')),
+    note: orNull(text('the result of the last run, in a sentence')),
+    waits_since: orNull(time('since when its next run waits for an operator, and for what (`waits_for`); null if it does not wait')),
     waits_for: orNull(text()),
-    confirmed: orNull(text('the run that an operator let take place: its slot and settings')),
+    confirmed: orNull(text('the run that an operator allowed: its slot and settings')),
   },
 })
 

@@ -2,15 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { CheckpointAnswer, CheckpointMode } from './checkpoints.ts'
 
-/**
- * The worker thread of checkpoints.ts. Each message names a mode; the thread checkpoints the write-ahead log on its own connection and
- * answers with the log's length or an error message.
- */
+/** The worker thread of checkpoints.ts: checkpoints the write-ahead log on its own connection, by the mode of each message. */
 
-/** Under constant writing a pass ends before the log's end; the next pass is shorter. */
+/** Under constant writing, a pass ends before the log's end; the next pass is shorter. */
 const MAX_PASSES = 4
 const SHORT_REST_PAGES = 500
-/** How long to wait for a reader of another process before the log can restart. */
+/** Wait for readers of other processes before the log can restart. */
 const READER_WAIT_MS = 10
 
 const database = new Database(String(workerData), { fileMustExist: true, timeout: READER_WAIT_MS })

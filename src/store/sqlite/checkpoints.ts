@@ -4,30 +4,23 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { WriteGate } from '../engine/write-gate.ts'
 
-/** `passive` blocks nobody; `restart` also restarts the log at its beginning; `truncate` also empties its file. */
+/** `passive` blocks no one; `restart` also restarts the log; `truncate` also empties its file. */
 export type CheckpointMode = 'passive' | 'restart' | 'truncate'
 
 export interface CheckpointAnswer {
-  /** Length of the log, in pages of 4 KB. */
   readonly pages: number
   readonly problem?: string
-  /** What was thrown, when it was SQLite's. */
+  /** SQLite's error code. */
   readonly code?: string
 }
 
 const INTERVAL_MS = 1_000
-/**
- * Under constant writing a passive checkpoint never reaches the log's end, and the log would grow without bound. From this length on it is
- * restarted. The file keeps its size: overwriting blocks is faster than growing a file.
- */
+/** From this length the log is restarted. Its file keeps its size: overwriting is faster than growing. */
 const RESTART_PAGES = 4_096
 const TRUNCATE_PAGES = 65_536
 const PAGE_BYTES = 4_096
 
-/**
- * Keeps the write-ahead log short from a worker thread, so that no transaction pays for it (invariant 13). The thread starts with the first
- * checkpoint that is due. Short commands need none: the last connection to close checkpoints too.
- */
+/** Keeps the write-ahead log short from a worker thread, so that no transaction pays for it (invariant 13). */
 export class SqliteCheckpoints {
   readonly #path: string
   readonly #gate: WriteGate
@@ -40,10 +33,7 @@ export class SqliteCheckpoints {
   #warnedOfReader = false
   #closed = false
 
-  /**
-   * @param gate is held for the short last part of a checkpoint that restarts the log.
-   * @param failed hears what SQLite threw in a checkpoint.
-   */
+  /** @param gate held for the last part of a checkpoint that restarts the log. @param failed called with SQLite's errors. */
   constructor(path: string, gate: WriteGate, log: Log, failed: (error: unknown) => void) {
     this.#path = path
     this.#gate = gate
@@ -51,19 +41,19 @@ export class SqliteCheckpoints {
     this.#failed = failed
   }
 
-  /** Schedules a checkpoint within a second. Called after each commit. */
+  /** Schedules a checkpoint within a second, after a commit. */
   written(): void {
     if (this.#timer || this.#closed) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      // The last one still runs when the disk is slow; the next commit schedules another.
+      // The last one may still run on a slow disk; the next commit schedules another.
       this.#running ??= this.#checkpoint().finally(() => {
         this.#running = null
       })
     }, INTERVAL_MS).unref()
   }
 
-  /** Empties the log's file, which holds earlier versions of pages. @returns false when another process is reading from it. */
+  /** Empties the log file, which has earlier versions of pages. @returns false when another process is reading it. */
   async empty(): Promise<boolean> {
     while (this.#running !== null) await this.#running
     let isEmpty = false
@@ -83,7 +73,6 @@ export class SqliteCheckpoints {
     return isEmpty
   }
 
-  /** Ends the worker after its current checkpoint. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#timer) clearTimeout(this.#timer)
@@ -95,7 +84,7 @@ export class SqliteCheckpoints {
   async #checkpoint(): Promise<void> {
     const { pages } = await this.#ask('passive')
     if (pages < RESTART_PAGES || this.#closed) return
-    // Writers wait at the gate, not for SQLite's lock, which would block the event loop.
+    // Writers wait at the gate, because SQLite's lock would block the event loop.
     await this.#gate.enter(true)
     try {
       const restarted = await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate')
@@ -128,7 +117,7 @@ export class SqliteCheckpoints {
     return answer
   }
 
-  /** The system may refuse a thread now and allow one later: the next commit tries again. */
+  /** If the system refuses a thread, the next commit tries again. */
   #startOrFail(): Worker | null {
     try {
       this.#worker ??= this.#start()
@@ -139,7 +128,6 @@ export class SqliteCheckpoints {
   }
 
   #start(): Worker {
-    // Worker files end in .ts when run from source, in .js when built.
     const file = import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#path })
     worker.unref()

@@ -4,21 +4,21 @@ import { TransientError } from '../../base/errors.ts'
 import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { isBusy } from './errors.ts'
 
-/** Prepared statements kept. A program has few texts; only lists of varying length add more. */
+/** Prepared statements kept. Only lists of varying length add many. */
 const MAX_STATEMENTS = 500
-/** Attempts to enter the log that end without one: another process closed the database at that very moment, or there can be none. */
+/** Attempts to enter the log that end without one. */
 const LOG_ATTEMPTS = 10
-/** How long to try against others that enter or leave it, and the longest pause in between. */
+/** Time limit against other processes, and the longest pause. */
 const LOG_WAIT_MS = 5_000
 const LOG_PAUSE_MS = 20
 
 interface Prepared {
   readonly statement: Statement<SqliteValue[], Record<string, SqliteValue>>
-  /** Decoders of the columns that need one; empty for most statements. */
+  /** Decoders of columns that need one. */
   readonly decoders: readonly { readonly name: string; readonly decode: Decode }[]
 }
 
-/** One connection to a SQLite database. All methods are synchronous and throw SqliteError unchanged. */
+/** A connection to a SQLite database. All methods are synchronous and throw SqliteError unchanged. */
 export class SqliteConnection {
   readonly database: Database.Database
   readonly #statements = new Map<string, Prepared>()
@@ -29,7 +29,6 @@ export class SqliteConnection {
     this.database = new Database(path, options)
   }
 
-  /** @returns the statement for `text`, prepared once. */
   prepare(text: string): Prepared {
     const kept = this.#statements.get(text)
     if (kept) return kept
@@ -45,7 +44,6 @@ export class SqliteConnection {
     return prepared
   }
 
-  /** Runs a statement compiled by kysely. */
   run(query: CompiledQuery): QueryResult<unknown> {
     const { statement, decoders } = this.prepare(query.sql)
     const parameters = query.parameters.map(bindable)
@@ -60,23 +58,21 @@ export class SqliteConnection {
     return { rows }
   }
 
-  /** Sets whether commits wait for the disk. Must not be called within a transaction. */
+  /** Sets whether commits wait for the disk; not within a transaction. */
   flushCommits(flushes: boolean): void {
     if (this.#flushes === flushes) return
     this.database.pragma(`synchronous = ${flushes ? 'full' : 'normal'}`)
     this.#flushes = flushes
   }
 
-  /** Begins a write transaction, with its lock. */
   begin(): void {
     this.#endedBy = null
     this.prepare('begin immediate').statement.run()
   }
 
   /**
-   * Runs one step of the open transaction. A full or failing disk ends a transaction at once, and each later statement would be committed by
-   * itself.
-   * @throws what ended the transaction, when it is not open any more.
+   * Runs a step of the open transaction. A disk error may end the transaction, after which SQLite would commit each statement separately.
+   * @throws the error that ended the transaction.
    */
   step<T>(run: () => T): T {
     if (!this.database.inTransaction) throw this.#endedBy ?? new Error('the transaction was ended before it was committed')
@@ -92,28 +88,26 @@ export class SqliteConnection {
     this.step(() => this.prepare('commit').statement.run())
   }
 
-  /** Rolls back an open transaction; some errors have ended it already. */
+  /** Rolls back an open transaction, unless an error has ended it. */
   rollback(): void {
     if (this.database.inTransaction) this.database.exec('rollback')
   }
 
   /**
-   * Copies the whole log into the database, syncs that, and has the next transaction begin the log anew. After a sync that failed, the system
-   * takes what it could not write for written and syncs it no more: a later commit would stand behind a gap and be lost with a power failure
-   * (invariant 1).
-   * @throws SqliteError when the disk still fails; TransientError when another process is reading what lies in the log.
+   * Copies the log into the database, syncs it, and restarts the log: after a failed sync, later commits would follow a gap and be lost with a
+   * power failure (invariant 1).
+   * @throws SqliteError when the disk still fails; TransientError when another process is reading the log.
    */
   restartLog(): void {
     const [state] = this.database.pragma('wal_checkpoint(restart)') as { busy: number }[]
     if (state?.busy === 0) return
     throw new TransientError(
-      `the log of ${this.database.name} could not be synced and must begin anew, and another process is reading it; end that (\`fuser -v ${this.database.name}\` names it)`,
+      `the log of ${this.database.name} could not be synced and must restart, but another process is reading it; end that process (\`fuser -v ${this.database.name}\` prints it)`,
     )
   }
 
   /**
-   * Gives the database a write-ahead log and opens it, which keeps every other process from taking it away. One that closes may have done so in
-   * between. Where a file system allows no log, `doctor` says so.
+   * Creates and opens a write-ahead log, which prevents other processes from removing it. Where the file system allows no log, `doctor` reports it.
    * @throws SqliteError when the database is damaged or locked.
    */
   enterLog(): void {
@@ -125,35 +119,30 @@ export class SqliteConnection {
         if (this.database.pragma('journal_mode', { simple: true }) === 'wal') return
         attempts++
       } catch (error) {
-        // Two that enter it at once may each wait for the other: then SQLite refuses one at once, whatever its timeout.
+        // Two processes that enter the log together may deadlock: then SQLite fails immediately.
         if (!isBusy(error) || performance.now() > deadline) throw error
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * LOG_PAUSE_MS)
       }
     }
   }
 
-  /**
-   * Before closing: when no other connection has the database open, copies the log into it and leaves one file, which everybody may read who
-   * has the right to read it. With a log, even without its files, SQLite asks readers for the right to write. Else the log stays.
-   */
+  /** Copies the log into the database, if no other connection is open, so that one file remains, which read-only users can open. */
   leaveLog(): void {
     try {
-      // Only who has opened the log can remove it, be it here or by closing.
+      // Only a connection that has opened the log can remove it.
       this.#openLog()
       this.flushCommits(true)
       this.database.pragma('journal_mode = delete')
     } catch {
-      // Others have it open, or the disk is full or failing. Nothing is lost: whoever opens the database next finds the log.
+      // The database is open elsewhere, or the disk fails. The next process that opens it finds the log.
     }
   }
 
-  /** By reading. Ignores a database that cannot be read. */
+  /** Reads, and ignores errors: the next use of the database reports them. */
   #openLog(): void {
     try {
       this.database.pragma('schema_version')
-    } catch {
-      // Whoever uses the database next meets the same error and reports it.
-    }
+    } catch {}
   }
 
   close(): void {

@@ -5,28 +5,24 @@ const TRANSIENT: readonly (readonly [code: string, sentence: string])[] = [
   ['SQLITE_BUSY', 'is locked by another process'],
   ['SQLITE_LOCKED', 'is locked by another connection'],
   ['SQLITE_FULL', 'cannot grow: the disk is full'],
-  // The one I/O error that a full disk causes, when nobody else has the database open.
-  ['SQLITE_IOERR_SHMSIZE', 'cannot be opened: the disk is full, with no room for the -shm file beside it'],
+  // The I/O error of a full disk when no other process has the database open.
+  ['SQLITE_IOERR_SHMSIZE', 'cannot be opened: the disk is full, without space for the -shm file'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk answers with an error'],
   ['SQLITE_READONLY', 'cannot be written: it is read-only'],
   ['SQLITE_CANTOPEN', 'cannot be opened'],
 ]
 
-/** @returns whether another connection holds the lock. */
+/** Whether another connection has the lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
-/** @returns whether the disk failed to keep what was written before. */
+/** Whether the disk failed to sync earlier writes. */
 export function isFailedSync(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.endsWith('FSYNC')
 }
 
-/**
- * @param path of the database, for the message.
- * @returns TransientError for a lock, a full disk or a failing one; FatalError for a file that is damaged or no database; any other error
- * unchanged.
- */
+/** @returns TransientError for a lock or disk error; FatalError for a damaged or foreign file; other errors unchanged. */
 export function sqliteError(error: unknown, path: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error
   if (error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB') {

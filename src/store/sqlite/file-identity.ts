@@ -1,28 +1,25 @@
 import { statSync } from 'node:fs'
 import { TransientError } from '../../base/errors.ts'
 
-/** Device and inode of a file. No other file can have them while it is open. '' when it does not exist; null when that cannot be told. */
+/** Device and inode, unique while the file is open; '' when it does not exist; null when unknown. */
 type Identity = string | null
 
-/** What to do about a file that only a running process still has. */
+/** Instruction for a file that only a running process still has. */
 export const RECOVER_FILE =
   'move it back, or copy it out before that process ends (docker/runbook.md, "Deliveries cannot be stored"); a restart would begin without it'
 
-/**
- * Detects that the open database file or its write-ahead log was deleted, moved or replaced. SQLite keeps writing without a word, but
- * whoever opens the database next finds nothing of it (invariant 1).
- */
+/** Detects that the open database file or its log was deleted or replaced, to which SQLite would keep writing silently (invariant 1). */
 export class FileIdentity {
   readonly #path: string
   readonly #opened: readonly { readonly file: string; readonly identity: Identity }[]
 
-  /** @param path of a database whose log is already open. */
+  /** @param path of a database whose log is open. */
   constructor(path: string) {
     this.#path = path
     this.#opened = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }))
   }
 
-  /** @throws TransientError when another file, or none, lies at the path. It may be put back. */
+  /** @throws TransientError when another file, or none, is at the path. */
   check(): void {
     for (const { file, identity } of this.#opened) {
       const found = identityOf(file)
@@ -30,19 +27,19 @@ export class FileIdentity {
       throw new TransientError(
         found === ''
           ? `${file} was deleted or moved while the program runs; only this process still has it: ${RECOVER_FILE}`
-          : `${file} was replaced while the program runs; move the former file back, or restart the program to go on with the one at ${this.#path}`,
+          : `${file} was replaced while the program runs; move the original file back, or restart the program to continue with the one at ${this.#path}`,
       )
     }
   }
 }
 
-/** Uses `stat` only: closing another handle of the file would drop SQLite's locks on it. */
+/** Uses only `stat`: closing another handle of the file would drop SQLite's locks. */
 function identityOf(file: string): Identity {
   try {
     const found = statSync(file, { throwIfNoEntry: false })
     return found ? `${found.dev}:${found.ino}` : ''
   } catch {
-    // A process that may no longer look there can still write its open file.
+    // A process without access to the path can still write its open file.
     return null
   }
 }

@@ -7,7 +7,7 @@ import type { SqliteConnection } from './connection.ts'
 
 type Prepared = Statement<SqliteValue[], Record<string, SqliteValue>>
 
-/** A statement, and its columns in the order of the parameters. */
+/** A statement and its columns in parameter order. */
 interface Bound {
   readonly statement: Prepared
   readonly columns: readonly string[]
@@ -18,10 +18,7 @@ interface Select extends Bound {
   readonly decoders: readonly (readonly [column: string, decode: Decode])[]
 }
 
-/**
- * The row functions on SQLite: one prepared statement, run once per row. Texts, statements and codecs are cached per table; this is the hot
- * path of applying.
- */
+/** The row functions on SQLite: one prepared statement per table and function, run once per row. A hot path. */
 export class SqliteRows {
   readonly #connection: SqliteConnection
   readonly #made = new WeakMap<TableSpec, Map<string, Bound | Select>>()
@@ -40,7 +37,7 @@ export class SqliteRows {
     return found
   }
 
-  /** @param limit returns that many rows at most, in no order. Left out normally: a limit makes a short statement several times slower. */
+  /** @param limit in no order. Usually left out: a limit makes a short statement several times slower. */
   selectWhere(spec: TableSpec, where: Row, limit?: number): Row[] {
     const columns = Object.keys(where)
     const nulls = columns.filter((column) => where[column] === null)

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import { whenAborted } from '../../base/abortable.ts'
 import { backoffMs, systemClock } from '../../base/clock.ts'
 import { TransientError } from '../../base/errors.ts'
-import { whenAborted } from '../../base/when-aborted.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
-import { newParts, Parts } from '../engine/parts.ts'
+import { newParts, Parts, Statements } from '../engine/parts.ts'
 import { WriteGate } from '../engine/write-gate.ts'
 import type { Tables } from '../schema/tables.ts'
 import { SqliteCheckpoints } from './checkpoints.ts'
@@ -16,14 +16,13 @@ import { FileIdentity } from './file-identity.ts'
 import { SqliteRows } from './rows.ts'
 import { WorkerConnection, WorkerTx } from './worker-thread.ts'
 
-/** The event loop stands still while SQLite waits for a lock. So SQLite waits only this long, and we retry asynchronously. */
+/** SQLite blocks the event loop while it waits for a lock, so it waits only this long; later retries are asynchronous. */
 const BUSY_TIMEOUT_MS = 20
 const LOCK_WAIT_MS = 5_000
 const PATIENT_LOCK_WAIT_MS = 15_000
 const RETRY_BASE_MS = 4
 const RETRY_CAP_MS = 60
 
-/** `Db` on SQLite: one writing connection behind a gate, and one that only reads. */
 export class SqliteDb extends Parts implements Db {
   readonly processId = randomUUID()
   readonly read: Query
@@ -37,7 +36,7 @@ export class SqliteDb extends Parts implements Db {
   readonly #checkpoints: SqliteCheckpoints
   readonly #worker: WorkerConnection
   readonly #files: FileIdentity
-  /** Whether a sync of the log failed: what it holds may not be on the disk. */
+  /** Whether a sync of the log failed, so that it may be incomplete on the disk. */
   #isLogDoubtful = false
   #closed = false
 
@@ -117,7 +116,7 @@ export class SqliteDb extends Parts implements Db {
     if (isFailedSync(error)) this.#isLogDoubtful = true
   }
 
-  /** Begins a transaction with its lock. Waits in real time even under a test clock: another process's lock passes in real time. */
+  /** Begins a transaction. Waits in real time even under a test clock, because other processes' locks do. */
   async #begin(deadline: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -161,7 +160,7 @@ export class SqliteDb extends Parts implements Db {
 }
 
 function openWriter(path: string): SqliteConnection {
-  // Blocking is harmless during the start.
+  // Blocking is harmless at start.
   const connection = new SqliteConnection(path, { timeout: LOCK_WAIT_MS })
   try {
     const { database } = connection
@@ -169,9 +168,9 @@ function openWriter(path: string): SqliteConnection {
     connection.flushCommits(true)
     database.pragma('foreign_keys = off')
     database.pragma('wal_autocheckpoint = 0')
-    // A container's root file system may be read-only and offer no place for temporary files.
+    // A container's root file system may be read-only.
     database.pragma('temp_store = memory')
-    // What is deleted or replaced is overwritten, so that no file keeps what a purge or `PROTECT` removed.
+    // Overwrites deleted data, so that no file keeps what a purge or `PROTECT` removed.
     database.pragma('secure_delete = on')
     database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return connection
@@ -181,7 +180,7 @@ function openWriter(path: string): SqliteConnection {
   }
 }
 
-class SqliteQuery extends Parts implements Query {
+class SqliteQuery extends Statements implements Query {
   readonly sql: Kysely<Tables>
   readonly #rows: SqliteRows
   readonly #path: string
@@ -206,13 +205,13 @@ class SqliteQuery extends Parts implements Query {
     return this.use((rows) => submissionIds.flatMap((id) => rows.selectWhere(table, { account, submission_id: id }, limitEach)))
   }
 
-  /** Rejects everything from here on: it would run in another transaction. */
+  /** Rejects later statements: they would run in another transaction. */
   end(): void {
     this.#ended = true
   }
 
   protected use<T>(action: (rows: SqliteRows) => T): T {
-    if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
+    if (this.#ended) throw new Error('this transaction has ended; await every statement in it')
     try {
       return action(this.#rows)
     } catch (error) {

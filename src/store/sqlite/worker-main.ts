@@ -8,7 +8,7 @@ import type { WorkerAnswer, WorkerRequest } from './worker-thread.ts'
 
 /** The worker thread of worker-thread.ts. */
 
-/** Waiting blocks nobody in this thread. Commands beside `serve` hold the lock for 50 ms at most. */
+/** Waiting is harmless in this thread. Commands hold the lock for 50 ms at most. */
 const LOCK_WAIT_MS = 5_000
 
 const connection = new SqliteConnection(String(workerData), { fileMustExist: true, timeout: LOCK_WAIT_MS })

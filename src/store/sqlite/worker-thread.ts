@@ -5,13 +5,13 @@ import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Row } from '../../model/entity.ts'
 import type { DbParts, Query, TableSpec, Tx } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
-import { Parts } from '../engine/parts.ts'
+import { Statements } from '../engine/parts.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
 
-/** A request to the worker thread. Requests are answered one at a time, in order. */
+/** A request to the worker thread, answered in order. */
 export type WorkerRequest = WorkerStep & {
-  /** Refused when no transaction is open: an error, or a restart of the thread, has ended the one it belongs to. */
+  /** Rejected when no transaction is open, because an error or a restart of the thread has ended it. */
   readonly inTransaction?: boolean
 }
 
@@ -24,12 +24,12 @@ type WorkerStep =
   | { readonly do: 'updateMany'; readonly table: TableSpec; readonly columns: readonly string[]; readonly rows: readonly Row[] }
   | { readonly do: 'close' }
 
-/** `code` is SQLite's, when the error is one of its. */
+/** `code`: SQLite's error code. */
 export type WorkerAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
 
 /**
- * One more connection to a SQLite database, in a worker thread, for long work that must not block the event loop, such as retention
- * (invariant 13). Whoever writes through it holds the gate, so there is still one writer at a time.
+ * Another connection to a SQLite database, in a worker thread, for long work that must not block the event loop, such as retention (invariant 13).
+ * Its writers hold the gate, so there is still one writer at a time.
  */
 export class WorkerConnection {
   readonly path: string
@@ -40,7 +40,7 @@ export class WorkerConnection {
     this.path = path
   }
 
-  /** @throws SqliteError as the connection throws it; TransientError when the thread has ended. */
+  /** @throws SqliteError of the connection; TransientError when the thread has ended. */
   async ask<T>(request: WorkerRequest): Promise<T> {
     this.#worker ??= this.#start()
     const answer = Promise.withResolvers<unknown>()
@@ -49,7 +49,6 @@ export class WorkerConnection {
     return (await answer.promise) as T
   }
 
-  /** Closes the connection and ends the thread, if there is one. */
   async close(): Promise<void> {
     const worker = this.#worker
     if (worker === null) return
@@ -59,7 +58,6 @@ export class WorkerConnection {
   }
 
   #start(): Worker {
-    // Worker files end in .ts when run from source, in .js when built.
     const file = import.meta.url.endsWith('.ts') ? './worker-main.ts' : './worker-main.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.path })
     worker.unref()
@@ -82,8 +80,7 @@ export class WorkerConnection {
   }
 }
 
-/** Reads through the worker thread. */
-export class WorkerQuery extends Parts implements Query {
+export class WorkerQuery extends Statements implements Query {
   readonly sql: Kysely<Tables>
   readonly #connection: WorkerConnection
 
@@ -121,7 +118,6 @@ export class WorkerQuery extends Parts implements Query {
   }
 }
 
-/** A transaction in the worker thread. */
 export class WorkerTx extends WorkerQuery implements Tx {
   readonly actions: (() => void)[] = []
   #ended = false
@@ -140,18 +136,18 @@ export class WorkerTx extends WorkerQuery implements Tx {
 
   notifyOthers(): void {}
 
-  /** Rejects everything from here on: it would run in another transaction. */
+  /** Rejects later statements: they would run in another transaction. */
   end(): void {
     this.#ended = true
   }
 
   protected override async ask<T>(request: WorkerRequest): Promise<T> {
-    if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
+    if (this.#ended) throw new Error('this transaction has ended; await every statement in it')
     return await super.ask<T>({ ...request, inTransaction: true })
   }
 }
 
-/** Structured cloning turns a Buffer into a plain Uint8Array. */
+/** Structured cloning turns a Buffer into a Uint8Array. */
 function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(row)) {
     if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)

@@ -1,12 +1,9 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { dbTime } from '../engine/sql.ts'
+import { databaseNowMs } from '../engine/sql.ts'
 import { lastUpkeep } from './upkeep.ts'
 
-/**
- * The newest times in the database, and its own clock, in milliseconds since the epoch; null on SQLite, which has our clock. Reads by index.
- * The newest is what came last, whatever its time says: a clock that was wrong is forgotten with the next row.
- */
+/** The newest times in the database, by number, and its clock in epoch ms; null on SQLite. A wrong clock is forgotten with the next row. */
 export async function readClocks(q: Query) {
   const received = await q.sql.selectFrom('sync_inbox').select('received_at as at').orderBy('inbox_id', 'desc').limit(1).executeTakeFirst()
   const changed = await q.sql.selectFrom('changes').select('changed_at as at').orderBy('seq', 'desc').limit(1).executeTakeFirst()
@@ -17,10 +14,5 @@ export async function readClocks(q: Query) {
     ['the last turn of retention', retention?.ended_at],
   ]
   const recorded = times.flatMap(([what, at]) => (at == null ? [] : [{ what, atMs: msFromTime(at) }]))
-  return { nowMs: q.kind === 'sqlite' ? null : await serverNowMs(q), recorded }
-}
-
-async function serverNowMs(q: Query): Promise<number> {
-  const { now } = await q.sql.selectNoFrom(dbTime(q).as('now')).executeTakeFirstOrThrow()
-  return msFromTime(now)
+  return { nowMs: q.kind === 'sqlite' ? null : await databaseNowMs(q), recorded }
 }

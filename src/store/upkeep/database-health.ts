@@ -4,29 +4,23 @@ import type { Db, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import { appendAndRemove } from '../inbox/append.ts'
 
-/** The effective settings of a database. */
 export interface DatabaseHealth {
-  /** Such as `SQLite 3.50.2`. */
   readonly server: string
-  /** Settings that decide whether acknowledged deliveries survive a power cut. */
+  /** Settings that acknowledged deliveries need to survive a power cut. */
   readonly durability: readonly { readonly name: string; readonly value: string; readonly ok: boolean }[]
   readonly sizeBytes: number
 }
 
-/** Values of SQLite's `synchronous`. */
 const SYNCHRONOUS = ['off', 'normal', 'full', 'extra']
 
-/**
- * Reads the settings on the writing connection, and makes a durable test write, to the inbox too.
- * @throws TransientError when nothing can be written now.
- */
+/** Reads the settings on the writing connection, and makes a durable test write. @throws TransientError when nothing can be written. */
 export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
   return db.write('doctor', async (tx) => {
     const health = tx.kind === 'sqlite' ? await sqliteHealth(tx) : await postgresHealth(tx)
     await appendAndRemove(tx)
-    await sql`
+    await tx.run(sql`
       insert into sync_upkeep (task, position, began_at, ended_at) values ('doctor', 0, ${dbTime(tx)}, ${dbTime(tx)})
-      on conflict (task) do update set began_at = excluded.began_at, ended_at = excluded.ended_at`.execute(tx.sql)
+      on conflict (task) do update set began_at = excluded.began_at, ended_at = excluded.ended_at`)
     return health
   })
 }
@@ -49,7 +43,7 @@ async function postgresHealth(tx: Tx): Promise<DatabaseHealth> {
   const durability: { name: string; value: string; ok: boolean }[] = []
   for (const name of ['synchronous_commit', 'fsync', 'full_page_writes']) {
     const value = await one(tx, `select current_setting('${name}') as value`, 'value')
-    // `remote_apply` is stricter than `on`: it also waits for standby servers.
+    // `remote_apply` also waits for standby servers.
     durability.push({ name, value, ok: value === 'on' || value === 'remote_apply' })
   }
   return {
@@ -60,23 +54,20 @@ async function postgresHealth(tx: Tx): Promise<DatabaseHealth> {
 }
 
 async function one(tx: Tx, text: string, column: string): Promise<string> {
-  const { rows } = await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(tx.sql)
-  return String(rows[0]?.[column] ?? '')
+  const row = await tx.one(sql<Record<string, unknown>>`${sql.raw(text)}`)
+  return String(row?.[column] ?? '')
 }
 
-/** Time limit for connecting, and then for a notification. */
+/** Time limit for connecting, then for a notification. */
 const HEAR_MS = 5_000
 const LONG_MS = 3_600_000
 
-/**
- * Tests on Postgres whether this process receives notifications. `deaf`: it listens and receives none, as behind a pooler that does not pass
- * them on.
- */
+/** Tests on Postgres whether this process receives notifications. `deaf`: it listens but receives none, as behind some poolers. */
 export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot connect'> {
   const stop = new AbortController()
   const listening = db.listen(stop.signal)
   try {
-    // A new connection notifies every topic, for what it may have missed.
+    // A new connection notifies every topic.
     if (!(await heard(db))) return 'cannot connect'
     await db.write('doctor', async (tx) => tx.notifyOthers('outbox'))
     return (await heard(db)) ? 'hears' : 'deaf'

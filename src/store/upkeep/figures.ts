@@ -1,30 +1,28 @@
-import { isObject } from '../../model/json.ts'
+import { sql } from 'kysely'
+import { isObject, parsedJson } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
+import type { Columns } from '../schema/tables.ts'
 
-/** Numbers by series and label, of one step of time. */
+/** Numbers by series and label, of one step. */
 export type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** What this process counted in a step, from its beginning to now. */
 export interface FigureStep {
   readonly stepSeconds: number
-  /** When the step began. */
   readonly at: TimeText
   readonly figures: Figures
 }
 
-/** Lengths of the steps, in seconds. */
 export const figureSteps = { minute: 60, hour: 3_600 } as const
 
 const DAY_MS = 86_400_000
-/** For how long steps are kept. Minutes serve the last day, hours the last 30 days. */
+/** Retention: minutes serve the last day, hours the last 30 days. */
 const KEPT_MS: Readonly<Record<number, number>> = { [figureSteps.minute]: 2 * DAY_MS, [figureSteps.hour]: 31 * DAY_MS }
 
 /**
- * Writes what this process counted, and removes what is too old. A step holds all that the process counted in it, so writing it again after
- * a commit of unknown outcome counts nothing twice. A power failure may take the last minute.
- * @param lastSuccesses when destinations took a change last, as far as this process knows.
+ * Writes what this process counted, and removes old steps. A step is written whole, so a commit of unknown outcome can be repeated.
+ * @param lastSuccesses when destinations last accepted a change, as far as this process knows.
  */
 export async function writeFigures(
   db: Db,
@@ -49,12 +47,9 @@ export async function writeFigures(
         .execute()
       for (const [destination, at] of lastSuccesses) {
         const last = timeValue(tx, at)
-        await tx.sql
-          .updateTable('sync_destinations')
-          .set({ last_success_at: last })
-          .where('destination', '=', destination)
-          .where(({ eb, or }) => or([eb('last_success_at', 'is', null), eb('last_success_at', '<', last)]))
-          .execute()
+        await tx.run(sql`
+          update sync_destinations set last_success_at = ${last} where destination = ${destination}
+          and (last_success_at is null or last_success_at < ${last})`)
       }
       for (const [step, keptMs] of Object.entries(KEPT_MS)) {
         const old = tx.sql.deleteFrom('sync_figures').where('step_seconds', '=', Number(step))
@@ -65,28 +60,19 @@ export async function writeFigures(
   )
 }
 
-/** What all processes counted in the steps since `from`, the oldest first: a row for each process and step. */
+/** What all processes counted in the steps since `from`, oldest first: a row per process and step. */
 export async function readFigures(
   q: Query,
   stepSeconds: number,
   from: TimeText,
 ): Promise<{ readonly at: TimeText; readonly figures: Figures }[]> {
-  const rows = await q.sql
-    .selectFrom('sync_figures')
-    .select(['at', 'figures'])
-    .where('step_seconds', '=', stepSeconds)
-    .where('at', '>=', timeValue(q, from))
-    .orderBy('at')
-    .execute()
+  const rows = await q.all(sql<Columns<'sync_figures', 'at' | 'figures'>>`
+    select at, figures from sync_figures where step_seconds = ${stepSeconds} and at >= ${timeValue(q, from)} order by at`)
   return rows.map(({ at, figures }) => ({ at, figures: parsed(figures) }))
 }
 
-/** A row that somebody damaged counts nothing. */
+/** A damaged row counts nothing. */
 function parsed(text: string): Figures {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? (value as Figures) : {}
-  } catch {
-    return {}
-  }
+  const value = parsedJson(text)
+  return isObject(value) ? (value as Figures) : {}
 }

@@ -1,14 +1,16 @@
+import { sql } from 'kysely'
 import type { Db, Query } from '../engine/db.ts'
+import type { Columns } from '../schema/tables.ts'
 import { listProcesses } from './processes.ts'
 
-/** A live `serve`, and a fingerprint of each setting that it goes by. */
+/** A live process, and a fingerprint of each of its settings. */
 export interface ProcessSettings {
   readonly process_id: string
   readonly role: string
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Stores the fingerprints of a process, and removes those of processes that are gone. */
+/** Stores the fingerprints of this process, and removes those of dead processes. */
 export async function storeSettings(db: Db, settings: Readonly<Record<string, string>>): Promise<void> {
   await db.write('process-settings', async (tx) => {
     const row = { process_id: db.processId, settings: JSON.stringify(settings) }
@@ -33,41 +35,31 @@ export async function listSettings(q: Query): Promise<ProcessSettings[]> {
   })
 }
 
-/** Asks processes to reload their settings. */
 export async function askReload(db: Db, reloadId: string, processIds: readonly string[]): Promise<void> {
   await db.write('reload-ask', (tx) =>
-    tx.sql
-      .updateTable('sync_process_settings')
-      .set({ reload_id: reloadId, reload_result: null })
-      .where('process_id', 'in', processIds)
-      .execute(),
+    tx.run(sql`
+    update sync_process_settings set reload_id = ${reloadId}, reload_result = null where process_id in (${sql.join(processIds)})`),
   )
 }
 
-/** @returns the reload that the process was asked for and has not finished; null for none. */
+/** @returns the unfinished reload requested of the process; null for none. */
 export async function askedReload(q: Query, processId: string): Promise<string | null> {
   const row = await q.sql.selectFrom('sync_process_settings').select('reload_id').where('process_id', '=', processId).executeTakeFirst()
   return row?.reload_id ?? null
 }
 
-/** Stores the result of a reload, unless another one was asked for since. @param result as JSON text. */
+/** Stores the result of a reload, unless another was requested since. @param result as JSON text. */
 export async function finishReload(db: Db, reloadId: string, result: string): Promise<void> {
   await db.write('reload-finish', (tx) =>
-    tx.sql
-      .updateTable('sync_process_settings')
-      .set({ reload_id: null, reload_result: result })
-      .where('process_id', '=', db.processId)
-      .where('reload_id', '=', reloadId)
-      .execute(),
+    tx.run(sql`
+    update sync_process_settings set reload_id = null, reload_result = ${result} where process_id = ${db.processId}
+    and reload_id = ${reloadId}`),
   )
 }
 
-/** @returns the results of processes that finished a reload, by process. */
+/** @returns the results of finished reloads, by process. */
 export async function reloadResults(q: Query, processIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const rows = await q.sql
-    .selectFrom('sync_process_settings')
-    .select(['process_id', 'reload_result'])
-    .where('process_id', 'in', processIds)
-    .execute()
+  const rows = await q.all(sql<Columns<'sync_process_settings', 'process_id' | 'reload_result'>>`
+    select process_id, reload_result from sync_process_settings where process_id in (${sql.join(processIds)})`)
   return new Map(rows.flatMap(({ process_id, reload_result }) => (reload_result === null ? [] : [[process_id, reload_result] as const])))
 }

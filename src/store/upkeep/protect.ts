@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
-import type { Json } from '../../model/json.ts'
+import { type Json, parsedJson } from '../../model/json.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { rejectedPlace } from '../inbox/rejected.ts'
 import { bodyPlace } from '../inbox/work.ts'
@@ -9,25 +9,24 @@ import { lastUpkeep, renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export const PROTECT_TASK = 'protect'
 
-/** How far the step has come. Stored with its lease, so that an interrupted one goes on there. */
+/** Progress of a run. Stored with its lease, so that an interrupted run continues. */
 export interface ProtectProgress {
-  /** Position in `protectedNames`; as many as there are: all is done. */
+  /** Position in `protectedNames`; its length when everything is done. */
   readonly table: number
-  /** The key after which the table goes on; null: at its beginning. */
+  /** The last key done in the table; null at its beginning. */
   readonly after: readonly Json[] | null
-  /** Rows rewritten so far. */
   readonly rewritten: number
 }
 
 export const PROTECT_BEGIN: ProtectProgress = { table: 0, after: null, rewritten: 0 }
 
-/** Tables whose rows hold bodies as bytes. */
+/** Tables with bodies as bytes. */
 const BODIES = ['sync_inbox', 'sync_rejected'] as const
 
-/** The tables in the order in which they are gone through. */
+/** All tables, in processing order. */
 export const protectedNames: readonly string[] = [...protectedTables.map(({ spec }) => spec.table), ...BODIES]
 
-/** How far the last run has come; null when there was none. */
+/** Progress of the last run; null when there was none. */
 export async function lastProtect(q: Query) {
   const row = await lastUpkeep(q, PROTECT_TASK)
   if (row === null) return null
@@ -35,26 +34,17 @@ export async function lastProtect(q: Query) {
 }
 
 function progressIn(note: string | null): ProtectProgress {
-  try {
-    return note === null ? PROTECT_BEGIN : (JSON.parse(note) as ProtectProgress)
-  } catch {
-    return PROTECT_BEGIN
-  }
+  return (parsedJson(note ?? '') as ProtectProgress | undefined) ?? PROTECT_BEGIN
 }
 
 /** @throws LeaseLostError when another process has taken over. */
 export async function saveProgress(tx: Tx, lease: UpkeepLease, progress: ProtectProgress): Promise<void> {
   await renewUpkeep(tx, lease)
-  await tx.sql
-    .updateTable('sync_upkeep')
-    .set({ note: JSON.stringify(progress) })
-    .where('task', '=', lease.task)
-    .execute()
+  await tx.run(sql`update sync_upkeep set note = ${JSON.stringify(progress)} where task = ${lease.task}`)
 }
 
 /**
- * Brings the next `limit` rows to the protected form. Reads outside the transaction, and opens one only for rows that must be written, which
- * it reads again.
+ * Rewrites the next `limit` rows in the protected form. Opens a transaction only for rows that need it, and reads them again in it.
  * @throws LeaseLostError when another process has taken over.
  */
 export async function protectNext(db: Db, lease: UpkeepLease, at: ProtectProgress, limit: number): Promise<ProtectProgress> {
@@ -87,13 +77,9 @@ type Body = (typeof BODIES)[number]
 async function keysAfter(q: Query, table: string, key: readonly string[], after: readonly Json[] | null, limit: number): Promise<Row[]> {
   const columns = sql.join(key.map((column) => sql.ref(column)))
   const behind: RawBuilder<unknown> = after === null ? sql`` : sql`where (${columns}) > (${sql.join(after.map((value) => sql`${value}`))})`
-  const { rows } = await sql<Row>`select ${columns} from ${sql.table(table)} ${behind} order by ${columns} limit ${sql.lit(limit)}`.execute(
-    q.sql,
-  )
-  return rows
+  return await q.all(sql<Row>`select ${columns} from ${sql.table(table)} ${behind} order by ${columns} limit ${sql.lit(limit)}`)
 }
 
-/** @returns the keys of rows that hold what must be protected. */
 async function pendingRows(q: Query, { spec, protect }: ProtectedTable, keys: readonly Row[]): Promise<Row[]> {
   if (keys.length === 0) return []
   const rows = await q.selectMany(spec, keys)
@@ -111,10 +97,10 @@ async function rewriteRows(tx: Tx, { spec, protect }: ProtectedTable, keys: read
 }
 
 function numbers(keys: readonly Row[], [key = '']: readonly string[]): number[] {
-  return keys.map((row) => Number(row[key]))
+  return keys.map((row) => row[key] as number)
 }
 
-/** @returns the numbers of rows whose body must be protected. A delivery that is not worked yet is protected when it is. */
+/** @returns the ids of rows whose body must be protected. An unprocessed delivery is protected later. */
 async function pendingBodies(q: Query, table: Body, ids: readonly number[]): Promise<number[]> {
   return (await bodiesOf(q, table, ids)).filter(({ body, place }) => q.protection.bytes(body, place) !== body).map(({ id }) => id)
 }

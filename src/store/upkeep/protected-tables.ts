@@ -9,20 +9,19 @@ import { syncOutbox, syncPushTokens } from '../schema/push.ts'
 import { extraReads as extraReadsTable, syncPathReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
 
-/** A table that may hold tax ids, and how a row of it is protected. */
 export interface ProtectedTable {
   readonly spec: TableSpec
-  /** @returns the row without tax ids; the same one when there is none. */
+  /** @returns the row without tax ids; the same object when it has none. */
   readonly protect: (protection: Protection, row: Row) => Row
 }
 
-/** Rows of the change log hold columns of mirror rows: what is encrypted there bears the mirror row's place. */
+/** Rows of the change log contain columns of mirror rows, whose encrypted values name the mirror row's position. */
 const changes: ProtectedTable = {
   spec: specOf(changesTable, 'seq', 'account', 'entity', 'entity_id', 'before', 'after'),
   protect: (protection, row) => withProtected(row, ['before', 'after'], (part) => mirrored(protection, row, part)),
 }
 
-/** JSON texts: content of snapshots that wait to be sent (`{ "changed_at", "after" }`), and answers of targets in `progress`. */
+/** JSON texts: content of waiting snapshots (`{ "changed_at", "after" }`), and answers of targets in `progress`. */
 const outbox: ProtectedTable = {
   spec: specOf(syncOutbox, 'outbox_id', 'account', 'entity', 'entity_id', 'snapshot', 'progress'),
   protect: (protection, row) => textProtected(protection, row, ['snapshot', 'progress'], String(row['entity']), String(row['entity_id'])),
@@ -52,7 +51,7 @@ const extraReads: ProtectedTable = {
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'extra_reads', JSON.stringify([row['submission_id'], row['name']])),
 }
 
-/** What another key encrypted is dropped: a new login brings new tokens. */
+/** Tokens encrypted with another key are dropped: a new login brings new ones. */
 const pushTokens: ProtectedTable = {
   spec: specOf(syncPushTokens, 'destination', 'tokens'),
   protect(protection, row) {
@@ -61,7 +60,7 @@ const pushTokens: ProtectedTable = {
   },
 }
 
-/** All tables that may hold tax ids, in the order in which they are gone through; bodies of deliveries aside. */
+/** All tables that may contain tax ids, in processing order, without bodies of deliveries. */
 export const protectedTables: readonly ProtectedTable[] = [
   ...entities.map((entity): ProtectedTable => ({ spec: entity, protect: (protection, row) => protection.row(entity, row) })),
   changes,
@@ -84,7 +83,7 @@ function withProtected(row: Row, columns: readonly string[], protect: (part: Row
   return written
 }
 
-/** @param part columns of the mirror row that the change is about. */
+/** @param part columns of the changed mirror row. */
 function mirrored(protection: Protection, change: Row, part: Row): Row {
   const entity = entityNamed(String(change['entity']))
   if (entity === null) return part

@@ -1,14 +1,11 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/**
- * How a Postgres server hands on what is committed, as far as the program's role may see it: null where the server does not tell.
- * @returns null on SQLite, which has one file on one disk.
- */
+/** The replication of a Postgres server, as far as the program's role may see it (null where it may not); null on SQLite. */
 export async function readReplication(q: Query) {
   if (q.kind === 'sqlite') return null
-  const { rows } = await sql<{ names: string }>`select current_setting('synchronous_standby_names') as names`.execute(q.sql)
-  const names = rows[0]?.names ?? ''
+  const row = await q.one(sql<{ names: string }>`select current_setting('synchronous_standby_names') as names`)
+  const names = row?.names ?? ''
   return {
     servers: 1 + awaitedStandbys(names),
     synchronous_standby_names: names,
@@ -17,27 +14,25 @@ export async function readReplication(q: Query) {
   }
 }
 
-/** @returns for how many standbys a commit waits. A list without a number means the first of them that is there. */
+/** @returns how many standbys a commit waits for. A list without a number means its first available standby. */
 export function awaitedStandbys(names: string): number {
   if (names.trim() === '') return 0
   return Number(/^\s*(?:first\s+|any\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1)
 }
 
 async function standbys(q: Query) {
-  const { rows } = await sql<{ name: string | null; state: string | null; sync_state: string | null; behind_bytes: number | null }>`
+  return await q.all(sql<{ name: string | null; state: string | null; sync_state: string | null; behind_bytes: number | null }>`
     select application_name as name, state, sync_state, pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)::bigint as behind_bytes
-    from pg_stat_replication order by application_name, pid`.execute(q.sql)
-  return rows
+    from pg_stat_replication order by application_name, pid`)
 }
 
 async function slots(q: Query) {
-  const { rows } = await sql<{ name: string; active: boolean; wal_status: string | null; kept_bytes: number | null }>`
+  return await q.all(sql<{ name: string; active: boolean; wal_status: string | null; kept_bytes: number | null }>`
     select slot_name as name, active, wal_status, pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint as kept_bytes
-    from pg_replication_slots where not temporary order by slot_name`.execute(q.sql)
-  return rows
+    from pg_replication_slots where not temporary order by slot_name`)
 }
 
-/** Some managed services keep these views or functions to themselves. */
+/** Some managed services restrict these views or functions. */
 async function orNull<T>(query: Promise<T>): Promise<T | null> {
   try {
     return await query

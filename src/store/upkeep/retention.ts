@@ -7,34 +7,30 @@ import { hasNoOptionsBut } from '../reconcile/runs.ts'
 import { oldestNeeded, RESENT, stopped } from './needed-changes.ts'
 import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
-/** One small transaction of retention, and its result. */
 export interface RetentionStep {
-  /** Rows deleted, or emptied of their body. */
+  /** Rows deleted, or stripped of their body. */
   readonly removed: number
-  /** Where the next step begins; null at the end. */
+  /** Start of the next step; null at the end. */
   readonly next: number | null
-  /** Duration of its statements, without the wait for a turn and for the disk: fewer rows would not shorten those. */
-  readonly workedMs: number
+  /** Duration of its statements, without waiting for the write gate and the disk, which fewer rows would not shorten. */
+  readonly processedMs: number
 }
 
-/** Input of every step. */
 export interface StepInput {
   readonly lease: UpkeepLease
-  /** Removes what arrived or was settled before this time. */
+  /** Removes rows that arrived or were settled before this time. */
   readonly before: TimeText
-  /** Rows to look at. */
   readonly limit: number
-  /** Where the last step ended; 0 at first. */
   readonly after: number
 }
 
-/** Limit of bytes freed per transaction, apart from the last row: a body may have megabytes. */
+/** Limit of bytes freed per transaction, not counting the last row: a body may have megabytes. */
 const MAX_BYTES = 4 << 20
 
-/** A time further in the future than this comes from a wrong clock; smaller differences between machines pass by themselves. */
+/** A time further in the future comes from a wrong clock. */
 const AHEAD_MS = 86_400_000
 
-type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'workedMs'>>
+type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'processedMs'>>
 
 /** @throws LeaseLostError when another process has taken over. */
 function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
@@ -42,14 +38,14 @@ function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
     const startedAt = performance.now()
     await renewUpkeep(tx, lease)
     const done = await work(tx)
-    return { ...done, workedMs: performance.now() - startedAt }
+    return { ...done, processedMs: performance.now() - startedAt }
   }
   return db.write('retention', timed, { onWorkerThread: true })
 }
 
 /**
- * Trims the next old deliveries in order of arrival: settled ones lose body and headers and keep their ids, so that a repeated delivery is
- * recognised. Unsettled ones are noted for `trimLeftOver`. The position is stored with the lease.
+ * Trims the next old deliveries: settled ones lose body and headers but keep their ids for deduplication. Records unsettled ones for
+ * `trimLeftOver`, and the position with the lease.
  */
 export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
@@ -61,15 +57,15 @@ export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): P
     await renewUpkeep(tx, lease, last ?? after)
     if (last === null) return { removed: 0, next: null }
     const range = sql`inbox_id > ${after} and inbox_id <= ${last}`
-    const removed = await relieve(tx, range, before)
-    await sql`
+    const removed = await stripBodies(tx, range, before)
+    await tx.run(sql`
       insert into sync_inbox_left (inbox_id) select inbox_id from sync_inbox where ${range} and body is not null
-      on conflict do nothing`.execute(tx.sql)
+      on conflict do nothing`)
     return { removed, next: last }
   })
 }
 
-/** Trims deliveries that were not settled when `trimInbox` passed them. */
+/** Trims deliveries that `trimInbox` passed unsettled. */
 export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const last = await lastOld(
@@ -80,41 +76,36 @@ export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput)
     )
     if (last === null) return { removed: 0, next: null }
     const left = sql`sync_inbox_left where inbox_id > ${after} and inbox_id <= ${last}`
-    const removed = await relieve(tx, sql`inbox_id in (select inbox_id from ${left})`, before)
-    await sql`
+    const removed = await stripBodies(tx, sql`inbox_id in (select inbox_id from ${left})`, before)
+    await tx.run(sql`
       delete from ${left} and not exists (
-        select 1 from sync_inbox i where i.inbox_id = sync_inbox_left.inbox_id and i.body is not null)`.execute(tx.sql)
+        select 1 from sync_inbox i where i.inbox_id = sync_inbox_left.inbox_id and i.body is not null)`)
     return { removed, next: last }
   })
 }
 
-async function relieve(tx: Tx, range: ReturnType<typeof sql>, before: TimeText): Promise<number> {
-  const { numAffectedRows } = await sql`
+async function stripBodies(tx: Tx, range: ReturnType<typeof sql>, before: TimeText): Promise<number> {
+  return await tx.run(sql`
     update sync_inbox set body = null, headers = '{}'
-    where ${range} and state in ('done', 'aside') and ${isBefore(tx, 'received_at', before)} and body is not null`.execute(tx.sql)
-  return Number(numAffectedRows ?? 0)
+    where ${range} and state in ('done', 'aside') and ${isBefore(tx, 'received_at', before)} and body is not null`)
 }
 
-/** Deletes rejected deliveries. */
 export function removeRejected(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => isBefore(tx, 'received_at', input.before)
   return removeNext(db, input, { table: 'sync_rejected', id: 'rejected_id', time: 'received_at', bytes: BODY_BYTES, which })
 }
 
-/** Deletes delivered and skipped outbox rows. Rows that may still be sent, or need a person, stay. */
+/** Deletes delivered and skipped outbox rows. Others may still be sent, or need a person. */
 export function removePushed(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`state in ('delivered', 'skipped') and ${isBefore(tx, 'settled_at', input.before)}`
   return removeNext(db, input, { table: 'sync_outbox', id: 'outbox_id', time: 'queued_at', bytes: sql`0`, which })
 }
 
-/** A table that retention passes in the order of its numbers. */
 interface Passed {
   readonly table: string
   readonly id: string
   readonly time: string
-  /** What a row frees. */
   readonly bytes: RawBuilder<unknown>
-  /** Which of the rows that are passed go. */
   readonly which: (tx: Tx) => RawBuilder<unknown>
 }
 
@@ -127,129 +118,104 @@ function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table,
       from ${from} where ${number} > ${after} order by ${number} limit ${sql.lit(limit)}`,
     )
     if (last === null) return { removed: 0, next: null }
-    const { numAffectedRows } = await sql`
-      delete from ${from} where ${number} > ${after} and ${number} <= ${last} and ${which(tx)}`.execute(tx.sql)
-    return { removed: Number(numAffectedRows ?? 0), next: last }
+    const removed = await tx.run(sql`delete from ${from} where ${number} > ${after} and ${number} <= ${last} and ${which(tx)}`)
+    return { removed, next: last }
   })
 }
 
 /**
- * Deletes the oldest changes without leaving gaps, and moves `mirror_info.first_seq` along. It stops before anything that a configured
- * destination has still to get and before any push that may still be made. A step begins where the last one ended: on Postgres rows that were
- * deleted stay in the index until they are vacuumed, and would all be passed again. Skipped pushes are deleted with their changes: without those
- * nobody could retry them.
- * @param destinations those of the settings; nothing is kept for others.
+ * Deletes the oldest changes without gaps, with their skipped pushes, and moves `mirror_info.first_seq`. Stops before any change that a configured
+ * destination or a possible push still needs. A step begins where the last one ended, because Postgres keeps deleted rows in the index until they
+ * are vacuumed.
+ * @param destinations the configured ones.
  */
 export function removeChanges(db: Db, { lease, before, limit, after }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    // Without the lock, a change that is being sent again could be removed before its new outbox row is visible.
+    // Without the lock, a change that is being resent could be removed before its new outbox row is visible.
     await lockNamed(tx, 'fan-out')
     const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
-    const { rows } = await sql<{ seq: number; old: unknown; young: unknown }>`
+    const rows = await tx.all(sql<{ seq: number; old: unknown; young: unknown }>`
       select seq, ${isBefore(tx, 'changed_at', before)} as old, ${isYoung} as young
-      from changes where seq > ${after} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
+      from changes where seq > ${after} order by seq limit ${sql.lit(limit)}`)
     const removable = async () => {
       const needed = await oldestNeeded(tx, destinations)
       const firstKept = rows.findIndex(({ seq, young }) => Boolean(young) || seq >= needed)
       const passed = firstKept === -1 ? rows : rows.slice(0, firstKept)
-      // A row dated into the future by a wrong clock is older than the rows that follow it.
+      // A row dated in the future by a wrong clock is older than the rows after it.
       return passed.slice(0, passed.findLastIndex(({ old }) => Boolean(old)) + 1)
     }
     const upTo = (await removable()).at(-1)?.seq
     if (upTo === undefined) return { removed: 0, next: null }
     await removeSkipped(tx, upTo, limit)
-    // Checked again, because a retry may have made a row ready. No further than before: a newer change may have a row that was just skipped.
+    // Checked again, because a retry may have made a row ready. Not beyond `upTo`: a newer change may have a row that was just skipped.
     const gone = (await removable()).filter(({ seq }) => seq <= upTo)
     const last = gone.at(-1)?.seq
     if (last === undefined) return { removed: 0, next: null }
-    await sql`delete from changes where seq > ${after} and seq <= ${last}`.execute(tx.sql)
-    // Last, like appending to the log: the row is locked only for a moment.
-    await tx.sql
-      .updateTable('mirror_info')
-      .set({ first_seq: last + 1 })
-      .where('id', '=', 1)
-      .execute()
+    await tx.run(sql`delete from changes where seq > ${after} and seq <= ${last}`)
+    // Last, so that the row is locked only briefly.
+    await tx.run(sql`update mirror_info set first_seq = ${last + 1} where id = 1`)
     return { removed: gone.length, next: last }
   })
 }
 
-/** Of what is sent the first time, a destination has at most one row per change, so the oldest `limit` rows of each cover as many changes. */
+/** A destination has at most one first-time row per change, so the oldest `limit` rows of each cover as many changes. */
 async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
   for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
-    await sql`
+    await tx.run(sql`
       delete from sync_outbox where seq <= ${upTo} and state = 'skipped' and outbox_id in (
         select outbox_id from sync_outbox where destination = ${destination} and ${sql.raw(stopped('skipped'))} and snapshot is null
-        order by outbox_id limit ${sql.lit(limit)})`.execute(tx.sql)
-    await sql`
+        order by outbox_id limit ${sql.lit(limit)})`)
+    await tx.run(sql`
       delete from sync_outbox where outbox_id in (
         select outbox_id from sync_outbox where destination = ${destination} and ${sql.raw(RESENT)} and seq <= ${upTo} and state = 'skipped'
-        limit ${sql.lit(limit)})`.execute(tx.sql)
+        limit ${sql.lit(limit)})`)
   }
 }
 
-/**
- * Deletes findings of reconcile runs; the runs stay. Only once a later complete run has ended: it has reported again whatever still stands,
- * and remembers that it was reported before.
- */
-export function removeFindings(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
-  return step(db, lease, (tx) =>
-    removeSome(
-      tx,
-      limit,
-      sql`
-      delete from reconcile_findings where (run_id, finding_no) in (
-        select run_id, finding_no from reconcile_findings where run_id in (
-          select r.run_id from reconcile_runs r where ${isBefore(tx, 'r.ended_at', before)} and exists (
-            select 1 from reconcile_runs later where later.account = r.account and later.requested_at > r.requested_at
-              and later.state = 'done' and ${hasNoOptionsBut(tx, 'later.options', ['concurrency', 'dry_run'])}))
-        limit ${sql.lit(limit)})`,
-    ),
-  )
+/** Deletes findings of runs after which a complete run has ended: that one has reported again what remains, and remembers the earlier report. */
+export function removeFindings(db: Db, input: StepInput): Promise<RetentionStep> {
+  const which = (tx: Tx) => sql`run_id in (
+    select r.run_id from reconcile_runs r where ${isBefore(tx, 'r.ended_at', input.before)} and exists (
+      select 1 from reconcile_runs later where later.account = r.account and later.requested_at > r.requested_at
+        and later.state = 'done' and ${hasNoOptionsBut(tx, 'later.options', ['concurrency', 'dry_run'])}))`
+  return removeSome(db, input, 'reconcile_findings', ['run_id', 'finding_no'], which)
 }
 
-/** Deletes what targets answered when they were asked for what they took. */
-export function removeVerifications(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
-  return step(db, lease, (tx) =>
-    removeSome(
-      tx,
-      limit,
-      sql`
-      delete from sync_push_verifications where (destination, account, message_id) in (
-        select destination, account, message_id from sync_push_verifications where ${isBefore(tx, 'verified_at', before)}
-        order by verified_at limit ${sql.lit(limit)})`,
-    ),
-  )
+/** Deletes verification results of destinations. */
+export function removeVerifications(db: Db, input: StepInput): Promise<RetentionStep> {
+  const which = (tx: Tx) => sql`${isBefore(tx, 'verified_at', input.before)} order by verified_at`
+  return removeSome(db, input, 'sync_push_verifications', ['destination', 'account', 'message_id'], which)
 }
 
-/** Deletes times at which alarms fired and that are over. */
-export function removeEpisodes(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
-  return step(db, lease, (tx) =>
-    removeSome(
-      tx,
-      limit,
-      sql`
-      delete from alarm_history where episode_id in (
-        select episode_id from alarm_history where ${isBefore(tx, 'resolved_at', before)} order by episode_id limit ${sql.lit(limit)})`,
-    ),
-  )
+/** Deletes resolved alarms from the history. */
+export function removeEpisodes(db: Db, input: StepInput): Promise<RetentionStep> {
+  const which = (tx: Tx) => sql`${isBefore(tx, 'resolved_at', input.before)} order by episode_id`
+  return removeSome(db, input, 'alarm_history', ['episode_id'], which)
 }
 
-/** @param statement deletes up to `limit` rows. */
-async function removeSome(tx: Tx, limit: number, statement: RawBuilder<unknown>): Promise<Omit<RetentionStep, 'workedMs'>> {
-  const removed = Number((await statement.execute(tx.sql)).numAffectedRows ?? 0)
-  return { removed, next: removed < limit ? null : 0 }
+/** Deletes the next rows of a table without a stored position. @param which of its rows, and in which order. */
+function removeSome(
+  db: Db,
+  { lease, limit }: StepInput,
+  table: string,
+  key: readonly string[],
+  which: (tx: Tx) => RawBuilder<unknown>,
+): Promise<RetentionStep> {
+  return step(db, lease, async (tx) => {
+    const [from, columns] = [sql.table(table), sql.join(key.map((column) => sql.ref(column)))]
+    const removed = await tx.run(sql`
+      delete from ${from} where (${columns}) in (select ${columns} from ${from} where ${which(tx)} limit ${sql.lit(limit)})`)
+    return { removed, next: removed < limit ? null : 0 }
+  })
 }
 
 const BODY_BYTES = sql`coalesce(length(body), 0)`
 
-/**
- * @param rows selects `id`, `old` (see `isPassed`) and `bytes` of the next rows.
- * @returns the id up to which rows are handled: the last old one, or less when that would free too much; null when none is old.
- */
+/** @param rows selects `id`, `old` and `bytes` of the next rows. @returns the last old id within `MAX_BYTES`; null when none is old. */
 async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null> {
   let last: number | null = null
   let bytes = 0
-  for (const row of (await sql<{ id: number; old: unknown; bytes: number }>`select ${rows}`.execute(tx.sql)).rows) {
+  for (const row of await tx.all(sql<{ id: number; old: unknown; bytes: number }>`select ${rows}`)) {
     if (bytes >= MAX_BYTES) break
     bytes += row.bytes
     if (row.old) last = row.id
@@ -257,7 +223,7 @@ async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null
   return last
 }
 
-/** Old rows, and rows dated into the future by a wrong clock: their time says nothing about the rows after them. */
+/** Old rows, and rows dated in the future by a wrong clock: their time says nothing about later rows. */
 export function isPassed(tx: Query, column: string, before: TimeText): RawBuilder<unknown> {
   return sql`(${isBefore(tx, column, before)} or ${sql.ref(column)} > ${timeValue(tx, timeFromMs(tx.clock.now() + AHEAD_MS))})`
 }

@@ -5,36 +5,36 @@ import { dbTime, greatest, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
 import { listReadsOff } from '../reads/reads-off.ts'
 
-/**
- * Figures of all accounts in one scan of every read. For people who ask, not for a timer. Account by account, through an index, it would take
- * ten times as long.
- */
+/** Figures of all accounts in one scan, for people, not for a timer. By account, through an index, it would take ten times as long. */
 export async function readsStatus(q: Query) {
   const off = (await listReadsOff(q)).map((one) => sql`(${one.account}, ${one.read})`)
   const isOn = off.length === 0 ? sql`` : sql`where (account, read) not in (values ${sql.join(off)})`
-  const { rows } = await sql<{ account: string; overdue: number; oldest_due_at: TimeText | null; failing: number; demand: number | null }>`
+  const rows = await q.all(sql<{
+    account: string
+    overdue: number
+    oldest_due_at: TimeText | null
+    failing: number
+    demand: number | null
+  }>`
     select ${unindexed(q, 'account')} as account, count(case when since <= ${dbTime(q)} then 1 end) as overdue,
       min(case when since <= ${dbTime(q)} then since end) as oldest_due_at,
       count(case when rank = ${sql.lit(rank.failing)} then 1 end) as failing,
       ${demand(q)} as demand
     from (
-      select account, read, coalesce(due_since, due_at) as since, due_at, last_read_at, rank from sync_reads
-      union all
-      select account, kind, case when lease_token is null then due_at end, due_at, last_read_at, ${sql.lit(rank.background)} from sync_known_ids where due_at is not null) as reads ${isOn}
-    group by 1`.execute(q.sql)
-  const { rows: known } = await sql<{ account: string; submissions: number; unreachable: number }>`
-    select account, count(*) as submissions, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)
+      select account, read, coalesce(due_since, due_at) as since, due_at, last_read_at, rank from sync_reads where due_at is not null) as reads ${isOn}
+    group by 1`)
+  const known = await q.all(sql<{ account: string; submissions: number; unreachable: number }>`
+    select account, count(*) as submissions, count(unreachable_since) as unreachable from submissions group by account`)
   return (account: string) => {
     const of = (row: { account: string }) => row.account === account
-    // Past due; when the read due longest was due; whose last attempt failed; requests a second, without replays and further pages of long feeds.
+    // Overdue reads, the time the oldest was due, reads whose last attempt failed, and requests per second without full re-reads and further pages.
     const { overdue = 0, oldest_due_at = null, failing = 0, demand: rps = null } = rows.find(of) ?? {}
-    // Of the submissions, those that the service no longer shows.
     const { submissions = 0, unreachable = 0 } = known.find(of) ?? {}
     return { submissions, unreachable, reads: { overdue, oldest_due_at, failing }, demand_rps: Math.round(Number(rps) * 1_000) / 1_000 }
   }
 }
 
-/** Each read comes once per interval between its last read and its due time, which is at least a second. */
+/** Each read happens once per interval between its last read and its due time, at least 1 s. */
 function demand(q: Query): RawBuilder<number> {
   const seconds =
     q.kind === 'sqlite'
@@ -43,16 +43,8 @@ function demand(q: Query): RawBuilder<number> {
   return sql<number>`sum(case when last_read_at is not null then 1.0 / ${greatest(q, sql`1.0`, seconds)} end)`
 }
 
-/** @returns the reads that each account does not make, by account. */
+/** @returns the reads that are off, by account. */
 export async function readsOffStatus(q: Query) {
   const rows = await listReadsOff(q)
   return (account: string) => rows.filter((row) => row.account === account).map(({ account: _, ...row }) => row)
-}
-
-/** Stored conflicts (invariant 4) and unreadable items of an account. */
-export async function countEvidence(q: Query, account: string) {
-  const { rows } = await sql<{ conflicts: number; unreadable: number }>`
-    select (select count(*) from sync_conflicts where account = ${account}) as conflicts,
-      (select count(*) from sync_unreadable where account = ${account}) as unreadable`.execute(q.sql)
-  return rows[0] ?? { conflicts: 0, unreadable: 0 }
 }

@@ -13,36 +13,26 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
   /**
-   * The request probes a path that may not exist. Its failure says nothing about the service, so it affects neither the circuit nor the rate,
-   * and it never serves as the circuit's own probe.
+   * The request probes a path that may not exist, so its failure affects neither the circuit nor the rate, and it never probes the circuit.
    */
   readonly isProbe?: boolean | undefined
 }
 
-/** A pause that the service asked for, longer than the few seconds in which callers just wait. */
+/** A pause of more than a few seconds that the service asked for. */
 export interface Pause {
-  /** Milliseconds left. */
   readonly ms: number
-  /** The status and the request that it came with. */
+  /** The status and the request. */
   readonly reason: string
 }
 
-/** Wait of probed paths while the circuit is open, at least. */
 const PROBE_WAIT_MS = 1_000
 
-/**
- * After `GET /broker/me` closed the circuit, failures do not open it again for this long: then the service is up, and only has trouble with
- * single submissions.
- */
+/** After `GET /broker/me` closed the circuit, failures don't open it for this long: only single submissions fail. */
 const VOUCHED_MS = 60_000
 
-/** How long a measured clock skew is reported. */
 const SKEW_KNOWN_MS = 3_600_000
 
-/**
- * Sends all requests of an account, token exchanges included, through rate limiter, circuit breaker and metrics. It never retries; that is
- * up to the caller.
- */
+/** Sends all requests of an account, including token exchanges, through rate limiter, circuit breaker and metrics. Callers retry. */
 export class Channel {
   readonly limiter: RateLimiter
   readonly #http: Http
@@ -54,10 +44,10 @@ export class Channel {
   #pauseReason = ''
   #identify: () => Promise<unknown> = async () => undefined
   #vouchedUntil = Number.NEGATIVE_INFINITY
-  /** As measured; `lead`: how far the wall clock was ahead of the steady one then. */
+  /** `lead`: the wall clock minus the steady clock at the time of measurement. */
   #skew: { readonly ms: number; readonly at: number; readonly lead: number } | null = null
 
-  /** @param onPause told of each pause that an answer asks for. */
+  /** @param onPause receives each pause that an answer asks for. */
   constructor(
     account: string,
     http: Http,
@@ -75,18 +65,15 @@ export class Channel {
     this.#onPause = onPause
   }
 
-  /**
-   * Sets the request that probes an open circuit before any read of a submission does. A submission whose reads always fail would keep the
-   * circuit open.
-   */
+  /** Sets the request that probes an open circuit before any submission read, since a failing submission would keep it open. */
   probeFirst(identify: () => Promise<unknown>): void {
     this.#identify = identify
   }
 
   /**
    * Sends a request and reads its answer.
-   * @param read makes the result from a successful answer. An error it throws counts as the outcome of the request.
-   * @throws UpstreamTransientError, UpstreamPermanentError by the class of the failure; the reason of `signal` when it aborts.
+   * @param read makes the result from a successful answer. Its error counts as the request's outcome.
+   * @throws UpstreamTransientError, UpstreamPermanentError; the reason of `signal` when it aborts.
    */
   async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, options: RequestOptions): Promise<T> {
     const openMs = this.#circuit.waitMs()
@@ -107,7 +94,7 @@ export class Channel {
       const answer = await this.#http.send(call, parts, options.signal)
       this.#noteClock(answer, sentAtByClock)
       if (!options.isProbe || (call.operation === 'document' && answer.status === 429)) this.#obeyRetryAfter(call, answer, sentAt)
-      // What takes the body of a redirect knows what to do with it.
+      // `take` handles redirects.
       const isTaken = parts.take !== undefined && answer.status >= 200 && answer.status < 400
       const failure = isTaken ? null : failureOf(call, answer, this.#clock.now())
       if (failure !== null) throw failure
@@ -120,41 +107,27 @@ export class Channel {
     }
   }
 
-  /**
-   * Sends a request and gives its answer, whatever its status, for comparing the service with its specification: at the account's rate and with
-   * the pauses that the service asks for, but past the circuit, which it neither asks nor tells.
-   * @throws UpstreamTransientError without an answer; the reason of `signal` when it aborts.
-   */
-  async answer(call: Call, parts: Parts, options: Omit<RequestOptions, 'isProbe'>): Promise<HttpAnswer> {
-    await this.#take(call, options)
-    const sentAt = this.#clock.steady()
-    const answer = await this.#http.send(call, parts, options.signal)
-    this.#obeyRetryAfter(call, answer, sentAt)
-    return answer
-  }
-
-  /** How long requests would fail unsent, in milliseconds: the circuit is open, or the service asked for a pause. */
+  /** Milliseconds until requests can be sent: the circuit is open, or the service asked for a pause. */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)
   }
 
-  /** The pause in force; null when there is none, or a short one. */
+  /** The current pause; null: none, or a short one. */
   get pause(): Pause | null {
     const ms = this.limiter.pausedMs
     return ms > 0 ? { ms, reason: this.#pauseReason } : null
   }
 
-  /** Makes a pause that was asked of another process. */
+  /** Adopts another process's pause. */
   join({ ms, reason }: Pause): void {
     if (ms <= this.limiter.pausedMs) return
     this.limiter.pause(ms)
     this.#pauseReason = reason
   }
 
-  /** How far the service's clock is ahead of ours, in milliseconds; null when no answer of the last hour had a date. */
+  /** The service's clock minus ours, in ms; null if no answer of the last hour had a date. */
   get clockSkewMs(): number | null {
     if (this.#skew === null || this.#clock.steady() - this.#skew.at > SKEW_KNOWN_MS) return null
-    // Our clock may have been set since.
     return this.#skew.ms - (this.#clock.now() - this.#clock.steady() - this.#skew.lead)
   }
 
@@ -181,7 +154,7 @@ export class Channel {
     this.#observer.set('clock_skew_seconds', ms / 1000, this.#labels)
   }
 
-  /** Obeys `Retry-After` on any status (trap 49); 0 is no pause. */
+  /** Respects `Retry-After` on any status (trap 49). */
   #obeyRetryAfter(call: Call, answer: HttpAnswer, sentAt: number): void {
     const pauseMs = retryAfterMs(answer.headers, this.#clock.now()) ?? 0
     if (answer.status !== 429 && pauseMs === 0) return
@@ -192,7 +165,6 @@ export class Channel {
     this.#onPause({ ms: pauseMs, reason: this.#pauseReason })
   }
 
-  /** @param outcome the class of the failure; null when the caller aborted. */
   #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | UpstreamClass | null, isProbe = false): void {
     const now = this.#clock.steady()
     if (permit.probe && call.operation === 'me' && outcome === 'ok') this.#vouchedUntil = now + VOUCHED_MS

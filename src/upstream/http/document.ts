@@ -1,26 +1,26 @@
 import type { Readable } from 'node:stream'
 import { decodedBody, encodingsOf } from './encoding.ts'
 
-/** The answer to a request for a document, as it begins. */
+/** The beginning of a document's answer. */
 export interface DocumentAnswer {
-  /** 2xx, or 3xx: nothing follows a redirect by itself. */
+  /** 2xx or 3xx. Redirects are not followed. */
   readonly status: number
-  /** Where a redirect leads, as given. */
+  /** Target of a redirect, as sent. */
   readonly location: string | null
-  /** In lower case, without parameters; empty when the answer does not say. */
+  /** Lower case, without parameters; empty if missing. */
   readonly contentType: string
-  /** The length that the answer promises; null also when it comes encoded: then that is the length of something else. */
+  /** The announced length; null if missing or encoded. */
   readonly bytes: number | null
-  /** Decoded. Read it to its end, or throw: the rest is then dropped. */
+  /** Decoded. Read to its end, or throw to drop the rest. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** What is done with a document while it arrives. Its error is the caller's; a body that breaks off is the request's. */
+/** Receives a document. Its errors go to the caller; a broken body is the request's error. */
 export type TakeDocument<T> = (answer: DocumentAnswer) => Promise<T>
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Time without a byte after which a document's answer counts as broken off, and for the whole of it. */
+/** Limits without a byte, and for the whole document. */
 export const DOCUMENT_TIMES = { silentMs: 30_000, overallMs: 600_000 } as const
 
 export function documentAnswer(status: number, headers: Headers, body: Readable): DocumentAnswer {
@@ -36,11 +36,11 @@ export function documentAnswer(status: number, headers: Headers, body: Readable)
   }
 }
 
-/** The outcome of `take`, which must not look like a failed request. */
-export type Taken<T> = { readonly value: T } | { readonly error: unknown }
+/** The outcome of `take`, kept apart from a failed request. */
+export type TakeResult<T> = { readonly value: T } | { readonly error: unknown }
 
-/** Runs `take`. @throws what broke the body off. */
-export async function takenFrom<T>(answer: DocumentAnswer, take: TakeDocument<T>): Promise<Taken<T>> {
+/** Runs `take`. @throws the error that broke the body off. */
+export async function runTake<T>(answer: DocumentAnswer, take: TakeDocument<T>): Promise<TakeResult<T>> {
   const broken: { error: unknown }[] = []
   const watched = async function* () {
     try {

@@ -5,25 +5,24 @@ import { PermanentError, TransientError } from '../../base/errors.ts'
 import { bareHost, mayName } from '../network/address-guard.ts'
 import { guardedConnector, type LookupAll, RefusedAddressError, refusedAddress } from '../network/guarded-connector.ts'
 import { createDispatcher, type ProxySettings } from './dispatcher.ts'
-import { DOCUMENT_TIMES, documentAnswer, type TakeDocument, takenFrom } from './document.ts'
+import { DOCUMENT_TIMES, documentAnswer, runTake, type TakeDocument } from './document.ts'
 import { EncodingError } from './encoding.ts'
 import { codeOf } from './http.ts'
 
-/** A link leads where nothing is fetched from. */
+/** A link that must not be followed. */
 export class RefusedLinkError extends PermanentError {}
 
-/** The settings do not name the host of a link. */
-export class UnnamedHostError extends RefusedLinkError {}
+/** The settings don't list the link's host. */
+export class UnlistedHostError extends RefusedLinkError {}
 
-/** The host of a link does not give the document. */
-export class LinkFailedError extends TransientError {}
+class LinkFailedError extends TransientError {}
 
-export interface ElsewhereOptions {
-  /** Hosts that documents may lie on, in lower case, with a port where it is not 443. */
+interface ElsewhereOptions {
+  /** Allowed hosts, lower case, with a port other than 443. */
   readonly hosts: readonly string[]
   readonly proxy: ProxySettings
   readonly lookup?: LookupAll
-  /** Replaces the guarded connections, in tests. */
+  /** Replaces guarded connections in tests. */
   readonly dispatcher?: Dispatcher
 }
 
@@ -31,8 +30,8 @@ const CONNECT_MS = 10_000
 const REDIRECTS = 3
 
 /**
- * Fetches documents that lie on other hosts than the service's: over https, from hosts that the settings name, never from a private address,
- * and always without the token (traps 45, 76). Each redirect is judged anew.
+ * Fetches documents from other hosts: over https, from listed hosts, never from a private address, and without the token (traps 45, 76).
+ * Checks each redirect.
  */
 export class Elsewhere {
   readonly #hosts: ReadonlySet<string>
@@ -45,8 +44,8 @@ export class Elsewhere {
   }
 
   /**
-   * @throws RefusedLinkError for a link that is not followed; LinkFailedError when the host gives no whole document; what `take` throws; the
-   * reason of `signal` when it aborts.
+   * @throws RefusedLinkError for a forbidden link; LinkFailedError without a whole document; errors of `take`; the reason of `signal` when
+   * it aborts.
    */
   async get<T>(link: string, take: TakeDocument<T>, signal: AbortSignal): Promise<T> {
     let url = this.#judge(link, null)
@@ -67,7 +66,7 @@ export class Elsewhere {
     if (url === null) throw new RefusedLinkError('its link is not a URL')
     if (url.protocol !== 'https:') throw new RefusedLinkError(`its link leads to ${url.protocol}//, and only https is followed`)
     if (url.username !== '' || url.password !== '') throw new RefusedLinkError('its link holds a password, and is not followed')
-    if (!this.#hosts.has(url.host)) throw new UnnamedHostError(hostNotNamed(url.host))
+    if (!this.#hosts.has(url.host)) throw new UnlistedHostError(unlistedHostText(url.host))
     const host = bareHost(url.hostname)
     if (!mayName(host, false)) throw new RefusedLinkError(refusedAddress(host, host))
     return url
@@ -84,7 +83,7 @@ export class Elsewhere {
       if (statusCode < 200 || statusCode >= 300) body.on('error', () => undefined).destroy()
       if (statusCode >= 300 && statusCode < 400 && answer.location !== null) return { location: answer.location }
       if (statusCode < 200 || statusCode >= 300) throw new LinkFailedError(`${url.host} answered ${statusCode}`)
-      const taken = await takenFrom(answer, take).finally(() => body.on('error', () => undefined).destroy())
+      const taken = await runTake(answer, take).finally(() => body.on('error', () => undefined).destroy())
       if ('error' in taken) throw new TakeFailed(taken.error)
       return taken
     } catch (error) {
@@ -93,25 +92,25 @@ export class Elsewhere {
       if (error instanceof LinkFailedError) throw error
       if (error instanceof RefusedAddressError) throw new RefusedLinkError(error.message)
       if (error instanceof EncodingError) throw new LinkFailedError(`${url.host}: the answer ${error.message}`)
-      throw new LinkFailedError(`${url.host} gives no whole answer (${codeOf(error)})`)
+      throw new LinkFailedError(`${url.host} sent no complete answer (${codeOf(error)})`)
     }
   }
 }
 
-/** How the message for a host that the settings do not name begins. Stored as the document's error, it is how such documents are found again. */
-export const HOST_NOT_NAMED = 'DOCUMENT_HOSTS does not name '
+/** Beginning of the error for an unlisted host. Documents are found by it. */
+export const HOST_NOT_LISTED = 'DOCUMENT_HOSTS does not list '
 
-/** The message for a host that the settings do not name. */
-export function hostNotNamed(host: string): string {
-  return `${HOST_NOT_NAMED}${host}; add it there to have the document fetched`
+/** The error for an unlisted host. */
+export function unlistedHostText(host: string): string {
+  return `${HOST_NOT_LISTED}${host}; add it to fetch the document`
 }
 
-/** @returns the host of a message of `hostNotNamed`. */
-export function hostNotNamedIn(message: string): string {
-  return message.slice(HOST_NOT_NAMED.length).split(';', 1)[0] ?? ''
+/** @returns the host in a message of `unlistedHostText`. */
+export function unlistedHostIn(message: string): string {
+  return message.slice(HOST_NOT_LISTED.length).split(';', 1)[0] ?? ''
 }
 
-/** Carries an error of `take` past the errors of the request. */
+/** Keeps an error of `take` apart from the request's errors. */
 class TakeFailed extends Error {
   constructor(cause: unknown) {
     super('', { cause })

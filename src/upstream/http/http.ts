@@ -9,12 +9,12 @@ import { decodedBody, EncodingError, encodingsOf } from './encoding.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
 
-/** How long each part of a request may take, in milliseconds. */
+/** Timeouts of a request, in milliseconds. */
 export interface Timeouts {
   readonly connectMs: number
-  /** From sending to the first byte of the answer, including connecting. */
+  /** Until the first byte of the answer, including connecting. */
   readonly headersMs: number
-  /** The whole request, to the last byte of the body. */
+  /** Until the last byte. */
   readonly overallMs: number
 }
 
@@ -22,16 +22,16 @@ export interface HttpOptions {
   readonly baseUrl: string
   readonly proxy: ProxySettings
   readonly timeouts: Timeouts
-  /** A longer body is not read further. */
+  /** Limit of a body. */
   readonly bodyLimitBytes: number
 }
 
-/** The parts of a request besides the operation's method and path. */
+/** The parts of a request beyond its operation. */
 export interface Parts {
   readonly query?: Iterable<readonly [name: string, value: string]>
-  /** Replaces the operation's path, for probes. It must stay below the base URL like any other. */
+  /** Replaces the operation's path, for probes. It must stay below the base URL. */
   readonly path?: string
-  /** Takes the body of an answer of 2xx or 3xx as it arrives; it is then not read as text. */
+  /** Receives the body of a 2xx or 3xx answer instead of returning it as text. */
   readonly take?: (answer: DocumentAnswer) => Promise<void>
   /** Default: the client's limit. */
   readonly bodyLimitBytes?: number | undefined
@@ -39,25 +39,21 @@ export interface Parts {
   readonly body?: string
 }
 
-/**
- * Sends requests to the base URL of one account and nowhere else. No other host can be named, and redirects are not followed (trap 45).
- */
+/** Sends requests only to an account's base URL. Redirects are not followed (trap 45). */
 export class Http {
   readonly #options: HttpOptions
   readonly #dispatcher: Dispatcher
 
   constructor(options: HttpOptions) {
     this.#options = options
-    // HTTP/1.1: on a single HTTP/2 connection, one hanging answer could delay the others.
+    // On a single HTTP/2 connection, one hanging answer could delay the others.
     this.#dispatcher = createDispatcher(options.proxy, { connectTimeout: options.timeouts.connectMs, allowH2: false })
   }
 
   /**
-   * Sends one request and reads its answer, whatever the status.
-   * @throws UpstreamTransientError `network` when there is no whole answer, `oversized` when the body is over the limit, `unavailable` when it
-   * cannot be decoded.
-   * For a failure status the status is enough: the body is null when it cannot be read.
-   * @throws the reason of `signal` when it aborts.
+   * Sends one request and reads its answer with any status. The body of a failure status is null if unreadable.
+   * @throws UpstreamTransientError: `network` without a whole answer, `oversized` over the body limit, `unavailable` if undecodable; the
+   * reason of `signal` when it aborts.
    */
   async send(call: Call, parts: Parts, signal?: AbortSignal): Promise<HttpAnswer> {
     signal?.throwIfAborted()
@@ -87,7 +83,7 @@ export class Http {
         signal: stop.signal,
         ...(parts.take && { bodyTimeout: DOCUMENT_TIMES.silentMs }),
       })
-      // undici ignores the signal until the request has a connection, and a proxy may never give one.
+      // undici ignores the signal until it has a connection, which a proxy may never provide.
       const { statusCode, headers, body: stream } = await abortable(sent, stop.signal)
       clearTimeout(headersTimer)
       if (parts.take && statusCode >= 200 && statusCode < 400) {
@@ -112,7 +108,7 @@ export class Http {
     }
   }
 
-  /** Aborts requests in flight, which then fail as `network`, and closes every connection. */
+  /** Aborts requests in flight, which fail as `network`. */
   async close(): Promise<void> {
     await this.#dispatcher.destroy()
   }
@@ -131,16 +127,16 @@ export class Http {
   }
 }
 
-/** undici's message when a proxy answered instead of forwarding the request. */
+/** undici's message for a refused proxy request. */
 const PROXY_ANSWER = /^Proxy (?:response|Authentication Required) \((\d{3})\)/
 
-/** undici codes that only a proxy's tunnel can cause, since answers have our own timeouts. */
+/** undici codes of proxy tunnels; answers have our own timeouts. */
 const TUNNEL_FAULTS: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'the proxy broke off the connection',
   UND_ERR_HEADERS_TIMEOUT: 'the proxy did not answer',
 }
 
-/** @returns what the proxy did wrong; null when no proxy is the reason. */
+/** @returns the proxy's fault; null: none. */
 export function proxyFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   if (error instanceof ProxyAwayError) return error.message
@@ -149,7 +145,7 @@ export function proxyFault(error: unknown): string | null {
   return TUNNEL_FAULTS['code' in error ? String(error.code) : ''] ?? null
 }
 
-/** @returns the error's code (ECONNREFUSED, CERT_HAS_EXPIRED). Messages of foreign errors may hold secrets. */
+/** @returns the error's code, such as ECONNREFUSED. Foreign messages may contain secrets. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return proxyFault(error) ?? ('code' in error && typeof error.code === 'string' ? error.code : error.name)

@@ -2,8 +2,8 @@ import { PermanentError } from '../../base/errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
- * Every request that is ever sent to the service: reads, the token exchange, and a GET of paths configured for discovery. None of them
- * writes and none is metered, so a read-only key is enough (traps 44, 55).
+ * Every request sent to the service: reads, the token exchange, and GET of configured paths. None writes or is metered, so a read-only key
+ * is enough (traps 44, 55).
  */
 export const operations = {
   token: { method: 'POST', path: '/oauth/token' },
@@ -17,30 +17,29 @@ export const operations = {
   bind_request: { method: 'GET', path: '/broker/submissions/{submission_id}/bind-requests/{id}' },
   policy: { method: 'GET', path: '/broker/policies/{id}' },
   insured: { method: 'GET', path: '/broker/insureds/{id}' },
-  /** Without an id the path is the one that the document has. */
+  /** Without an id, the document's own path. */
   document: { method: 'GET', path: '/broker/finalized-documents/{id}/pdf' },
-  /** The path comes from the settings. */
   probe: { method: 'GET', path: '' },
 } as const
 
 export type Operation = keyof typeof operations
 
-/** What a request is about, for messages, metrics and the classification of its answer. */
+/** A request's subject, for messages, metrics and classification. */
 export interface Call {
   readonly operation: Operation
   readonly submissionId: string | null
-  /** The id of a read by id. */
+  /** Of a read by id. */
   readonly ownId?: string
-  /** Whether the request has a cursor, which may be invalid (trap 17). */
+  /** Whether the request has a cursor (trap 17). */
   readonly withCursor: boolean
 }
 
-/** @returns the path of a call, relative to the base URL. Its ids are uuids in lower case. */
+/** @returns the path of a call, relative to the base URL, with lower-case UUIDs. */
 export function pathOf({ operation, submissionId, ownId }: Call): string {
   return operations[operation].path.replace('{submission_id}', submissionId ?? '').replace('{id}', ownId ?? '')
 }
 
-/** @returns method and path of an operation for people, without ids: `GET …/events`, `GET /broker/me`. */
+/** @returns method and path without ids: `GET …/events`, `GET /broker/me`. */
 export function routeOf(operation: Operation): string {
   const { method, path } = operations[operation]
   return `${method} ${path.replace(/^.*\/\{submission_id\}/, '…') || 'of a path from the settings'}`
@@ -48,13 +47,13 @@ export function routeOf(operation: Operation): string {
 
 /**
  * @returns the id in lower case.
- * @throws PermanentError when it is not a uuid: nothing else ever enters a path (trap 78).
+ * @throws PermanentError unless it is a UUID: nothing else enters a path (trap 78).
  */
 export function submissionIdOf(value: string): string {
   return pathIdOf(value, 'submission')
 }
 
-/** `submissionIdOf` for an id of something else. @param what for the message. */
+/** `submissionIdOf` for another id. @param what for the message. */
 export function pathIdOf(value: string, what: string): string {
   const id = parseUuid(value)
   if (id === null) throw new PermanentError(`not a ${what} id (a uuid): ${JSON.stringify(value.slice(0, 60))}`)

@@ -1,17 +1,16 @@
 import type { Call } from './operations.ts'
 
-/** The service's page limits. It clamps larger requests, and pages may be shorter anyway (trap 6). */
+/** The service's page limits. Pages may be shorter (trap 6). */
 const MAX_ITEMS: Readonly<Record<string, number>> = { events: 100, thread: 200 }
-/** Limit of a page of several items, because several pages are in memory at once. A page of one item may use the client's whole limit. */
+/** Limit of a page, since several are in memory at the same time. A page of one item may use the client's limit. */
 const PAGE_LIMIT_BYTES = 4 * 1024 * 1024
 const SHRINK_FACTOR = 4
 const GROW_FACTOR = 2
-/** A page below this share of the limit could have had more items. */
+/** A smaller page may get more items. */
 const SMALL_SHARE = 8
-/** Feeds with a smaller page size that are remembered. */
 const MAX_REMEMBERED = 1_000
 
-/** Page size of each feed: the service's maximum, less for feeds whose pages were too large. */
+/** Page size of each feed: the maximum, or less after pages that were too large. */
 export class PageSizes {
   readonly #lowered = new Map<string, number>()
 
@@ -20,14 +19,14 @@ export class PageSizes {
     return { items, bodyLimitBytes: items > 1 ? PAGE_LIMIT_BYTES : undefined }
   }
 
-  /** Notes a page that was too large. @returns whether a page can have fewer items. */
+  /** Records an oversized page. @returns whether the page size can shrink. */
   lower(call: Call): boolean {
     const items = this.#itemsOf(call)
     if (items > 1) this.#remember(call, Math.max(1, Math.floor(items / SHRINK_FACTOR)))
     return items > 1
   }
 
-  /** Notes a page that fitted, with its length in characters. */
+  /** Records the size of a page in characters. */
   fitted(call: Call, chars: number): void {
     if (chars >= PAGE_LIMIT_BYTES / SMALL_SHARE) return
     const items = this.#itemsOf(call) * GROW_FACTOR

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Class of an address: `public`; `private`, allowed with `allow_private`; `never`, refused to every destination. */
-export type AddressClass = 'public' | 'private' | 'never'
+/** `private` requires `allow_private`; `never` is always refused. */
+type AddressClass = 'public' | 'private' | 'never'
 
 type Range = readonly [network: string, prefix: number]
 
-/** Loopback, private, link-local, shared, and ranges reserved for documentation, benchmarks and future use. */
+/** Loopback, private, link-local, shared, and ranges for documentation, benchmarks and future use. */
 const PRIVATE_V4: readonly Range[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -20,7 +20,7 @@ const PRIVATE_V4: readonly Range[] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
 ]
-/** Unspecified, multicast, reserved, and the metadata services of clouds, which hand out credentials. */
+/** Unspecified, multicast, reserved, and cloud metadata services, which expose credentials. */
 const NEVER_V4: readonly Range[] = [
   ['0.0.0.0', 8],
   ['224.0.0.0', 4],
@@ -58,11 +58,11 @@ const lists = {
   private: { 4: listOf(PRIVATE_V4, 'ipv4'), 6: listOf(PRIVATE_V6, 'ipv6') },
 } as const
 
-/** An IPv6 prefix whose addresses contain an IPv4 address, and the bytes where it stands. */
+/** An IPv6 prefix whose addresses contain an IPv4 address at `bytes`. */
 interface Holder {
   readonly prefix: readonly number[]
   readonly bytes: readonly [number, number, number, number]
-  /** All bytes from here on are zero. */
+  /** All bytes from here are zero. */
   readonly zeroFrom?: number
 }
 
@@ -73,7 +73,7 @@ const HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 0, 0, 0, 0], bytes: [12, 13, 14, 15] },
   { prefix: [0x2002], bytes: [2, 3, 4, 5] },
 ]
-/** The same for private addresses: prefixes of a network's own translator (RFC 8215), of the lengths of RFC 6052. */
+/** The same for private addresses: prefixes of local translators (RFC 8215, RFC 6052). */
 const PRIVATE_HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 1], bytes: [6, 7, 9, 10], zeroFrom: 11 },
   { prefix: [0x64, 0xff9b, 1], bytes: [7, 9, 10, 11], zeroFrom: 12 },
@@ -81,7 +81,7 @@ const PRIVATE_HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 1], bytes: [12, 13, 14, 15] },
 ]
 
-/** @param address an IP address as text; a zone (`%eth0`) is allowed. @returns `never` for text that is no address. */
+/** @param address an IP address; a zone (`%eth0`) is allowed. @returns `never` for other text. */
 export function classOf(address: string): AddressClass {
   const bare = address.replace(/%.*$/, '')
   const version = isIP(bare)
@@ -91,18 +91,17 @@ export function classOf(address: string): AddressClass {
   if (own === 'never') return own
   const held = heldV4(groupsOf(bare), own === 'public' ? HOLDERS : PRIVATE_HOLDERS)
   const heldClass = held === null ? own : classIn(held, 4)
-  // A private address stays private, whatever IPv4 address it contains.
+  // A private address stays private.
   return heldClass === 'public' ? own : heldClass
 }
 
-/** @returns whether a destination may be connected to at `address`. */
 export function mayConnect(address: string, allowPrivate: boolean): boolean {
   const found = classOf(address)
   return found === 'public' || (found === 'private' && allowPrivate)
 }
 
 /**
- * Judges a host before its name is resolved: addresses, and names that mean this machine.
+ * Checks a host before resolution: addresses and names of this machine.
  * @param host from a URL; IPv6 with or without brackets.
  */
 export function mayName(host: string, allowPrivate: boolean): boolean {
@@ -111,7 +110,7 @@ export function mayName(host: string, allowPrivate: boolean): boolean {
   return allowPrivate || !/^(?:.+\.)?localhost$/i.test(bare)
 }
 
-/** @returns the host of a URL without the brackets of IPv6. */
+/** Removes the brackets of IPv6. */
 export function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')
 }
@@ -131,7 +130,6 @@ function heldV4(groups: readonly number[], holders: readonly Holder[]): string |
   return holder === undefined ? null : holder.bytes.map((at) => all[at]).join('.')
 }
 
-/** The eight groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
   const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.slice(0, 4).map(Number)

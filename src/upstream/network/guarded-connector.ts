@@ -2,27 +2,26 @@ import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
 import { classOf, mayConnect } from './address-guard.ts'
 
-/** Resolves a name to all its addresses, as `dns.lookup` does. */
+/** As `dns.lookup`, for all addresses. */
 export type LookupAll = (host: string, options: { readonly all: true }, done: LookupDone) => void
 type LookupDone = (error: Error | null, addresses: readonly { readonly address: string; readonly family: number }[]) => void
 
-/** What a client shows of itself, and whom it trusts, as PEM. */
+/** A client's certificate and trusted authority, as PEM. */
 export interface TlsContent {
   readonly cert?: string
   readonly key?: string
-  /** In place of the well-known authorities. */
+  /** Instead of the well-known authorities. */
   readonly ca?: string
 }
 
-/** We refused the address; no connection was opened. */
+/** The address was refused without connecting. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
 }
 
 /**
- * Connects only to allowed addresses of a name. The certificate is verified against the name as usual. Addresses in URLs never come here:
- * `mayName` judges them before.
- * @param tls left out: no client certificate, and the well-known authorities.
+ * Connects only to allowed addresses of a name. `mayName` checks addresses in URLs before.
+ * @param tls default: no client certificate, and the well-known authorities.
  */
 export function guardedConnector(
   allowPrivate: boolean,
@@ -51,13 +50,13 @@ export function guardedConnector(
   return (options, done) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) return done(error, null)
-      // An alert behind the handshake leaves the socket open, and undici would report the end of the connection, which follows, in its place.
+      // An alert after the handshake leaves the socket open, and undici would report only the end of the connection.
       socket.once('error', () => socket.destroy())
       done(null, socket)
     })
 }
 
-/** The message for a refused address. @param host the name that resolved to it, or the address itself. */
+/** The error for a refused address. @param host the name, or the address itself. */
 export function refusedAddress(host: string, address: string): string {
   const which = host === address ? host : `${host} resolves to ${address}, which`
   if (isIP(address) !== 0 && classOf(address) === 'never')

@@ -5,49 +5,48 @@ import type { MarketEvent, ThreadMessage } from '../../model/records.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readEvent, readMessage } from '../wire/feeds.ts'
 
-/** `type` of a delivery that `doctor` sends through the public URL. It is stored and settled like any other, and has no effect. */
+/** `type` of a delivery that `doctor` sends through the public URL. It is stored like any other, without effect. */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
-/** How the id of such a delivery begins. */
+/** Prefix of its id. */
 export const SELF_DELIVERY_PREFIX = 'doctor_'
-/** The header of the receiver's answer to a self delivery that it stored: `Arrival` as JSON. */
+/** Header of the receiver's answer to it: `Arrival` as JSON. */
 export const ARRIVAL_HEADER = 'submission-mirror-arrival'
 
-/** How a self delivery came to the receiver. */
+/** How a self delivery reached the receiver. */
 export const arrival = z.object({
-  /** Who connected: the proxy, where there is one. */
+  /** The connected client or proxy. */
   peer: z.string(),
-  /** Whom it counts for: the sender that a trusted proxy named, else the peer. */
+  /** The sender named by a trusted proxy, else the peer. */
   sender: z.string(),
-  /** Whether it had an `X-Forwarded-For`. */
+  /** Whether it had `X-Forwarded-For`. */
   is_forwarded: z.boolean(),
 })
 export type Arrival = z.output<typeof arrival>
 
 /** A parsed delivery body (spec, Events, Webhooks). */
 export interface Delivery {
-  /** The body's `type`, as given; null when there is none. */
+  /** The body's `type`; null: none. */
   readonly type: string | null
-  /** The message of a `submission.message` delivery. */
+  /** Of a `submission.message` delivery. */
   readonly message: { readonly submissionId: string; readonly message: ThreadMessage } | null
-  /** Whole, valid market events whose submission is clear. */
+  /** Complete market events of a known submission. */
   readonly events: readonly { readonly submissionId: string; readonly event: MarketEvent }[]
-  /** Every uuid under a key `submission_id`. */
+  /** Every UUID under a key `submission_id`. */
   readonly submissionIds: readonly string[]
-  /** Every other uuid in the body, which may be a known submission. */
+  /** Every other UUID, perhaps of a known submission. */
   readonly otherIds: readonly string[]
-  /** The body as it was parsed; undefined when it is not JSON. */
+  /** undefined: not JSON. */
   readonly json: unknown
-  /** Whether the body was JSON at all. */
   readonly isJson: boolean
 }
 
-/** Limits of the search in a body. What lies beyond is read from the feeds instead. */
+/** Search limits. The feeds provide the rest. */
 const MAX_DEPTH = 8
 const MAX_VALUES = 300_000
 
 /**
- * Parses a delivery body. The spec does not show the payload of `submission.events`, so whole events are taken wherever they are (`events`,
- * `event`, `data` …), each for the nearest enclosing `submission_id` (trap 25). Never throws.
+ * Parses a delivery body. The spec doesn't define `submission.events`, so events are found anywhere, each for the nearest enclosing
+ * `submission_id` (trap 25). Never throws.
  */
 export function readDelivery(body: Buffer): Delivery {
   const json = parse(body)
@@ -100,12 +99,12 @@ function search(value: unknown, around: string | null, depth: number, found: Fou
   }
 }
 
-/** A delivery's envelope may have an id, a type and a time too. Only an event has a market with a name. */
+/** Envelopes may have an id, a type and a time too, but no market with a name. */
 function isWholeEvent(value: Record<string, unknown>): boolean {
   return isObject(value['market']) && typeof value['market']['name'] === 'string'
 }
 
-/** A byte order mark before the JSON is ignored, as in answers (RFC 8259, section 8.1). */
+/** Ignores a byte order mark, as in answers (RFC 8259, section 8.1). */
 function parse(body: Buffer): unknown {
   try {
     return parseExact(body.toString('utf8').replace(/^\ufeff/, ''))

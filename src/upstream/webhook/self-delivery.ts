@@ -9,25 +9,23 @@ import { createDispatcher, type ProxySettings } from '../http/dispatcher.ts'
 import { codeOf } from '../http/http.ts'
 import { ARRIVAL_HEADER, type Arrival, arrival, SELF_DELIVERY_PREFIX, SELF_DELIVERY_TYPE } from './delivery.ts'
 
-/** The outcome of a delivery that the program sent to itself. */
+/** The outcome of a self delivery. */
 export type SelfDelivery =
   | {
       readonly type: 'answered'
       readonly id: string
       readonly status: number
-      /** null when the answer does not tell. */
+      /** null: missing from the answer. */
       readonly arrival: Arrival | null
     }
-  /** `code`: for example ECONNREFUSED or CERT_HAS_EXPIRED. */
+  /** `code`: such as ECONNREFUSED. */
   | { readonly type: 'unanswered'; readonly code: string }
 
-/** As long as the service waits. */
 const ANSWER_WITHIN_MS = 10_000
 
 /**
- * Posts one signed delivery as the service would, without following redirects. Its type marks it as a self delivery, so the worker ignores
- * its content, and removes it.
- * @param bytes how long the body is at least.
+ * Posts one signed self delivery as the service would, without following redirects. The worker ignores and removes it.
+ * @param bytes least length of the body.
  * @throws the reason of `signal` when it aborts.
  */
 export async function sendSelfDelivery(
@@ -58,7 +56,7 @@ export async function sendSelfDelivery(
       body,
       signal: aborted,
     })
-    // undici ignores the signal until the request has a connection.
+    // undici ignores the signal until it has a connection.
     const answer = await abortable(sent, aborted)
     await answer.body.dump().catch(() => undefined)
     return { type: 'answered', id, status: answer.statusCode, arrival: readArrival(answer.headers[ARRIVAL_HEADER]) }

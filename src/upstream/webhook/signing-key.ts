@@ -3,20 +3,18 @@ import { createHmac } from 'node:crypto'
 import { Webhook } from 'svix'
 
 const SECRET_PREFIX = 'whsec_'
-/** Prefix of every signature made here. */
 export const SCHEME = 'v1,'
-/** Up to this size the library's hash in JavaScript is faster than creating a native one. */
+/** Up to this size the library's JavaScript hash is faster. */
 const SMALL_BYTES = 4 << 10
 
 /**
- * The library's webhook secret, with native hashing over bytes for all but small bodies. The library hashes in JavaScript, up to ten times
- * slower: a body of 4 MiB would block the event loop for 90 ms. It also signs text, so different bytes that are not UTF-8 would count as the
- * same. For text both give the same signature.
+ * The library's webhook secret with native hashing of bytes. The library hashes text in JavaScript: 4 MiB would block the event loop for 90
+ * ms, and different invalid UTF-8 would count as the same. Signatures of valid text are equal.
  */
 export class SigningKey extends Webhook {
   readonly #bytes: Buffer
 
-  /** @param secret `whsec_…` or bare base64. @throws Error when it is empty or not base64. */
+  /** @param secret `whsec_…` or bare base64. @throws Error if empty or not base64. */
   constructor(secret: string) {
     super(secret)
     this.#bytes = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, 'base64')
@@ -29,7 +27,7 @@ export class SigningKey extends Webhook {
     return SCHEME + signed.update(payload).digest('base64')
   }
 
-  /** @returns the first `length` hex digits of the HMAC of `text`. */
+  /** @returns `length` hex digits of the HMAC of `text`. */
   tag(text: string, length: number): string {
     return createHmac('sha256', this.#bytes).update(text).digest('hex').slice(0, length)
   }

@@ -4,50 +4,47 @@ import { canonicalJson, isObject, storableText } from '../../model/json.ts'
 import { idOf, jsonOf, textOf } from './fields.ts'
 import { itemsIn } from './lists.ts'
 
-/** Readers of answers that are not records: a page of a feed, the identity, and a token. */
-
 /**
- * One page of a feed. `nextCursor` null ends the feed; the number of items never does (trap 1). `isEndTold`: the page says null; when it says
- * nothing of the next cursor, that is taken for null, and proves nothing.
+ * One page of a feed. Only a null `nextCursor` ends the feed (trap 1). `isEndConfirmed`: the page contains null; a missing cursor counts as null
+ * but confirms nothing.
  */
 export interface FeedPage<T> {
   readonly items: readonly T[]
   readonly nextCursor: string | null
-  readonly isEndTold: boolean
+  readonly isEndConfirmed: boolean
 }
 
-/** The identity of the credentials. Only the brokerage is pinned: clients and labels change when keys rotate. */
+/** The identity of the credentials. Only the brokerage is pinned, since key rotation changes the rest. */
 export interface Identity {
-  /** `api_client`, `user`, or any other value. */
+  /** `api_client`, `user` or another value. */
   readonly kind: string
-  /** What identifies the brokerage: its id, else its name, else its whole JSON as text. */
+  /** The brokerage's id, else its name, else its JSON. */
   readonly brokerage: string
-  /** The public id of the credential; null when the service does not tell. */
+  /** The credential's public id; null: unknown. */
   readonly clientId: string | null
-  /** Name of the credential, or of the user. */
+  /** Name of the credential or user. */
   readonly label: string | null
-  /** Codes of the states in which the service is active; null when it is in all. */
+  /** Codes of active states; null: all. */
   readonly activeStates: readonly string[] | null
-  /** The granted scopes, if the service tells them. */
+  /** The granted scopes, if known. */
   readonly scopes?: readonly string[]
 }
 
 /**
- * Reads a page of a feed.
- * @param list the name under which the page keeps its items.
- * @returns null when `raw` is not such a page.
+ * @param list the key of the page's items.
+ * @returns null if `raw` isn't a page.
  */
 export function readPage(raw: unknown, list: 'events' | 'messages'): FeedPage<unknown> | null {
   const items = itemsIn(raw, list)
   if (items === null || !isObject(raw)) return null
   const { next_cursor: next } = raw
-  // A cursor is opaque, but must survive storage as text on both databases (trap 5).
+  // A cursor is opaque, but both databases must store it exactly (trap 5).
   const isEnd = next === null || next === undefined
   if (!isEnd && (typeof next !== 'string' || next !== storableText(next))) return null
-  return { items, nextCursor: isEnd ? null : next, isEndTold: next === null }
+  return { items, nextCursor: isEnd ? null : next, isEndConfirmed: next === null }
 }
 
-/** Reads the answer of `GET /broker/me`; null when kind or brokerage is missing. */
+/** Reads `GET /broker/me`; null without kind or brokerage. */
 export function readIdentity(raw: unknown): Identity | null {
   if (!isObject(raw)) return null
   const [kind, brokerage, scopes] = [textOf(raw['kind']), brokerageOf(raw['brokerage']), scopesOf(raw['scope'])]
@@ -63,13 +60,13 @@ export function readIdentity(raw: unknown): Identity | null {
   }
 }
 
-/** Reads the answer of the token endpoint; null without a usable token. Everything else may be missing. */
+/** Reads a token answer; null without a usable token. */
 export function readToken(raw: unknown): FetchedToken | null {
   const read = readTokenAnswer(raw)
   return read && { token: read.token, expiresInSeconds: tokenLifeSeconds(read.expiresInSeconds) }
 }
 
-// The spec does not show its shape: a text, as for tokens, or a list.
+// The spec doesn't define it: text, as for tokens, or a list.
 function scopesOf(value: unknown): readonly string[] | null {
   const words =
     typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
@@ -81,7 +78,7 @@ function textsOf(value: unknown): readonly string[] | null {
   return Array.isArray(value) ? value.flatMap((item) => textOf(item) ?? []) : null
 }
 
-// The spec does not show the shape of `brokerage`: a text, or an object with or without an id. Its other fields may change.
+// The spec doesn't define `brokerage`: text, or an object with or without an id.
 function brokerageOf(value: unknown): string | null {
   if (!isObject(value)) return idOf(value)
   for (const key of ['id', 'name', 'slug']) {

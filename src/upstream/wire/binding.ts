@@ -15,30 +15,27 @@ import { itemsIn, Lists } from './lists.ts'
 import { recordColumns } from './record-fields.ts'
 import { rowOf } from './row.ts'
 
-/** Readers of what has an id of its own: bind requests, policies, insureds. */
-
 const tables = { bind_request: bindRequests, policy: policies, insured: insureds } as const
 
-/** How a record whose fields are not shown is read. */
-export interface RecordReading {
+interface RecordReading {
   readonly recordFields: RecordFields
-  /** A tax id is never a column's value, whatever path leads to it. */
+  /** Excludes tax ids from columns. */
   readonly protection: Pick<Protection, 'dropped'>
 }
 
-/** @returns null when the answer is not the object that was asked for. */
+/** @returns null if the answer isn't the requested record. */
 export function readById(read: IdRead, ownId: string, raw: unknown, { recordFields, protection }: RecordReading): View | null {
   if (read === 'bind_request') return readBindRequest(ownId, raw)
   const kept = rawOf(raw)
-  // Their fields are not shown (trap 57).
+  // The spec doesn't define their fields (trap 57).
   if (!isObject(raw) || kept === null) return null
-  const paths: Readonly<Record<string, readonly string[]>> = read === 'policy' ? recordFields.policies : recordFields.insureds
+  const paths = read === 'policy' ? recordFields.policies : recordFields.insureds
   const view = viewById(read, ownId, { ...recordColumns(protection.dropped(kept), tables[read].fields, paths), raw: kept })
   // An insured has many submissions.
   return read === 'policy' ? { ...view, ownSubmissionId: parseUuid(raw['submission_id']) } : view
 }
 
-/** The view of an answer "not found": what has the id is gone. */
+/** The view of a 404: the record is gone. */
 export function goneById(read: IdRead, ownId: string): View {
   return viewById(read, ownId, null)
 }
@@ -55,7 +52,7 @@ function readBindRequest(ownId: string, raw: unknown): View | null {
   const of = { bind_request_id: ownId }
   const found = new Lists()
   found.lists.push({ table: bindRequests.table, of, rows: [row], whole: true })
-  found.read(bindAssumptions, itemsIn(raw, 'unconfirmed_assumptions'), { of, beside: (_, position) => ({ position }) })
+  found.read(bindAssumptions, itemsIn(raw, 'unconfirmed_assumptions'), { of, addColumns: (_, position) => ({ position }) })
   found.read(bindContingencies, itemsIn(raw, 'contingencies'), { of })
   const ownSubmissionId = parseUuid(isObject(raw) ? raw['submission_id'] : null)
   return { submission: null, lists: found.lists, unreadable: found.unreadable, ownSubmissionId }

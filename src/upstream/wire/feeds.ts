@@ -8,18 +8,18 @@ import { rawOf } from './fields.ts'
 import { itemsIn } from './lists.ts'
 import { rowOf } from './row.ts'
 
-/** Reads a market event; null without what identifies it. */
+/** Reads a market event; null without its key. */
 export function readEvent(raw: unknown): MarketEvent | null {
   return rowOf(marketEvents, raw) as MarketEvent | null
 }
 
-/** Reads a ThreadMessage; null without what identifies it. */
+/** Reads a ThreadMessage; null without its key. */
 export function readMessage(raw: unknown): ThreadMessage | null {
   const message = rowOf(threadMessages, raw) as ThreadMessage['message'] | null
   return message && { message, attachments: (itemsIn(raw, 'attachments') ?? []).map(readAttachment) }
 }
 
-/** An unreadable attachment keeps its position, so that the others keep theirs. */
+/** A malformed attachment keeps its position. */
 function readAttachment(raw: unknown, position: number): Attachment {
   const row = rowOf(threadAttachments, isObject(raw) ? raw : {}) as Pick<Attachment, 'name' | 'download_path'> | null
   const { name = null, download_path = null } = row ?? {}

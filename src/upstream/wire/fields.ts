@@ -3,40 +3,37 @@ import { exactText, exactTextWithout } from '../../model/exact-json.ts'
 import { isObject, type Json, storableJson, storableJsonText, storableText } from '../../model/json.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
-/*
- * Values of the service, as columns hold them. What cannot be read is null in its column and stays in `raw` as it was sent (traps 57, 58). None
- * of these throws.
- */
+/** Values of the service as column values. Unreadable values are null, and stay in `raw` (traps 57, 58). Never throws. */
 
-/** @returns text as both databases can hold it (trap 72), else null. */
+/** @returns text that both databases can store (trap 72), else null. */
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? storableText(value) : null
 }
 
-/** @returns a uuid in lower case, or any other non-empty text unchanged: ids outside paths need not be uuids. */
+/** @returns a lower-case UUID, or other non-empty text unchanged. */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? (parseUuid(value) ?? storableText(value)) : null
 }
 
-/** Characters of an id that is part of a key. A Postgres index entry holds some 2,700 bytes. */
+/** Limit of an id in a key, in characters. A Postgres index entry has some 2,700 bytes. */
 const MAX_KEY_LENGTH = 512
 
-/** `idOf` for an id that is part of a key. A longer id is replaced by its hash, and stays in `raw`. */
+/** `idOf` for a key. A longer id is replaced with its hash. */
 export function keyOf(value: unknown): string | null {
   const given = idOf(value)
   if (given === null || given.length <= MAX_KEY_LENGTH) return given
   return `sha256:${createHash('sha256').update(given).digest('hex')}`
 }
 
-/** Nesting depth of a value in a column. Nothing in the spec nests deeper; such a value stays in `raw`. */
+/** Nesting limit. Nothing in the spec nests deeper. */
 const MAX_DEPTH = 32
 
-/** @returns the JSON value with storable text, or null when it nests too deep. */
+/** @returns the JSON value with storable text; null if nested too deep. */
 export function jsonOf(value: unknown): Json {
   return nestsWithin(value, MAX_DEPTH) ? storableJson(value as Json) : null
 }
 
-/** @returns the list with storable text, else null, which is not the empty list. */
+/** @returns the list with storable text, else null. */
 export function listOf(value: unknown): Json {
   return Array.isArray(value) ? jsonOf(value) : null
 }
@@ -46,13 +43,13 @@ function nestsWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((item) => nestsWithin(item, depth - 1))
 }
 
-/** @returns JSON text with the numbers exactly as received and storable texts; null for values that are not JSON. */
+/** @returns JSON text with exact numbers and storable texts; null if not JSON. */
 export function rawOf(value: unknown): string | null {
   return storable(jsonText(value, exactText))
 }
 
-/** As `rawOf`, for an answer without the list `name`: each item of it has a row, with the item as it came. */
-export function rawBeside(name: string, answer: Readonly<Record<string, unknown>>): string | null {
+/** As `rawOf`, without the list `name`, whose items have rows. */
+export function rawWithout(name: string, answer: Readonly<Record<string, unknown>>): string | null {
   return storable(jsonText(answer, () => exactTextWithout(answer, name)))
 }
 
@@ -64,17 +61,16 @@ function jsonText(value: unknown, write: (value: unknown) => string | undefined)
   try {
     return write(value) ?? null
   } catch {
-    // Nested deeper than the stack allows, or not JSON.
+    // Nested deeper than the stack, or not JSON.
     return null
   }
 }
 
-/** @returns a whole number; null for a fraction or a number beyond 2^53, of money too (trap 69). */
+/** @returns a safe integer, else null (trap 69). */
 export function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
 }
 
-/** @returns a number as a double; null for what is not finite. */
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
@@ -83,7 +79,7 @@ export function flagOf(value: unknown): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-/** @returns text unchanged; any other value as its JSON text, with numbers as doubles, as in every column. */
+/** @returns text unchanged; other values as JSON text, with numbers as doubles. */
 export function textOrJsonOf(value: unknown): string | null {
   return isObject(value) || Array.isArray(value) ? textOf(jsonText(value, JSON.stringify)) : scalarText(value)
 }

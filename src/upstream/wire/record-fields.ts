@@ -3,16 +3,12 @@ import { isObject, type Json, storableText } from '../../model/json.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
 import { flagOf, jsonOf, numberOf } from './fields.ts'
 
-/*
- * Columns of records whose fields the service does not show. Where they stand is a guess of the settings, so nothing is guessed beyond that:
- * what is not plainly a value of the column's kind is null.
- */
+/** Columns of records with undefined fields. The settings name their paths. Values of another kind are null. */
 
 /**
- * @param record JSON text, without tax ids.
- * @param columns of the table, by name.
- * @param paths of each column, in order: keys joined by dots. A path goes through objects only, never into a list.
- * @returns each column that has paths. The first path with a value decides; null, blank text and what is missing are none.
+ * @param record JSON text without tax ids.
+ * @param paths of each column in order, keys joined by dots, through objects only.
+ * @returns each column with paths. The first path with a value decides; null and blank text count as missing.
  */
 export function recordColumns<C extends string>(
   record: string,
@@ -20,7 +16,7 @@ export function recordColumns<C extends string>(
   paths: Readonly<Record<C, readonly string[]>>,
 ): Record<C, Json> {
   const whole = parsed(record, comparableJson)
-  // As in every column, the numbers inside of a JSON value are doubles.
+  // As in every column, numbers in JSON values are doubles.
   const withDoubles = parsed(record, JSON.parse)
   const read = (column: C) => {
     const kind = columns[column]?.kind ?? ''
@@ -39,7 +35,7 @@ export function recordColumns<C extends string>(
   return Object.fromEntries(names.map((column) => [column, read(column)])) as Record<C, Json>
 }
 
-/** A number that a double would change is an object here, and so no value of any column. */
+/** A number that a double would change is an object here, so it fits no column. */
 function parsed(record: string, parse: (text: string) => Json): Json {
   try {
     return parse(record)
@@ -49,7 +45,7 @@ function parsed(record: string, parse: (text: string) => Json): Json {
   }
 }
 
-/** Amounts are in cents. */
+/** Readers by kind. Amounts are in cents. */
 const readers: Readonly<Record<string, (value: unknown, key: string) => Json>> = {
   text: textOf,
   date: dateOf,
@@ -64,7 +60,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : null
 }
 
-/** In UTC only midnight stands for a date: at any other time the date depends on the zone. */
+/** Only midnight UTC means a date: at other times the date depends on the zone. */
 function dateOf(value: unknown): string | null {
   const date = parseDate(value)
   if (date === null || typeof value !== 'string' || !/(?:[Zz]|[+-]00(?::?00)?)$/.test(value)) return date
@@ -72,12 +68,12 @@ function dateOf(value: unknown): string | null {
   return time === null || time === `${date}T00:00:00.000000Z` ? date : null
 }
 
-/** An amount whose key ends with `cents` is a whole number of them, any other one in dollars with at most two places. */
+/** An integer if the key ends with `cents`, else dollars with at most two decimals. */
 function centsOf(value: unknown, key: string): number | null {
   if (/cents$/i.test(key)) return typeof value === 'number' && Number.isSafeInteger(value) ? value : null
   if (typeof value !== 'string' && typeof value !== 'number') return null
   const [, dollars, rest = ''] = /^(-?\d{1,15})(?:\.(\d{1,2}))?$/.exec(String(value)) ?? []
   const cents = dollars === undefined ? Number.NaN : Number(`${dollars}${rest.padEnd(2, '0')}`)
-  // Plus zero: there is no amount of minus zero.
+  // Plus zero, to avoid minus zero.
   return Number.isSafeInteger(cents) ? cents + 0 : null
 }

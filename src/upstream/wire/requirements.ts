@@ -14,16 +14,13 @@ import { isObject } from '../../model/json.ts'
 import type { StateRead } from '../../model/reads.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { View } from '../../model/view.ts'
-import { rawBeside } from './fields.ts'
+import { rawWithout } from './fields.ts'
 import { itemsIn, Lists, readList } from './lists.ts'
 import { rowOf } from './row.ts'
 
-/** Tables whose rows exist once markets are matched. */
 const OF_MARKETS = new Set(['lanes', 'quote_history', 'market_readiness', 'program_assessments', 'carrier_api_sessions'])
 
-/**
- * Reads the requirements view. @returns null when it names no submission: otherwise an answer of another shape would empty every column.
- */
+/** Reads the requirements view. @returns null without a submission id: another shape would clear every column. */
 export function readRequirements(raw: unknown): View | null {
   const submission = submissionIn(raw, 'requirements')
   if (submission === null || !isObject(raw)) return null
@@ -35,20 +32,20 @@ export function readRequirements(raw: unknown): View | null {
   for (const { row, item } of found.read(programAssessments, itemsIn(raw['assessment'], 'programs'))) {
     readRequirementItems(found, { lane_id: row['lane_id'] ?? null, program_key: row['program_key'] ?? null }, item)
   }
-  // While markets are being matched an empty list means "not yet", not "no longer" (trap 62).
+  // During matching an empty list means "not yet" (trap 62).
   const isMatching = submission['marketing_status'] === 'matching'
   const isNotYet = ({ table, rows }: View['lists'][number]) => isMatching && OF_MARKETS.has(table) && (rows.length === 0 || !hasLanes)
   const lists = found.lists.map((list) => (isNotYet(list) ? { ...list, whole: false } : list))
   return { submission, lists, unreadable: found.unreadable }
 }
 
-/** Reads the outstanding requirements. @returns null when the answer names no submission. */
+/** Reads the outstanding requirements. @returns null without a submission id. */
 export function readOutstanding(raw: unknown): View | null {
   const submission = submissionIn(raw, 'outstanding')
   if (submission === null || !isObject(raw)) return null
   const items = itemsIn(raw, 'items')
   const { lists, unreadable } = readList(outstandingItems, items)
-  return { submission: items === null ? submission : { ...submission, outstanding_raw: rawBeside('items', raw) }, lists, unreadable }
+  return { submission: items === null ? submission : { ...submission, outstanding_raw: rawWithout('items', raw) }, lists, unreadable }
 }
 
 function submissionIn(raw: unknown, read: StateRead): Row | null {
@@ -56,8 +53,8 @@ function submissionIn(raw: unknown, read: StateRead): Row | null {
 }
 
 /**
- * Reads the lanes with their quotes and offers, and the quote history. Without a list of lanes the rail is unknown (trap 64), and so is a
- * history that is missing or declared unavailable (trap 65).
+ * Reads lanes, quotes, offers and quote history. Without a list of lanes the rail is unknown (trap 64), and so is a missing or unavailable
+ * history (trap 65).
  * @returns whether it has lanes.
  */
 function readRail(found: Lists, rail: unknown): boolean {
@@ -73,14 +70,14 @@ function readRail(found: Lists, rail: unknown): boolean {
   return read.length > 0
 }
 
-/** The three lists of a program make one: a requirement that is met meanwhile moves from one to another. */
+/** A program's three lists are one, since a requirement moves between them. */
 function readRequirementItems(found: Lists, of: Row, program: unknown): void {
   const lists = ['met', 'unmet', 'deferred'].map((result) => ({ result, items: itemsIn(program, result) }))
   const items = lists.flatMap(({ result, items }) => (items ?? []).map((item) => ({ result, item })))
   const isThere = lists.some(({ items }) => items !== null)
   found.read(requirementItems, isThere ? items.map(({ item }) => item) : null, {
     of,
-    beside: (_, position) => ({ result: items[position]?.result ?? null }),
+    addColumns: (_, position) => ({ result: items[position]?.result ?? null }),
     isWhole: lists.every(({ items }) => items !== null),
   })
 }

@@ -7,11 +7,10 @@ import { parseJson } from '../http/answer.ts'
 import { countOf, flagOf, idOf, jsonOf, keyOf, listOf, numberOf, rawOf, textOf, textOrJsonOf } from './fields.ts'
 
 /**
- * Reads an object of the service into the columns of a table, as its descriptor says. Unknown fields and values are kept: `raw` holds the whole
- * object (traps 13, 57, 58). It never throws.
- * @param read whose columns are read; default: those of the table's own read. Columns of the key are always read.
- * @returns the columns that the object mentions, also as null: an absent field states nothing, unless the descriptor says that it may be null.
- * Null when `raw` is no object, or a field is missing that the table requires.
+ * Reads an object of the service into columns by the table's descriptor. Unknown fields and values stay in `raw` (traps 13, 57, 58). Never
+ * throws.
+ * @param read selects the columns; key columns are always read.
+ * @returns the columns present in the object, and absent ones that may be null; null if `raw` isn't an object or lacks a required field.
  */
 export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entity.read): Row | null {
   if (!isObject(raw)) return null
@@ -27,20 +26,18 @@ export function rowOf(entity: Entity, raw: unknown, read: Entity['read'] = entit
   return row
 }
 
-/** @returns what an object has at a path, or under another name that the column may have. */
 function shownAt(raw: Readonly<Record<string, unknown>>, path: string, column: string): unknown {
   const given = valueAt(raw, path)
   const other = given === undefined ? otherNames.get(column)?.find((name) => Object.hasOwn(raw, name)) : undefined
   return other === undefined ? given : raw[other]
 }
 
-/** @returns what an object has at a path, keys joined by dots; undefined when it has nothing there. */
 function valueAt(raw: Readonly<Record<string, unknown>>, path: string): unknown {
   if (!path.includes('.')) return raw[path]
   return path.split('.').reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), raw)
 }
 
-/** Reads a value of each kind; null when it is none. */
+/** Readers by kind; null for other values. */
 const readers: Readonly<Record<ColumnKind, (value: unknown, field: Field) => Json>> = {
   text: (value, { as, mayHoldJson }) => {
     if (as === 'id') return idOf(value)
@@ -57,7 +54,6 @@ const readers: Readonly<Record<ColumnKind, (value: unknown, field: Field) => Jso
   raw: rawOf,
 }
 
-/** @returns the JSON inside a text; a text that is none as text. */
 function jsonInText(value: unknown): Json {
   const parsed = typeof value === 'string' ? parseJson(value) : undefined
   return jsonOf(parsed === undefined ? value : parsed)

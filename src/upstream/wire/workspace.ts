@@ -8,10 +8,7 @@ import { rawOf, textOf } from './fields.ts'
 import { itemsIn, Lists } from './lists.ts'
 import { rowOf } from './row.ts'
 
-/**
- * Reads the application workspace: its facts, and its applications with their answers. The spec does not say whether a legacy workspace has
- * an id. @returns null when the answer has neither `workspace_id` nor a version.
- */
+/** Reads the application workspace, its facts, and its applications with answers. @returns null without `workspace_id` and version. */
 export function readWorkspace(raw: unknown): View | null {
   const row = rowOf(applicationWorkspaces, raw)
   if (row === null || !isObject(raw)) return null
@@ -20,14 +17,14 @@ export function readWorkspace(raw: unknown): View | null {
   const found = new Lists()
   found.lists.push({ table: applicationWorkspaces.table, of: {}, rows: [row], whole: true })
   const list = itemsIn(raw, 'applications')
-  // Without the structured workflow there are no applications, which says nothing about those that were there.
+  // A legacy workflow lists no applications, so it shows nothing about existing ones.
   const isWhole = list !== null && !(row['workflow_version'] === 'legacy' && list.length === 0)
   for (const { row, item } of found.read(applications, list, { isWhole })) readAnswers(found, row['application_id'] ?? null, item)
   readFacts(found, raw['facts'], row['fact_set_id'] ?? null)
   return { submission: null, lists: found.lists, unreadable: found.unreadable }
 }
 
-/** One row for each key with an answer or an owner: of an answer that was cleared only the owner is left. */
+/** One row per key with an answer or an owner. Cleared answers keep their owner. */
 function readAnswers(found: Lists, application_id: Json, application: unknown): void {
   const { answers, ownership } = isObject(application) ? application : {}
   const owners = isObject(ownership) ? ownership : {}
@@ -37,10 +34,10 @@ function readAnswers(found: Lists, application_id: Json, application: unknown): 
   found.read(applicationAnswers, items, { of: { application_id } })
 }
 
-/** Sorted by source, facts that differ in nothing else have the same keys whatever their order in the answer. */
+/** Sorted by source, so that keys of otherwise equal facts don't depend on their order. */
 function readFacts(found: Lists, answer: unknown, fact_set_id: Json): void {
   const items = itemsIn(answer, 'facts')?.toSorted(bySource) ?? null
-  found.read(facts, items, { beside: ({ scope = null }) => ({ fact_set_id, scope: scope ?? 'insured' }) })
+  found.read(facts, items, { addColumns: ({ scope = null }) => ({ fact_set_id, scope: scope ?? 'insured' }) })
 }
 
 function bySource(a: unknown, b: unknown): number {

@@ -1,6 +1,6 @@
-// An AMS that takes everything and does nothing with it: Node's own HTTP server, 204 to each request. Says `listening PORT`. Takes, a line each:
-// `reset nothing|times|bodies`: forgets what came, and keeps what it says of what comes. `wait N`: answers `received N` once so many came.
-// `times`: answers with a list of [number of the message, milliseconds since the epoch]. `save FILE`: writes the bodies, a line each.
+// An AMS on Node's own HTTP server that answers 204 to each request. Prints `listening PORT`. Commands, one per line: `reset
+// nothing|times|bodies` forgets all messages and selects what to record. `wait N` prints `received N` after N messages. `times` prints a
+// list of [message number, milliseconds since the epoch]. `save FILE` writes the bodies, one per line.
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
@@ -18,7 +18,6 @@ function hear(body: Buffer): void {
   if (received === wanted) console.log(`received ${received}`)
 }
 
-/** Messages are numbered by the last digits of their ids. */
 function numberOf(body: Buffer): number {
   const { data } = JSON.parse(body.toString()) as { data: { after: { message_id: string } } }
   return Number(data.after.message_id.slice(-12))

@@ -1,4 +1,4 @@
-// Sends to a receiver, as the product does or as a bare client does. Takes a job as JSON a line, `SendJob` below; answers `took MS`.
+// Sends to a receiver, as the product or as a bare client. Reads a job (`SendJob`) as a line of JSON; prints `took MS`.
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Webhook } from 'svix'
@@ -17,17 +17,14 @@ import { refill } from '../push-queue.ts'
 export type SendJob =
   | {
       readonly type: 'product'
-      /** A SQLite database whose outbox is full. */
       readonly path: string
-      /** Destinations by name; the first is the one that is measured, and has `rows` rows. */
+      /** Destinations by name; the first is measured and has `rows` rows. */
       readonly urls: readonly (readonly [name: string, url: string])[]
       readonly rows: number
-      /** It stays open for the next job with this path, before which the rows are made ready once more. */
       readonly staysOpen: boolean
     }
   | { readonly type: 'bare'; readonly file: string; readonly url: string; readonly concurrency: number }
 
-/** By path. */
 const open = new Map<string, Db>()
 
 console.log('ready')
@@ -36,7 +33,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log(`took ${job.type === 'bare' ? await sendBare(job) : await sendAll(job)}`)
 }
 
-/** @returns the milliseconds until the last outcome was written down. */
 async function sendAll({ path, urls, rows, staysOpen }: Extract<SendJob, { type: 'product' }>): Promise<number> {
   const kept = open.get(path)
   if (kept) await refill(kept, path)

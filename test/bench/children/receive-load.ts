@@ -1,21 +1,17 @@
-// Sends signed deliveries over raw sockets. Takes a job as JSON a line, `Job` below, and answers with one line of JSON.
+// Sends signed deliveries over raw sockets. Reads a job (`Job`) as a line of JSON, and prints one line of JSON.
 import { createHmac, randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
 export interface Job {
   readonly port: number
-  /** `whsec_…` */
   readonly secret: string
   readonly connections: number
   readonly seconds: number
-  /** Requests a second, sent when their time has come whatever the answers do; null: each connection sends when it was answered. */
+  /** Requests per second, sent on time; null: each connection sends after its answer. */
   readonly rate: number | null
-  /** How many requests to sign before; more than can be sent in the time. */
   readonly requests: number
-  /** Whole messages, each new, of so many submissions; when left out one body that is no message. */
   readonly submissions?: number
-  /** The number of the first message; 0 when left out. */
   readonly first?: number
 }
 
@@ -23,9 +19,9 @@ export interface LoadResult {
   readonly answered: number
   readonly refused: number
   readonly seconds: number
-  /** Milliseconds from the time a request was due, or sent when there is no rate, to its answer. */
+  /** Milliseconds from the due time of a request (without a rate: its sending) to its answer. */
   readonly latencies: readonly number[]
-  /** Milliseconds since the epoch at which the first request was due. */
+  /** Due time of the first request, in ms since the epoch. */
   readonly startedAtMs: number
 }
 
@@ -33,13 +29,13 @@ const BODY_BYTES = 2048
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const ACCEPTED = Buffer.from('HTTP/1.1 204')
 
-/** Signed before the clock starts: the load takes as little as it can from the two cores that it shares with the server. */
+/** Signed in advance, to leave both cores to the server. */
 function sign(job: Job): Buffer[] {
   const key = Buffer.from(job.secret.slice('whsec_'.length), 'base64')
   const filler = padded('{"type":"submission.message","submission_id":"6f1f5c0e-0000-4000-8000-000000000001","message":{"body_text":"')
   const timestamp = Math.floor(Date.now() / 1000)
   return Array.from({ length: job.requests }, (_, n) => {
-    // Like the ids of the known scheme: first the time, then chance.
+    // Sortable by time, like known ids.
     const id = `msg_${(timestamp * 1_000_000 + n).toString(36)}${randomBytes(12).toString('hex')}`
     const body = job.submissions === undefined ? filler : padded(messageStart((job.first ?? 0) + n, job.submissions))
     const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
@@ -57,14 +53,13 @@ function sign(job: Job): Buffer[] {
   })
 }
 
-/** Hexadecimal words: a database may compress a body, and must not find it too easy. */
+/** Hexadecimal words, hard to compress for a database. */
 const WORDS = Array.from({ length: 400 }, () => randomBytes(2 + ((randomBytes(1)[0] ?? 0) % 4)).toString('hex')).join(' ')
 
 function padded(start: string): string {
   return `${start}${WORDS.slice(0, BODY_BYTES - start.length - 3)}"}}`
 }
 
-/** A message whose id ends in `n`, up to its text. */
 function messageStart(n: number, submissions: number): string {
   const id = (family: string, number: number) => `${family}-0000-4000-8000-${number.toString().padStart(12, '0')}`
   const message = `"id":"${id('bbbbbbbb', n)}","channel":"email","direction":"outbound","kind":"market_plan_update","occurred_at":"${new Date().toISOString()}"`

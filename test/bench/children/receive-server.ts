@@ -1,5 +1,5 @@
-// A server to be measured. Arguments: `baseline` or the settings of a database as JSON, and the webhook secret.
-// The baseline is the same route with the same check of the signature, by the library, and no storage.
+// A measured server. Arguments: `baseline` or database settings as JSON, and the webhook secret. The baseline is the same route with the
+// library's signature check, without storage.
 import { fastify } from 'fastify'
 import { Webhook } from 'svix'
 import { systemClock } from '../../../src/base/clock.ts'

@@ -1,5 +1,5 @@
-// Reads every submission of an account, behind no rate limit, in a process of its own. Arguments: `reconcile` or `bare`, the SQLite file, the
-// service's base URL, how many submissions. Says `result {"seconds": …, "rssMb": …, "code": …}`.
+// Reads every submission of an account in its own process, without a rate limit. Arguments: `reconcile` or `bare`, the SQLite file, the
+// service's base URL, the number of submissions. Prints `result {"seconds": …, "rssMb": …, "code": …}`.
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
@@ -7,27 +7,17 @@ import { limitHeapGrowth } from '../../../src/ops/cli/heap-growth.ts'
 import { workRun } from '../../../src/reconcile/run/run.ts'
 import { openDb } from '../../../src/store/open/open.ts'
 import { claimNewRun } from '../../../src/store/reconcile/claims.ts'
-import { createUpstreamClient, type UpstreamClient } from '../../../src/upstream/client.ts'
+import type { UpstreamClient } from '../../../src/upstream/client.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { defaultRecordFields } from '../../tools/record-fields.ts'
+import { clientOf } from '../bare-client.ts'
 
 const CONCURRENCY = 8
 
-// As the command does.
 limitHeapGrowth()
 const [mode = '', path = '', baseUrl = '', count = '0'] = process.argv.slice(2)
-const client = createUpstreamClient({
-  account: 'bench',
-  baseUrl,
-  credentials: [{ id: 'bac_bench', secret: { reveal: () => 'bas_bench' } }],
-  scope: 'broker_mcp',
-  requestsPerSecond: 1_000_000,
-  proxy: {},
-  clock: systemClock,
-  observer: silentObserver,
-  log: silentLog,
-})
+const client = clientOf({ baseUrl, clientId: 'bac_bench', clientSecret: 'bas_bench' })
 const startedAt = performance.now()
 const code = mode === 'bare' ? await bareWalk(client, Number(count)) : await reconcile(client)
 const seconds = (performance.now() - startedAt) / 1000
@@ -56,7 +46,6 @@ async function reconcile(client: UpstreamClient): Promise<number> {
   return run.missing + run.different + run.absent + run.unreadable + (run.exit_code ?? 1)
 }
 
-/** The same requests by the same client, nothing else. */
 async function bareWalk(client: UpstreamClient, submissions: number): Promise<number> {
   let next = 0
   const hand = async () => {

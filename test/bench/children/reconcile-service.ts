@@ -1,5 +1,5 @@
-// A service that costs next to nothing: Node's own HTTP server, the same history for every submission, answers made once. Says `listening PORT`.
-// Takes the number of events of a submission, and how many milliseconds an answer takes.
+// A minimal service on Node's own HTTP server, with the same prepared history for every submission. Prints `listening PORT`. Arguments:
+// events per submission, milliseconds per answer.
 import { createServer } from 'node:http'
 import { uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 

@@ -1,10 +1,10 @@
 import { uuid } from '../../tools/facts.ts'
 import { BUSY, DESTINATION } from '../lookups/rows.ts'
 
-/** What a page asks of the program when it is opened, at once. @param n which of the many things it shows is opened. */
+/** Requests of a page when it is opened. @param n selects the item. */
 type Page = (n: number) => readonly string[]
 
-/** The pages of the console, by name. Each asks for the overview, too, whose sentence stands above all of them. */
+/** Pages of the console by name. Each also requests the overview. */
 export const pages: Readonly<Record<string, Page>> = {
   overview: () => ['/completeness', '/rejected?open=true&since=24h&limit=100', '/found-without-webhook?limit=200', '/history?window=1h'],
   submissions: () => ['/submissions/counts', '/submissions?limit=50'],
@@ -30,20 +30,18 @@ export const pages: Readonly<Record<string, Page>> = {
   ],
 }
 
-/** How long each opening of a page took, in milliseconds, by its name. */
 export type Visits = Map<string, number[]>
 
-/** Between two pages that somebody opens. */
-const LOOK_MS = 5_000
+/** Interval at which a page reloads. A simulated user opens the next page instead. */
+const LOOK_MS = 2_000
 
-/** A console: its routes, and a token for them. */
 export interface Place {
   readonly api: string
   readonly token: string
   readonly submissions: number
 }
 
-/** Opens each page so many times, one after the other, while nobody else looks. */
+/** Opens each page repeatedly, without other users. */
 export async function lookAlone(place: Place, times: number): Promise<Visits> {
   const visits: Visits = new Map()
   for (const [name, page] of Object.entries(pages)) {
@@ -54,13 +52,11 @@ export async function lookAlone(place: Place, times: number): Promise<Visits> {
   return visits
 }
 
-/** People who listen to what happens and open one page after the other until the signal aborts, none of them the same one at a time. */
 export async function lookAround(place: Place, people: number, signal: AbortSignal): Promise<Visits> {
   const visits: Visits = new Map(Object.keys(pages).map((page) => [page, []]))
   const names = Object.entries(pages)
   const one = async (person: number) => {
-    const listening = listen(place, signal)
-    // Nobody opens a page at the very moment at which all others do.
+    // Spreads the users over the interval.
     await rest((person * LOOK_MS) / people, signal)
     for (let visit = person; !signal.aborted; visit++) {
       const [name, page] = names[visit % names.length] as [string, Page]
@@ -68,7 +64,6 @@ export async function lookAround(place: Place, people: number, signal: AbortSign
       visits.get(name)?.push(await open(place, page, visit))
       await rest(LOOK_MS - (performance.now() - startedAt), signal)
     }
-    await listening
   }
   await Promise.all(Array.from({ length: people }, (_, person) => one(person)))
   return visits
@@ -84,17 +79,6 @@ async function get(url: string, token: string): Promise<void> {
   const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
   const body = await answer.text()
   if (!answer.ok) throw new Error(`${url} was answered ${answer.status}: ${body.slice(0, 200)}`)
-}
-
-/** Reads the stream of live events to its end. */
-async function listen({ api, token }: Place, signal: AbortSignal): Promise<void> {
-  try {
-    const { body, status } = await fetch(`${api}/live`, { headers: { authorization: `Bearer ${token}` }, signal })
-    if (body === null || status !== 200) throw new Error(`the stream of live events was answered ${status}`)
-    for await (const _ of body) if (signal.aborted) return
-  } catch (error) {
-    if (!signal.aborted) throw error
-  }
 }
 
 function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,28 +1,26 @@
 import { sql } from 'kysely'
 import { submissionsPage } from '../../../src/ops/actions/submissions-page.ts'
 import { timelinePage } from '../../../src/ops/actions/timeline.ts'
-import { showMend } from '../../../src/ops/operations/index.ts'
+import { showFix } from '../../../src/ops/operations/index.ts'
 import { searchAll } from '../../../src/ops/operations/search.ts'
 import { submissionViewOf } from '../../../src/ops/operations/submission-show.ts'
 import { readStatus } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { listDeliveries } from '../../../src/store/inbox/queries.ts'
-import { failedRows } from '../../../src/store/outbox/failures.ts'
-import { findOutboxRows, listOutbox } from '../../../src/store/outbox/queries.ts'
+import { failedRows, findOutboxRows, listOutbox } from '../../../src/store/outbox/queries.ts'
 import { uuid } from '../../tools/facts.ts'
 import { BUSY, DESTINATION, QUIET, type Scale, someSubmissions } from './rows.ts'
 
-/** Something that is looked up. `run` asks for the n-th of several different keys. */
-export interface Asked {
+/** A lookup. `run` uses the n-th of several keys. */
+export interface Lookup {
   readonly name: string
   run(db: Db, n: number): Promise<unknown>
 }
 
 const PAGE = 50
-/** How many different keys are asked for. */
 export const KEYS = 15
 
-/** What readers ask for with one submission. */
+/** Queries for one submission. */
 const ofSubmission: Readonly<Record<string, string>> = {
   events: 'market_events where $ order by occurred_at, event_id',
   messages: 'thread_messages where $ order by occurred_at, message_id',
@@ -39,7 +37,6 @@ const ofSubmission: Readonly<Record<string, string>> = {
   completeness: 'completeness where $',
 }
 
-/** The newest of an account. */
 const newest: Readonly<Record<string, string>> = {
   events: 'market_events where $ order by occurred_at desc, event_id desc',
   messages: 'thread_messages where $ order by occurred_at desc, message_id desc',
@@ -51,7 +48,6 @@ const newest: Readonly<Record<string, string>> = {
   'submission_overview by last activity, nulls last': 'submission_overview where $ order by last_activity_at desc nulls last',
 }
 
-/** The newest of all accounts. */
 const newestOfAll: Readonly<Record<string, string>> = {
   'submission_overview by last activity': 'submission_overview order by last_activity_at desc',
   'submission_overview by last activity, nulls last': 'submission_overview order by last_activity_at desc nulls last',
@@ -59,7 +55,8 @@ const newestOfAll: Readonly<Record<string, string>> = {
 }
 
 const overEverything: Readonly<Record<string, string>> = {
-  'completeness, summed up': 'select count(*), sum(event_count), sum(message_count), sum(lost_webhooks), min(proved_at) from completeness',
+  'completeness, summed up':
+    'select count(*), sum(event_count), sum(message_count), sum(lost_webhooks), min(reconciled_at) from completeness',
   account_completeness: 'select * from account_completeness',
   'arrival counts, summed up': 'select account, entity, sum(webhook), sum(poll), sum(lost) from arrival_counts group by account, entity',
 }
@@ -67,31 +64,31 @@ const overEverything: Readonly<Record<string, string>> = {
 const LATEST = '(account, submission_id) in (select account, submission_id from submissions order by last_activity_at desc limit 50)'
 const ofLatest = ['lane_board', 'lane_lines', 'quote_board', 'bind_board', 'open_items', 'document_index', 'policy_board']
 
-export function lookups(scale: Scale): Asked[] {
+export function lookups(scale: Scale): Lookup[] {
   const ids = someSubmissions(scale, BUSY, KEYS).map((n) => uuid(9, n))
   const idOf = (n: number) => ids[n] ?? ''
-  const one = Object.entries(ofSubmission).map(([name, from]): Asked => {
+  const one = Object.entries(ofSubmission).map(([name, from]): Lookup => {
     const run = (db: Db, n: number) => ask(db, `select * from ${from.replace('$', `account = '${BUSY}' and submission_id = '${idOf(n)}'`)}`)
     return { name: `a submission's ${name}`, run }
   })
   const messageIds = ids.map((_, n) => uuid(7, (Math.floor((n * scale.events) / KEYS) * 2654435761) % 4294967296))
-  const commands: Asked[] = [
+  const commands: Lookup[] = [
     { name: 'inbox list --submission', run: (db, n) => listDeliveries(db.read, { submissionId: idOf(n) }, PAGE) },
     { name: 'inbox list --account --submission', run: (db, n) => listDeliveries(db.read, { account: BUSY, submissionId: idOf(n) }, PAGE) },
     { name: 'outbox list --submission', run: (db, n) => listOutbox(db.read, { submissionId: idOf(n) }, PAGE) },
     { name: 'destination failures', run: (db) => failedRows(db.read, DESTINATION, PAGE) },
     { name: 'outbox show MESSAGE_ID', run: (db, n) => findOutboxRows(db.read, messageIds[n] ?? '') },
   ]
-  const ofAll = Object.entries(newestOfAll).map(([name, from]): Asked => {
+  const ofAll = Object.entries(newestOfAll).map(([name, from]): Lookup => {
     return { name: `the newest ${PAGE} of ${name}`, run: (db) => ask(db, `select * from ${from} limit ${PAGE}`) }
   })
-  const boards = ofLatest.map((view): Asked => {
+  const boards = ofLatest.map((view): Lookup => {
     return { name: `${view} of the latest ${PAGE}`, run: (db) => ask(db, `select * from ${view} where ${LATEST}`) }
   })
   return [...one, ...commands, ...ofAll, ...boards, ...[BUSY, QUIET].flatMap(newestOf)]
 }
 
-/** What the routes of the console ask, by what is given in the list. A name, market, status or place that most have, and rare ones. */
+/** Queries of the console's routes, by filter, with common and rare values. */
 const lists: Readonly<Record<string, Partial<Parameters<typeof submissionsPage>[1]>>> = {
   'the newest': {},
   'of an account, by name': { account: BUSY, order: 'name' },
@@ -108,11 +105,11 @@ const lists: Readonly<Record<string, Partial<Parameters<typeof submissionsPage>[
   'that nobody finds': { search: 'zzz', stage: 'bound' },
 }
 
-export function consoleLookups(scale: Scale): Asked[] {
+export function consoleLookups(scale: Scale): Lookup[] {
   const ids = someSubmissions(scale, BUSY, KEYS).map((n) => uuid(9, n))
   const idOf = (n: number) => ids[n] ?? ''
   return [
-    ...Object.entries(lists).map(([name, asked]): Asked => {
+    ...Object.entries(lists).map(([name, asked]): Lookup => {
       return { name: `submissions ${name}`, run: (db) => submissionsPage(db.read, { order: '-moved', limit: PAGE, ...asked }) }
     }),
     { name: 'submissions from the middle on', run: (db) => submissionsPage(db.read, { order: 'name', limit: PAGE, after: MIDDLE }) },
@@ -126,8 +123,8 @@ export function consoleLookups(scale: Scale): Asked[] {
 
 const MIDDLE = { account: BUSY, submission_id: uuid(9, 50_000), key: 'insured 50000 trading llc' }
 
-function newestOf(account: string): Asked[] {
-  const asked = Object.entries(newest).map(([name, from]): Asked => {
+function newestOf(account: string): Lookup[] {
+  const asked = Object.entries(newest).map(([name, from]): Lookup => {
     const text = `select * from ${from.replace('$', `account = '${account}'`)} limit ${PAGE}`
     return { name: `the newest ${PAGE} of ${name}, ${account} account`, run: (db) => ask(db, text) }
   })
@@ -138,7 +135,7 @@ function newestOf(account: string): Asked[] {
   ]
 }
 
-/** What `status` asks of the settings; no account and no destination is configured, so it shows those of the database. */
+/** Settings for `status`; without accounts and destinations it shows those of the database. */
 const SETTINGS = {
   accounts: [],
   destinations: [],
@@ -147,13 +144,13 @@ const SETTINGS = {
   documents: { mode: 'fetch' },
 } as const
 
-export function ledgers(): Asked[] {
+export function ledgers(): Lookup[] {
   return [
-    ...Object.entries(overEverything).map(([name, text]): Asked => ({ name, run: (db) => ask(db, text) })),
-    { name: 'status', run: (db) => readStatus(db, { version: 'bench', config: SETTINGS, showMend, isTerminal: true }) },
+    ...Object.entries(overEverything).map(([name, text]): Lookup => ({ name, run: (db) => ask(db, text) })),
+    { name: 'status', run: (db) => readStatus(db, { version: 'bench', config: SETTINGS, showFix, isTerminal: true }) },
   ]
 }
 
 function ask(db: Db, text: string): Promise<unknown> {
-  return sql.raw(text).execute(db.read.sql)
+  return db.read.all(sql.raw(text))
 }

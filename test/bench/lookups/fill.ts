@@ -3,16 +3,15 @@ import pg from 'pg'
 import type { DatabaseConfig } from '../../../src/store/engine/db.ts'
 import { type Dialect, dialects, type Scale, tables } from './rows.ts'
 
-/** Indexes by these names are built after the rows, which is several times faster than keeping them up to date. */
+/** Indexes built after the rows, which is several times faster. */
 interface Dropped {
   readonly drop: string
   readonly create: string
 }
 
-/** Rows that one statement writes. */
 const CHUNK = 5_000_000
 
-/** Writes the rows of a database that has its tables and nothing in them, past the store: filling is not what is measured. */
+/** Fills an empty database directly, since filling isn't measured. */
 export async function fill(config: DatabaseConfig, scale: Scale): Promise<void> {
   if (config.kind === 'sqlite') fillSqlite(config.path, scale)
   else await fillPostgres(config, scale)
@@ -52,11 +51,10 @@ async function fillPostgres(config: Extract<DatabaseConfig, { kind: 'postgres' }
     ...others.map(({ name, definition }) => ({ drop: `drop index ${name}`, create: definition })),
   ]
   const filled = tables(dialects.postgres, scale).map(({ table }) => table)
-  // Where `wal_level` is `minimal`, nothing of a table that is emptied in the same transaction goes through the write-ahead log.
+  // With `wal_level` `minimal`, a table truncated in the same transaction skips the write-ahead log.
   await client.query(`begin; truncate ${filled.join()}`)
   for (const statement of statementsOf(dialects.postgres, scale, dropped)) await client.query(statement)
   await client.query('commit')
-  // The rows brought their own numbers.
   const { rows: numbered } = await client.query<{ table: string; column: string }>(
     `select table_name as table, column_name as column from information_schema.columns
      where table_schema = current_schema() and is_identity = 'YES'`,

@@ -7,12 +7,11 @@ import { silentLog } from '../../tools/databases.ts'
 import { fill } from './fill.ts'
 import type { Scale } from './rows.ts'
 
-/** A new database with rows in it. */
 export async function openFilled(config: DatabaseConfig, scale: Scale): Promise<Db> {
   const empty = await openDb(config, { clock: systemClock, log: silentLog })
   try {
     await migrate(empty)
-    // As in a database that was served from its first day on: no start goes through millions of rows for it.
+    // As if served from its first day, so that a start doesn't process millions of rows.
     await protectStored({ db: empty, clock: systemClock }, new AbortController().signal)
   } finally {
     await empty.close()

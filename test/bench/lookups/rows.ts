@@ -1,32 +1,29 @@
-/** How many rows there are. */
 export interface Scale {
   readonly submissions: number
   readonly events: number
-  /** Rows of the change log, over the same time; as many as there are events when left out. */
+  /** Change-log rows over the same time; default: the number of events. */
   readonly changes?: number
 }
 
-/** What the two databases write differently. Every function takes and gives an expression in SQL. */
+/** SQL differences between the databases. Functions take and return SQL expressions. */
 export interface Dialect {
-  /** What follows `from` so that `i` goes from the first number up to the one before `end`. */
+  /** `from` clause with `i` from `first` up to, but not including, `end`. */
   series(first: number, end: number): string
-  /** A UUID of a family of its own that ends in the number. */
+  /** A UUID of a family that ends in `n`. */
   uuid(family: number, n: string): string
-  /** The moment so many seconds after the first. */
   time(seconds: string): string
   concat(...parts: string[]): string
   readonly bool: (value: boolean) => string
   readonly bytes: (text: string) => string
-  /** As columns of kind `raw` and of kind `json` take it. */
+  /** For columns of kind `raw` and `json`. */
   readonly raw: (text: string) => string
   readonly json: (text: string) => string
 }
 
-/** When the oldest row came, in seconds. */
 const FIRST_AT = Date.UTC(2026, 0, 5) / 1000
-/** A record every six seconds: five million are a year. */
+/** One record every six seconds: five million per year. */
 const SECONDS_EACH = 6
-/** Of all submissions and records one in so many belongs to the account that has been quiet since. */
+/** One in this many submissions and records belongs to the account without recent activity. */
 const QUIET_SHARE = 100
 const MESSAGE_SHARE = 5
 const LOST_SHARE = 20
@@ -58,28 +55,27 @@ export const dialects: Readonly<Record<'sqlite' | 'postgres', Dialect>> = {
   },
 }
 
-/** Rows of one table: each column as an expression of `i`. */
 interface Filled {
   readonly table: string
   readonly rows: number
   readonly values: Readonly<Record<string, string>>
 }
 
-/** The number of the submission that the i-th record belongs to: the oldest records are those of the quiet account. */
+/** The submission of the i-th record; the oldest records belong to the inactive account. */
 export function submissionOf({ submissions, events }: Scale, i: string): string {
   const quiet = Math.floor(submissions / QUIET_SHARE)
   const busy = submissions - quiet
   return `(case when ${i} < ${Math.floor(events / QUIET_SHARE)} then ${busy} + ${i} % ${quiet} else (${i} * 7919 % ${events}) % ${busy} end)`
 }
 
-/** Numbers of submissions that an account has, so many of them, spread over all. */
+/** Submissions of an account, evenly spread. */
 export function someSubmissions({ submissions }: Scale, account: string, count: number): number[] {
   const quiet = Math.floor(submissions / QUIET_SHARE)
   const [first, all] = account === QUIET ? [submissions - quiet, quiet] : [0, submissions - quiet]
   return Array.from({ length: count }, (_, n) => first + Math.floor((n * all) / count))
 }
 
-/** A year of a brokerage, in the order in which its tables are filled. */
+/** A year of a brokerage, in order of filling. */
 export function tables(d: Dialect, scale: Scale): Filled[] {
   const { submissions, events, changes = events } = scale
   const busy = submissions - Math.floor(submissions / QUIET_SHARE)
@@ -94,14 +90,26 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
   const messageId = d.uuid(7, '(i * 2654435761) % 4294967296')
   const messages = Math.floor(events / MESSAGE_SHARE)
   const lost = Math.floor(events / LOST_SHARE)
-  // Every fifth event has a message beside it, and of every twentieth no webhook told; never the same place of five or twenty.
+  // Every fifth event has a message, and every twentieth came without a webhook; never the same offset.
   const nth = (share: number) => `(i * ${share} + i % ${share})`
   const [ofMessage, messageAt] = [placed(submissionOf(scale, nth(MESSAGE_SHARE))), d.time(`${nth(MESSAGE_SHARE)} * ${SECONDS_EACH} + 3`)]
   const [ofLost, lostAt] = [placed(submissionOf(scale, nth(LOST_SHARE))), d.time(`${nth(LOST_SHARE)} * ${SECONDS_EACH}`)]
   const reads = ['events', 'thread', 'requirements'].map((read): Filled => {
-    const numbers = { wake_no: '0', cursor_no: '1', issued_no: '1', applied_no: '1', failures: '0', not_found: '0', stalled_walks: '0' }
-    const times = { due_at: lastAt, active_at: lastAt, last_read_at: lastAt, last_changed_at: lastAt, last_replay_at: lastAt }
-    return { table: 'sync_reads', rows: submissions, values: { ...submission, read: `'${read}'`, rank: '1', ...numbers, ...times } }
+    const numbers = {
+      request_no: '0',
+      cursor_no: '1',
+      issued_no: '1',
+      applied_no: '1',
+      failures: '0',
+      not_found: '0',
+      stalled_feed_reads: '0',
+    }
+    const times = { due_at: lastAt, active_at: lastAt, last_read_at: lastAt, last_changed_at: lastAt, last_full_read_at: lastAt }
+    return {
+      table: 'sync_reads',
+      rows: submissions,
+      values: { ...submission, read: `'${read}'`, id: `''`, rank: '1', ...numbers, ...times },
+    }
   })
   return [
     {
@@ -138,9 +146,9 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
     },
     ...reads,
     {
-      table: 'sync_proofs',
+      table: 'sync_reconciled',
       rows: submissions,
-      values: { ...submission, run_id: `'run'`, visited_at: lastAt, proved_at: lastAt },
+      values: { ...submission, run_id: `'run'`, visited_at: lastAt, reconciled_at: lastAt },
     },
     {
       table: 'lanes',
@@ -151,7 +159,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
         state_source: `'rail'`,
         bound: d.bool(false),
         lines: d.json(`'["property"]'`),
-        // One market and one status that most have, and rare ones.
+        // One common market and status, and rare ones.
         market_name: `case when i % 1000 = 7 then 'Rare Mutual' else 'Market' end`,
         status: `case when i % 1000 = 9 then 'declined' else 'in_progress' end`,
         chip: `case i % 10 when 0 then 'needs_info' when 1 then 'not_available' when 2 then 'in_progress' else 'quoted' end`,
@@ -228,7 +236,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
         account: `case i when 0 then '' when 1 then '${BUSY}' else '${QUIET}' end`,
         name: `case i when 0 then 'arrival_counts_mark' else 'lost_webhooks_mark' end`,
         label: `''`,
-        // All of the log and all arrivals have been counted: a program that ran all year has nothing to catch up with.
+        // The log and all arrivals are already counted, as after a year of operation.
         value: `case i when 0 then ${changes} else ${(FIRST_AT + events * SECONDS_EACH) * 1000} end`,
       },
     },
@@ -280,7 +288,7 @@ function keyOfEvent(d: Dialect, scale: Scale): string {
   return d.concat(`'["'`, d.uuid(9, submissionOf(scale, 'i')), `'","'`, d.uuid(1, 'i'), `'"]'`)
 }
 
-/** The change log: one row for each event, or many more that each tell a little of a submission. */
+/** The change log: one row per event, or many more with small changes of a submission. */
 function changesOf(d: Dialect, scale: Scale): Filled {
   const { events, changes = events } = scale
   const record = `(i % ${events})`

@@ -4,15 +4,13 @@ import { type PostgresServer, startPostgres } from '../../tools/postgres-server.
 import { openFilled } from '../lookups/filled.ts'
 import type { Scale } from '../lookups/rows.ts'
 
-/** Of a server of its own with the memory that one for so many rows is given; all else as Postgres brings it. */
+/** Of a server with enough memory for the rows; other settings are defaults. */
 const SETTINGS = ['shared_buffers=1GB', 'max_wal_size=4GB']
 
-/** Ten weeks of submissions, and a change log of so many rows over the same time. */
 export function manyChanges(changes: number): Scale {
   return { submissions: 100_000, events: Math.min(1_000_000, changes), changes }
 }
 
-/** @param url of a server that `startFilled` made. */
 export function configOf(url: string): Extract<DatabaseConfig, { kind: 'postgres' }> {
   const secret = { reveal: () => url }
   return { kind: 'postgres', url: secret, schema: 'mirror', listenUrl: secret }
@@ -22,7 +20,7 @@ export function configOf(url: string): Extract<DatabaseConfig, { kind: 'postgres
 export async function startFilled(scale: Scale): Promise<PostgresServer> {
   const server = await startPostgres({ settings: SETTINGS })
   try {
-    // A few times faster than through the write-ahead log, and half of the disk.
+    // Several times faster than with the write-ahead log, with half of the disk space.
     await restartWith(server, { wal_level: 'minimal', max_wal_senders: '0' })
     const db = await openFilled(configOf(server.url), scale)
     await db.close()
@@ -34,7 +32,6 @@ export async function startFilled(scale: Scale): Promise<PostgresServer> {
   }
 }
 
-/** @param settings null: the default again. */
 async function restartWith(server: PostgresServer, settings: Readonly<Record<string, string | null>>): Promise<void> {
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()

@@ -3,24 +3,23 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { TASK, turnAt } from '../../../src/ops/retention/retention.ts'
 import { openDb } from '../../../src/store/open/open.ts'
 import { confirmUpkeep } from '../../../src/store/upkeep/upkeep.ts'
-import { startChild } from '../../tools/child.ts'
 import { silentLog } from '../../tools/databases.ts'
 import type { LoadResult } from '../children/receive-load.ts'
+import { startLoad } from '../load.ts'
 import { BUSY } from '../lookups/rows.ts'
 import { startServe, WEBHOOK_SECRET } from '../serve-process.ts'
-import { atMost, type BenchRow, quantile } from '../table.ts'
+import { atMost, type BenchRow, plainRow, quantile } from '../table.ts'
 import { configOf } from './filled.ts'
 
 const SECONDS = Number(process.env['MANY_CHANGES_SECONDS'] ?? 120)
 const DELIVERIES_A_SECOND = 200
 const CONNECTIONS = 64
-/** Of the submissions that deliveries are about. */
 const NAMED = 500
 const P99_MS = 100
-/** Of the changes, those that are too old to be kept. */
+/** Share of changes beyond retention. */
 const OLD_SHARE = 0.1
 
-/** What the server counts of the tables that are looked at. */
+/** The server's counters for the tables. */
 interface Counted {
   readonly first: number
   readonly last: number
@@ -32,7 +31,7 @@ interface Counted {
   readonly bytes: number
 }
 
-/** 200 deliveries a second while a tenth of the changes is removed, and a vacuum after it. */
+/** 200 deliveries per second while a tenth of the changes is removed, with a vacuum afterwards. */
 export async function measureLoad(url: string): Promise<BenchRow[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -50,27 +49,27 @@ export async function measureLoad(url: string): Promise<BenchRow[]> {
     const vacuumed = await count(client)
     return [
       atMost(`acknowledgements at ${DELIVERIES_A_SECOND}/s, p99`, 'ms', quantile(latencies, 0.99), P99_MS),
-      told('changes a second that were added', (after.last - before.last) / SECONDS, 'a second'),
-      told('changes a second that retention removed meanwhile', (after.first - before.first) / SECONDS, 'a second'),
-      told(
+      infoRow('changes a second that were added', (after.last - before.last) / SECONDS, 'a second'),
+      infoRow('changes a second that retention removed meanwhile', (after.first - before.first) / SECONDS, 'a second'),
+      infoRow(
         'updates of the counter row within its page (HOT)',
         (100 * (after.counterHot - before.counterHot)) / (after.counterUpdates - before.counterUpdates),
         '%',
       ),
-      told('size of the counter table', after.counterBytes / 1024, 'KB'),
-      told('dead rows of changes at the end', after.dead, 'rows'),
-      told('autovacuums of changes meanwhile', after.vacuums - before.vacuums, ''),
-      told('the oldest 1,000 changes before a vacuum, from the beginning of the index', oldest, 'ms'),
-      told('the same behind the last that was removed', behindLast, 'ms'),
-      told('one vacuum of changes', (performance.now() - startedAt) / 1000, 's'),
-      told('changes with its indexes', vacuumed.bytes / 2 ** 30, 'GB'),
+      infoRow('size of the counter table', after.counterBytes / 1024, 'KB'),
+      infoRow('dead rows of changes at the end', after.dead, 'rows'),
+      infoRow('autovacuums of changes meanwhile', after.vacuums - before.vacuums, ''),
+      infoRow('the oldest 1,000 changes before a vacuum, from the beginning of the index', oldest, 'ms'),
+      infoRow('the same behind the last that was removed', behindLast, 'ms'),
+      infoRow('one vacuum of changes', (performance.now() - startedAt) / 1000, 's'),
+      infoRow('changes with its indexes', vacuumed.bytes / 2 ** 30, 'GB'),
     ]
   } finally {
     await client.end()
   }
 }
 
-/** Nothing of them waits to be pushed: what does is kept. */
+/** Waiting pushes would keep changes, so none wait. */
 async function daysToKeep(client: pg.Client): Promise<number> {
   await client.query("update sync_outbox set state = 'delivered' where state <> 'delivered'")
   const { rows } = await client.query<{ days: number }>(
@@ -80,7 +79,7 @@ async function daysToKeep(client: pg.Client): Promise<number> {
   return Math.floor(rows[0]?.days ?? 0)
 }
 
-/** The rows are of another time than the clock's, which retention would wait for. */
+/** The rows are older than the clock, which retention would wait for. */
 async function confirmRetention(url: string, changesDays: number): Promise<void> {
   const db = await openDb(configOf(url), { clock: systemClock, log: silentLog })
   const turn = turnAt(Date.now(), { retention: { days: null, changesDays, maxShare: 100 }, cronTimezone: 'UTC' })
@@ -97,9 +96,8 @@ async function deliver(url: string, keptDays: number): Promise<LoadResult> {
     CHANGES_RETENTION_DAYS: String(keptDays),
     RETENTION_MAX_SHARE: '100',
   })
-  const load = startChild('bench/children/receive-load.ts', [])
+  const load = await startLoad()
   try {
-    await load.says('ready')
     const port = Number(new URL(serve.receiverUrl).port)
     const requests = DELIVERIES_A_SECOND * SECONDS + CONNECTIONS
     const first = Date.now() % 1_000_000_000
@@ -113,10 +111,9 @@ async function deliver(url: string, keptDays: number): Promise<LoadResult> {
       requests,
       first,
     }
-    load.tell(JSON.stringify(job))
-    return JSON.parse(await load.says('result')) as LoadResult
+    return await load.send(job)
   } finally {
-    await load.kill()
+    await load.stop()
     await serve.stop()
   }
 }
@@ -134,7 +131,7 @@ async function count(client: pg.Client): Promise<Counted> {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)])) as unknown as Counted
 }
 
-/** @returns the shortest of three times. */
+/** @returns the shortest of three durations. */
 async function msOf(client: pg.Client, text: string): Promise<number> {
   const times: number[] = []
   for (let n = 0; n < 3; n++) {
@@ -145,8 +142,8 @@ async function msOf(client: pg.Client, text: string): Promise<number> {
   return Math.min(...times)
 }
 
-/** A row that nothing is asked of. */
-function told(bar: string, value: number, unit: string): BenchRow {
+/** A row without a limit. */
+function infoRow(bar: string, value: number, unit: string): BenchRow {
   const text = value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1)
-  return { bar, value: `${text} ${unit}`.trim(), baseline: '', ratio: '', required: '', met: true }
+  return plainRow(bar, `${text} ${unit}`.trim(), '', true)
 }

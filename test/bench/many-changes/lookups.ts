@@ -6,23 +6,22 @@ import { sizeOfTurn } from '../../../src/store/upkeep/turn-size.ts'
 import { uuid } from '../../tools/facts.ts'
 import { BUSY, DESTINATION, QUIET } from '../lookups/rows.ts'
 
-/** What is looked up in the change log. `run` asks for the n-th of several keys. */
+/** A lookup in the change log. `run` uses the n-th of several keys. */
 interface ChangeLookup {
   readonly name: string
   readonly run: (q: Query, n: number) => Promise<unknown>
 }
 
 const PAGE = 50
-/** Behind which a filter of a page looks no further (`GET /api/v1/changes`). */
+/** Limit of a filtered page (`GET /api/v1/changes`). */
 const LOOKED_AT = 50_000
-/** One that lies in another part of the log each time. */
+/** Leads to another part of the log each time. */
 const STRIDE = 7_919_317
 
-/** @param changes rows of the change log. */
 export function changeLookups(changes: number): ChangeLookup[] {
   const seqOf = (n: number) => 1 + ((n * STRIDE) % Math.max(1, changes - LOOKED_AT))
   const idOf = (n: number) => uuid(9, (n * 6_131) % 90_000)
-  const ask = (text: string) => (q: Query) => sql.raw(text).execute(q.sql)
+  const ask = (text: string) => (q: Query) => q.run(sql.raw(text))
   return [
     { name: 'one change by its number', run: (q, n) => findChange(q, seqOf(n)) },
     { name: 'the next 50 behind a number', run: (q, n) => changesAfter(q, seqOf(n), PAGE) },

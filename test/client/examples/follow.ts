@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /*
- * Keeps a copy of the mirror by HTTP alone: loads every table once, then follows the change log. The copy and the place in the log stand in one
- * file, which is replaced as a whole; a program with a database stores both in one transaction.
+ * Keeps a copy of the mirror by HTTP: loads every table once, then follows the change log. The copy and its position in the log are in one
+ * file, which is replaced as a whole. A program with a database stores both in one transaction.
  *
  *   MIRROR_URL=http://127.0.0.1:8081 MIRROR_TOKEN=… COPY=copy.json TABLES=submissions,quotes node follow.ts
  *
- * The token is one of OPS_TOKENS with the role operator: it is sent personal values.
+ * The token must be from OPS_TOKENS with the operator role, which may read personal values.
  */
 
 type Row = Record<string, unknown>
@@ -16,10 +16,10 @@ type Change = { seq: number; account: string; entity: string; entity_id: string;
 type Changes = { items: Change[]; next_cursor: string | null; log_epoch: string; last_seq: number }
 type Rows = { items: (Omit<Change, 'seq'> & { row: Row })[]; next_cursor: string | null; log_epoch: string; seq: number }
 
-/** The copy holds every change up to `seq` of the numbering `epoch`; see `loadedTo`. Rows stand under account and key. */
+/** Contains every change up to `seq` of the numbering `epoch`, and some up to `loadedTo`. Rows are stored by account and key. */
 type Copy = { epoch: string; seq: number; loadedTo: number; tables: Record<string, Record<string, Row>> }
 
-/** The log has another numbering, or no longer has what comes next. */
+/** The log has a new numbering, or no longer contains the next change. */
 class StartOver extends Error {}
 
 const url = setting('MIRROR_URL')
@@ -34,13 +34,13 @@ for (let copy = await stored(); ; ) {
   } catch (error) {
     console.log(String(error))
     const isOver = error instanceof StartOver
-    // Otherwise the mirror is restarted, or the network is away: on from what is stored, which is never half a page.
+    // After a restart of the mirror or a network failure, continue from the stored copy, which never contains half a page.
     if (!isOver) await sleep(500)
     copy = isOver ? null : await stored()
   }
 }
 
-/** Loads every table. Each page holds all changes up to its `seq`, so the smallest one, the first, is where to follow from. */
+/** Loads every table. Each page contains all changes up to its `seq`, so following starts at the `seq` of the first page. */
 async function load(): Promise<Copy> {
   let copy: Copy | null = null
   for (const table of tables) {
@@ -54,13 +54,13 @@ async function load(): Promise<Copy> {
       after = page.next_cursor
     }
   }
-  if (copy === null) throw new Error('TABLES names no table')
+  if (copy === null) throw new Error('TABLES is empty')
   await store(copy)
   console.log(`loaded ${copy.epoch} ${copy.seq}`)
   return copy
 }
 
-/** Takes the changes that there are, or waits for some. */
+/** Applies the next changes, or waits for them. */
 async function follow(copy: Copy): Promise<Copy> {
   const { items, log_epoch, next_cursor, last_seq } = await get<Changes>('changes', {
     after: String(copy.seq),
@@ -69,26 +69,26 @@ async function follow(copy: Copy): Promise<Copy> {
     wait: '30',
   })
   for (const change of items) apply(copy, change)
-  // At the end of the log everything up to its last number has been seen.
+  // At the end of the log, `last_seq` may be higher than the last item.
   const seq = next_cursor === null ? last_seq : Number(next_cursor)
-  if (log_epoch !== copy.epoch || seq < copy.seq) throw new StartOver('the log is another')
+  if (log_epoch !== copy.epoch || seq < copy.seq) throw new StartOver('the log has a new numbering')
   if (seq === copy.seq) return copy
   const followed = { ...copy, seq }
   await store(followed)
-  // Until here some rows may be newer than others: they were read later.
+  // Up to `loadedTo`, some rows may be newer than others, because they were loaded later.
   console.log(seq < copy.loadedTo ? `catching up ${seq}` : `followed ${copy.epoch} ${seq}`)
   return followed
 }
 
 function apply(copy: Copy, { seq, account, entity, entity_id, operation, after }: Change): void {
-  if (seq <= copy.seq) throw new Error(`change ${seq} came again behind ${copy.seq}`)
+  if (seq <= copy.seq) throw new Error(`change ${seq} repeated after ${copy.seq}`)
   const rows = copy.tables[entity]
   const key = `${account} ${entity_id}`
-  // A table that is not copied.
+  // Not a copied table.
   if (rows === undefined) return
   if (operation === 'purged') delete rows[key]
   else if (operation === 'insert') rows[key] = { ...after }
-  // A row that is not here was purged while the tables were loaded: a later change says so.
+  // A missing row was purged during the load. A later change confirms it.
   else if (rows[key] !== undefined) Object.assign(rows[key], after)
 }
 
@@ -113,7 +113,7 @@ async function stored(): Promise<Copy | null> {
   }
 }
 
-/** Whatever happens meanwhile, the file is the old one or the new one. */
+/** Replaces the file atomically. */
 async function store(copy: Copy): Promise<void> {
   const next = `${file}.next`
   const written = await open(next, 'w', 0o600)

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 #
-# Takes a submission from its creation to `bound` with curl alone, as the specification tells it. Start an emulator that waits for its clock:
+# Takes a submission from its creation to `bound` with curl. Start an emulator with a manual clock:
 #
 #   npx node src/main.ts sandbox --story none --clock step
 #
-# and name it and its credentials: BASE_URL, ADMIN_URL, CLIENT_ID, CLIENT_SECRET, PRODUCER_EMAIL. Each step prints a line.
-# FOLLOW=yes waits for a line of the standard input after each, so that what a mirror made of it can be looked at.
+# and set BASE_URL, ADMIN_URL, CLIENT_ID, CLIENT_SECRET and PRODUCER_EMAIL. Each step prints a line.
+# FOLLOW=yes waits for a line of standard input after each step, so that you can look at the mirror.
 #
 set -euo pipefail
 : "${BASE_URL:?}" "${ADMIN_URL:?}" "${CLIENT_ID:?}" "${CLIENT_SECRET:?}" "${PRODUCER_EMAIL:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Reads a value out of the JSON on the standard input: an expression over `it`.
+# Evaluates an expression over `it`, the JSON on standard input.
 pick() { node -e "const it = JSON.parse(require('fs').readFileSync(0, 'utf8')); console.log($1)"; }
 
-# ask STATUS METHOD PATH [more of curl's arguments]: prints the answer's body, and ends the script unless the status is that one.
+# ask STATUS METHOD PATH [curl arguments]: prints the body of the answer. Another status ends the script.
 ask() {
   local wanted=$1 method=$2 path=$3 status
   shift 3
@@ -28,7 +28,7 @@ ask() {
 }
 get() { ask 200 GET "$1"; }
 send() { ask "$1" POST "$2" -H 'Content-Type: application/json' -d "$3"; }
-# What the service and its carriers do, which no call of the specification does: time, quotes, and the moves of a bind request.
+# Controls the emulator: time, quotes, and bind requests.
 admin() { curl -sS --fail-with-body -X POST -H 'Content-Type: application/json' -d "$2" "$ADMIN_URL$1"; }
 let_pass() { admin /clock "{\"advance_s\": $1}" > "$work/clock"; }
 
@@ -38,7 +38,7 @@ step() {
 }
 expect() {
   if [ "$1" != "$2" ]; then
-    echo "expected $2, and it is $1" >&2
+    echo "expected $2, got $1" >&2
     exit 1
   fi
 }
@@ -47,7 +47,7 @@ TOKEN=$(curl -sS --fail-with-body "$BASE_URL/oauth/token" \
   -d grant_type=client_credentials -d "client_id=$CLIENT_ID" --data-urlencode "client_secret=$CLIENT_SECRET" | pick it.access_token)
 producer="\"producer_email\": \"$PRODUCER_EMAIL\""
 
-# Held, so that what underwriters ask for can be attached first.
+# Created on hold, so that documents can be attached first.
 created=$(send 200 /broker/submissions "{
   \"applicant\": {
     \"insured_name\": \"Harrow Roofing LLC\",
@@ -76,7 +76,7 @@ let_pass 300
 expect "$(get "/broker/submissions/$id/requirements" | pick it.marketing_status)" matched
 step 'matched'
 
-# Whatever a number answers is answered, and a choice by its first option.
+# Answers numbers, and choices by their first option.
 answers=$(get "/broker/submissions/$id/outstanding-requirements" | pick 'JSON.stringify(it.items.flatMap(({ key, input, options }) =>
   input === "number" ? [{ key, value: 500000 }] : options?.length ? [{ key, value: options[0].value }] : []))')
 applied=$(send 200 "/broker/submissions/$id/outstanding-requirements/answers" "{\"answers\": $answers, $producer}" | pick it.applied.length)
@@ -92,7 +92,7 @@ quoted=$(get "/broker/submissions/$id/requirements" |
   pick 'it.rail.lanes.filter(({ quotes }) => quotes.length).map(({ quotes }) => quotes.at(-1).quote_id)[0]')
 step "quoted $quoted"
 
-# The instant quote rests on assumptions. The first answer is 409, and keeps a draft.
+# The instant quote is based on assumptions, so the first answer is 409 with a draft.
 binds=/broker/submissions/$id/bind-requests
 draft=$(send 409 "$binds" "{\"quote_id\": \"$quoted\", $producer}" | pick it.detail.bind_request_id)
 step "drafted $draft"

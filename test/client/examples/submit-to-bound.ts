@@ -3,12 +3,12 @@ import { createInterface } from 'node:readline'
 import { AssumptionsUnconfirmed, type Client, clientCredentials, createClient } from '../../../src/client/exports.ts'
 
 /*
- * Takes a submission from its creation to `bound` with the client. Start an emulator that waits for its clock:
+ * Takes a submission from its creation to `bound` with the client. Start an emulator with a manual clock:
  *
  *   npx node src/main.ts sandbox --story none --clock step
  *
- * and name it and its credentials: BASE_URL, ADMIN_URL, CLIENT_ID, CLIENT_SECRET, PRODUCER_EMAIL. Each step prints a line.
- * FOLLOW=yes waits for a line of the standard input after each, so that what a mirror made of it can be looked at.
+ * and set BASE_URL, ADMIN_URL, CLIENT_ID, CLIENT_SECRET and PRODUCER_EMAIL. Each step prints a line.
+ * FOLLOW=yes waits for a line of standard input after each step, so that you can look at the mirror.
  */
 
 const producerEmail = setting('PRODUCER_EMAIL')
@@ -41,7 +41,7 @@ for (const to of ['submitted', 'sent', 'binder_received', 'bound']) {
 await readPolicy()
 input.close()
 
-/** Creates it held, so that what underwriters ask for can be attached first. @returns its id. */
+/** Creates the submission on hold, so that documents can be attached first. @returns its id. */
 async function submit(): Promise<string> {
   const { submission_id = '' } = await client.submissions.create({
     applicant: {
@@ -58,7 +58,7 @@ async function submit(): Promise<string> {
   return submission_id
 }
 
-/** Answers what is asked, and tells of the loss runs; the service replies a little later. */
+/** Answers the outstanding items and posts a message. The service replies later. */
 async function converse(): Promise<void> {
   const { items = [] } = await client.submissions.outstanding(id)
   const answers = items.flatMap(({ key = '', input: widget, options }) => {
@@ -82,13 +82,13 @@ async function firstQuote(): Promise<string> {
   return quote.quote_id
 }
 
-/** The instant quote rests on assumptions: the first answer names them and keeps a draft. @returns the id of the draft. */
+/** The instant quote is based on assumptions: the first answer lists them and keeps a draft. @returns the id of the draft. */
 async function draft(): Promise<string> {
   const unconfirmed = await client.bind.create(id, { quote_id: quoteId }).then(
     () => undefined,
     (error: unknown) => error,
   )
-  if (!(unconfirmed instanceof AssumptionsUnconfirmed)) throw new Error('the quote rests on nothing', { cause: unconfirmed })
+  if (!(unconfirmed instanceof AssumptionsUnconfirmed)) throw new Error('the quote has no assumptions', { cause: unconfirmed })
   await step(`drafted ${unconfirmed.bindRequestId}`)
   const request = await client.bind.create(id, { quote_id: quoteId, attest_assumptions: true })
   expect(request.bind_request_id, unconfirmed.bindRequestId)
@@ -125,7 +125,7 @@ async function step(line: string): Promise<void> {
   if (process.env['FOLLOW'] === 'yes') await typed.next()
 }
 
-/** What the service and its carriers do, which no call of the specification does: time, quotes, and the moves of a bind request. */
+/** Controls the emulator: time, quotes, and bind requests. */
 async function admin(path: string, body: object): Promise<void> {
   const answer = await fetch(`${setting('ADMIN_URL')}${path}`, { method: 'POST', body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`)
@@ -136,11 +136,11 @@ async function letPass(seconds: number): Promise<void> {
 }
 
 function expect(seen: unknown, wanted: unknown): void {
-  if (seen !== wanted) throw new Error(`expected ${String(wanted)}, and it is ${String(seen)}`)
+  if (seen !== wanted) throw new Error(`expected ${String(wanted)}, got ${String(seen)}`)
 }
 
 function setting(name: string): string {
   const value = process.env[name]
-  if (!value) throw new Error(`name the emulator: ${name} is not set`)
+  if (!value) throw new Error(`${name} is not set`)
   return value
 }

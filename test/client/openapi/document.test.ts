@@ -10,7 +10,7 @@ import { openApiDocument } from '../../../src/client/openapi/document.ts'
 import { conditionsOf } from '../../../src/client/openapi/operation.ts'
 import { operations } from '../../../src/client/openapi/operations.ts'
 
-/** The rows of the specification's endpoint tables, in its order, with the scope that each needs. */
+/** Rows of the specification's endpoint tables with their scopes. */
 const ROWS = [
   'GET /oauth/.well-known/oauth-authorization-server none',
   'GET /oauth/authorize none',
@@ -60,7 +60,7 @@ const document = openApiDocument()
 const { paths, components } = document as unknown as Described
 
 describe('the OpenAPI document of the service', () => {
-  it('has every row of the endpoint tables, and no other', () => {
+  it('has exactly the rows of the endpoint tables', () => {
     expect(operations.map(({ method, path, scope }) => `${method} ${path} ${scope}`).sort()).toEqual([...ROWS].sort())
     const described = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -76,7 +76,7 @@ describe('the OpenAPI document of the service', () => {
     expect(JSON.stringify(openApiDocument())).toBe(JSON.stringify(document))
   })
 
-  it('marks what the specification does not show', () => {
+  it('marks gaps of the specification', () => {
     const statusOf = (path: string, method: string) => paths[path]?.[method]?.responses
     expect(statusOf('/broker/submissions/{submission_id}/events', 'get')?.['400']).toMatchObject({
       'x-not-shown': expect.arrayContaining(['The status of: Invalid cursor']),
@@ -86,7 +86,7 @@ describe('the OpenAPI document of the service', () => {
     expect(document).toHaveProperty('x-not-shown', expect.arrayContaining(['Bind submission', 'Withdraw']))
   })
 
-  it('leaves vocabularies open and names their values', () => {
+  it('lists known values without restricting them', () => {
     expect(components.schemas['MarketEvent']).toMatchObject({
       required: ['id', 'type'],
       properties: { type: { type: 'string', 'x-known-values': expect.arrayContaining(['market_attached', 'bound']) } },
@@ -94,7 +94,7 @@ describe('the OpenAPI document of the service', () => {
     expect(JSON.stringify(components.schemas['MarketEvent'])).not.toContain('"enum"')
   })
 
-  it('gives each answer one kind of value, of which a generator of clients can make a type', () => {
+  it('gives each answer a single type for client generators', () => {
     const kindsOf = (schema: Schema): string[] => {
       if (schema.$ref) return kindsOf(components.schemas[schema.$ref.replace('#/components/schemas/', '')] as Schema)
       return schema.anyOf ? schema.anyOf.flatMap(kindsOf) : [schema.type ?? 'nothing']
@@ -109,7 +109,7 @@ describe('the OpenAPI document of the service', () => {
     expect(components.schemas['MarketAccess']).toMatchObject({ type: 'object', properties: { programs: { type: 'array' } } })
   })
 
-  it('lists for each operation the errors that it may answer with, and leaves room for others', () => {
+  it('lists the errors of each operation, and allows others', () => {
     for (const operation of operations) {
       const { responses = {} } = paths[operation.path]?.[operation.method.toLowerCase()] ?? {}
       const listed = conditionsOf(operation).map((name) => String(conditionOf(name).status))
@@ -117,18 +117,18 @@ describe('the OpenAPI document of the service', () => {
     }
   })
 
-  it('refers to nothing that is not there', () => {
+  it('has no dangling reference', () => {
     const names = new Set([...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]*)"/g)].map(([, to]) => to))
     expect(names.size).toBeGreaterThan(30)
     expect([...names].sort()).toEqual(Object.keys(components.schemas).sort())
   })
 
-  it('leaves the linter for such documents nothing to say', async () => {
+  it('passes the linter', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-service-'))
     try {
       writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document))
       const redocly = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url))
-      // It asks nobody whether there is a newer one, and tells nobody that it ran.
+      // Without update checks and telemetry.
       const env = { ...process.env, CI: 'true', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
       const options = ['lint', 'openapi.json', '--extends=recommended', '--format=json']
       const { stdout } = await promisify(execFile)(process.execPath, [redocly, ...options], { cwd: folder, env }).catch(

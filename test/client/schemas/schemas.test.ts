@@ -15,13 +15,13 @@ const body = { applicant: { insured_name: 'Acme' }, narrative: 'Roofing' }
 const accepts = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
 
 describe('answers are read tolerantly', () => {
-  it('keeps fields and words that the specification does not name', () => {
+  it('keeps unknown fields and values', () => {
     const event = { id: ID, type: 'rewritten', market: { name: 'A', rank: 3 }, added: { since: '1.1' } }
     expect(marketEventSchema.parse(event)).toEqual(event)
     expect(identitySchema.parse({ kind: 'partner', on_behalf_of: ID })).toEqual({ kind: 'partner', on_behalf_of: ID })
   })
 
-  it('misses what the specification calls required, and nothing else', () => {
+  it('requires only the fields that the specification requires', () => {
     expect(accepts(submissionDocumentSchema, { id: ID })).toBe(false)
     expect(accepts(threadMessageSchema, { id: ID, channel: 'chat', direction: 'inbound', kind: 'chat', occurred_at: '' })).toBe(false)
     const draft = { bind_request_id: ID, submission_id: ID, status: 'drafted', status_label: 'Draft', requested_at: '2026-01-05T12:00:00Z' }
@@ -29,17 +29,17 @@ describe('answers are read tolerantly', () => {
     expect(accepts(bindRequestSchema, { ...draft, unconfirmed_assumptions: [], contingencies: [], next_steps: [] })).toBe(true)
   })
 
-  it('takes null only where the specification says null', () => {
+  it('accepts null only where the specification does', () => {
     expect(accepts(marketEventSchema, { id: ID, type: 'bound', detail: null })).toBe(true)
     expect(accepts(marketEventSchema, { id: ID, type: 'bound', status: null })).toBe(false)
   })
 
-  it('tells a page that lost its cursor from the end of the feed', () => {
+  it('distinguishes a missing cursor from the end of the feed', () => {
     expect(accepts(eventsPageSchema, { events: [], next_cursor: null })).toBe(true)
     expect(accepts(eventsPageSchema, { events: [] })).toBe(false)
   })
 
-  it('reads what a 409 brings at the top or in `detail`', () => {
+  it('reads the fields of a 409 from the body or from `detail`', () => {
     expect(accepts(fileExistsSchema, { detail: { code: 'service_file_exists', submission_id: ID } })).toBe(true)
     expect(accepts(fileExistsSchema, { code: 'service_file_exists', submission_id: ID, detail: 'A live file exists' })).toBe(true)
     expect(accepts(assumptionsUnconfirmedSchema, { detail: 'no code' })).toBe(false)
@@ -56,20 +56,20 @@ describe('bodies are as strict as the specification', () => {
     ['251 locations', { locations: Array.from({ length: 251 }, (_, index) => ({ location_number: index + 1, address })) }],
     ['two locations of one number', { locations: [1, 1].map((location_number) => ({ location_number, address })) }],
     ['a location 0', { locations: [{ location_number: 0, address }] }],
-    ['a broken number of dollars', { property_tiv_total: 1.5 }],
+    ['a fractional number of dollars', { property_tiv_total: 1.5 }],
     ['another mode', { mode: 'quote' }],
     ['no programs', { mode: 'rater', partner_program_ids: [] }],
     ['a program twice', { mode: 'rater', partner_program_ids: [ID, ID] }],
-  ])('refuses %s', (_, change) => {
+  ])('rejects %s', (_, change) => {
     expect(accepts(submissionCreateSchema, body)).toBe(true)
     expect(accepts(submissionCreateSchema, { ...body, ...change })).toBe(false)
   })
 
-  it('keeps properties that come after those that are shown', () => {
+  it('keeps unknown properties', () => {
     expect(submissionCreateSchema.parse({ ...body, later: true })).toEqual({ ...body, later: true })
   })
 
-  it('limits commands', () => {
+  it('checks commands', () => {
     const command = { operation_id: 'a', expected_answer_revision: 1, expected_schema_fingerprint: 'f' }
     expect(accepts(checkpointSchema, command)).toBe(true)
     const source = { source_id: 's', content_hash: 'h', channel: 'guess' }

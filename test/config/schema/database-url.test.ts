@@ -37,15 +37,14 @@ describe('SQLite', () => {
   })
 
   test('has no host, no parameters and no folder for its path', () => {
+    const unreadable = ['sqlite:a\0b', 'sqlite: mirror.db', 'sqlite:mirror.db ']
     for (const url of [
       'sqlite://data/mirror.db',
       'sqlite:mirror.db?mode=ro',
       'sqlite:a#b',
       'sqlite:data/',
       'sqlite:file:x',
-      'sqlite:a\0b',
-      'sqlite: mirror.db',
-      'sqlite:mirror.db ',
+      ...unreadable,
     ]) {
       expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must be sqlite: and the path/)] })
     }
@@ -97,7 +96,7 @@ describe('Postgres', () => {
     expect(postgresUrl('postgres://h1:1,h2:x/d')).toEqual({ problems: [expect.stringMatching(/^is not a valid URL/)] })
     for (const attributes of ['any', 'read-only', 'standby', 'prefer-standby', '']) {
       expect(postgresUrl(`${H}?target_session_attrs=${attributes}`)).toEqual({
-        problems: ['must say target_session_attrs=read-write or primary, or leave it out: the mirror needs a server that it can write to'],
+        problems: ['must have target_session_attrs=read-write or primary, or none: the mirror needs a writable server'],
       })
     }
     expect(postgresUrl(`${H}?target_session_attrs=primary`)).toHaveProperty('value')
@@ -128,10 +127,8 @@ describe('Postgres', () => {
     expect(tls('sslmode=no-verify')).toEqual({ rejectUnauthorized: false })
     expect(tls(`sslrootcert=${path}`)).toEqual({ ca: 'a certificate' })
     expect(tls('uselibpqcompat=true&sslmode=require')).toEqual({ rejectUnauthorized: false })
-    expect(tls(`uselibpqcompat=true&sslmode=verify-ca&sslrootcert=${path}`)).toEqual({
-      ca: 'a certificate',
-      checkServerIdentity: expect.any(Function),
-    })
+    const checked = { ca: 'a certificate', checkServerIdentity: expect.any(Function) }
+    expect(tls(`uselibpqcompat=true&sslmode=verify-ca&sslrootcert=${path}`)).toEqual(checked)
     expect(warned).not.toHaveBeenCalled()
     warned.mockRestore()
   })
@@ -142,14 +139,12 @@ describe('Postgres', () => {
       expect(postgresUrl(`${H}?sslmode=${mode}`)).toEqual(unknown)
     expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=no-verify`)).toEqual(unknown)
     expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=verify-ca`)).toEqual({ problems: [expect.stringMatching(/without sslrootcert/)] })
-    // The driver would take ssl=false for yes.
-    expect(postgresUrl(`${H}?ssl=false`)).toEqual({ problems: [expect.stringMatching(/sslmode=verify-full .* in place of ssl$/)] })
+    // The driver would read ssl=false as true.
+    expect(postgresUrl(`${H}?ssl=false`)).toEqual({ problems: [expect.stringMatching(/sslmode=verify-full .* instead of ssl$/)] })
   })
 
   test('a parameter for TLS that the driver would not know is refused, for it would go on without TLS', () => {
-    const unknown = {
-      problems: ['has an unknown TLS parameter; known are sslmode, sslrootcert, sslcert and sslkey'],
-    }
+    const unknown = { problems: ['has an unknown TLS parameter; known are sslmode, sslrootcert, sslcert and sslkey'] }
     for (const name of ['sslmod', 'SSLMODE', 'sslMode', 'ssl_mode', 'sslrootcerts', 'sslcrl', 'tls', 'tlsmode'])
       expect(postgresUrl(`${H}?${name}=verify-full`)).toEqual(unknown)
     for (const known of ['sslmode=verify-full&sslnegotiation=direct', 'application_name=x&channel_binding=require&connect_timeout=5'])

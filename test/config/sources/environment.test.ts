@@ -35,14 +35,7 @@ test('one account in the environment is enough, and everything else has the defa
     poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
     replay: { activeMs: 86_400_000, quietMs: 604_800_000, dormantMs: 2_592_000_000 },
     upstream: { rps: 10, concurrency: 8, httpsProxy: null, httpProxy: null, noProxy: null },
-    documents: {
-      mode: 'fetch',
-      maxBytes: 64 * 1024 ** 2,
-      totalBytes: 20 * 1024 ** 3,
-      hosts: [],
-      dir: 'data/documents',
-      s3: null,
-    },
+    documents: { mode: 'fetch', maxBytes: 64 * 1024 ** 2, totalBytes: 20 * 1024 ** 3, hosts: [], dir: 'data/documents', s3: null },
     destinations: [],
     shutdownGraceMs: 8000,
     warnings: [],
@@ -109,12 +102,12 @@ test('every variable is read', () => {
     retention: { days: 7, changesDays: null, maxShare: 50 },
     cronTimezone: 'America/New_York',
     taxIdFields: ['owner_tax_number', 'Steuer-Id'],
+    ops: { host: '0.0.0.0', port: 9000 },
   })
   expect(config.ops.tokens.map(({ name, token }) => [name, token.reveal()])).toEqual([
     ['alice', '0123456789abcdef'],
     ['bob', 'fedcba:9876543210'],
   ])
-  expect(config.ops).toMatchObject({ host: '0.0.0.0', port: 9000 })
   expect(config.poll).toEqual({ activeMs: 1000, quietMs: 2000, maxMs: 180_000, dormantMs: 180_000 })
   expect(config.replay).toEqual({ activeMs: 3_600_000, quietMs: 7_200_000, dormantMs: 10_800_000 })
   expect(config.upstream).toMatchObject({ rps: 0.5, concurrency: 2, noProxy: 'localhost,.test' })
@@ -129,12 +122,12 @@ test('a variable with an empty value counts as not set', () => {
 })
 
 test('a database without an account is enough only for what needs no account', () => {
-  expect(loadConfig({}, { needs: 'database' }).accounts).toEqual([])
+  expect(loadConfig({}, 'database').accounts).toEqual([])
   expect(problemsOf({})).toEqual([
     expect.stringMatching(/^No account is set; set BROKER_API_BASE_URL, .* or list accounts in CONFIG_FILE$/),
   ])
-  // What is there is checked all the same.
-  expect(problemsOf({ BROKER_API_CLIENT_ID: 'bac_one' }, { needs: 'database' })).toHaveLength(3)
+  // Present values are checked anyway.
+  expect(problemsOf({ BROKER_API_CLIENT_ID: 'bac_one' }, 'database')).toHaveLength(3)
 })
 
 test('each part of an account that is missing is named, with what belongs there', () => {
@@ -168,12 +161,12 @@ test('a variable and its file at once, an unreadable file and an empty one are p
     BROKER_API_CLIENT_SECRET_FILE: file('bas_other'),
     WEBHOOK_SECRETS: undefined,
     WEBHOOK_SECRETS_FILE: '/nowhere/at/all',
-    // SQLite, which does not know a schema, is not put in place of the database that cannot be read.
+    // SQLite, which has no schema, doesn't replace an unreadable database.
     DATABASE_URL_FILE: file('\n'),
     DATABASE_SCHEMA: 'mirror',
   })
   expect(problems).toEqual([
-    'BROKER_API_CLIENT_SECRET and BROKER_API_CLIENT_SECRET_FILE are both set; keep one of them',
+    'BROKER_API_CLIENT_SECRET and BROKER_API_CLIENT_SECRET_FILE are both set; keep one',
     'WEBHOOK_SECRETS_FILE names a file that cannot be read (ENOENT); check the path and its permissions',
     'DATABASE_URL_FILE names an empty file; write the value into it',
   ])
@@ -214,27 +207,21 @@ test('a problem with what a file holds names the variable of the file', () => {
 })
 
 test('an unknown variable with one of our prefixes is a problem that names the nearest', () => {
-  const names = [
-    'POLL_ACTVE',
-    'BROKER_API_CLIENT',
-    'OPS_TOKEN',
-    'WEBHOOK_SECRET',
-    'UPSTREAM_RPM',
-    'REPLAY_MAX',
-    'DATABASE_PORT',
-    'POLL_MAX_FILE',
-  ]
-  const problems = problemsOf({ ...account, ...Object.fromEntries(names.map((name) => [name, '5432'])) })
-  expect(problems).toEqual([
-    'BROKER_API_CLIENT is not a known variable; the nearest one is BROKER_API_CLIENT_ID',
-    expect.stringMatching(/^DATABASE_PORT is not a known variable; the nearest one is DATABASE_/),
-    'OPS_TOKEN is not a known variable; the nearest one is OPS_TOKENS',
-    'POLL_ACTVE is not a known variable; the nearest one is POLL_ACTIVE',
-    'POLL_MAX_FILE is not a known variable; the nearest one is POLL_MAX',
-    expect.stringMatching(/^REPLAY_MAX is not a known variable; the nearest one is REPLAY_/),
-    'UPSTREAM_RPM is not a known variable; the nearest one is UPSTREAM_RPS',
-    'WEBHOOK_SECRET is not a known variable; the nearest one is WEBHOOK_SECRETS',
-  ])
+  const nearest = {
+    BROKER_API_CLIENT: 'BROKER_API_CLIENT_ID',
+    DATABASE_PORT: 'DATABASE_',
+    OPS_TOKEN: 'OPS_TOKENS',
+    POLL_ACTVE: 'POLL_ACTIVE',
+    POLL_MAX_FILE: 'POLL_MAX',
+    REPLAY_MAX: 'REPLAY_',
+    UPSTREAM_RPM: 'UPSTREAM_RPS',
+    WEBHOOK_SECRET: 'WEBHOOK_SECRETS',
+  }
+  const problems = problemsOf({ ...account, ...Object.fromEntries(Object.keys(nearest).map((name) => [name, '5432'])) })
+  const whole = (name: string) => new RegExp(`^${name}${name.endsWith('_') ? '' : '$'}`)
+  expect(problems.map((problem) => problem.split(' is not a known variable; the nearest one is '))).toEqual(
+    Object.entries(nearest).map(([name, near]) => [name, expect.stringMatching(whole(near))]),
+  )
 })
 
 test('what Kubernetes sets for services that bear our prefixes is no mistake, nor are the variables of others', () => {
@@ -258,9 +245,9 @@ test('a variable that is nearly one of ours is a warning, and one of another pro
   const others = { ALL_PROXY: 'x', FTP_PROXY: 'x', HOSTNAME: 'x', PORTS: '1', LOG_LEVEL_CONSOLE: 'x', NODE_ENV: 'x', no_proxy: 'x.test' }
   const { warnings } = loadConfig({ ...account, ...others, LOGLEVEL: 'debug', PUBLIC_URI: 'https://mirror.test', document_hosts: 'a.test' })
   expect(warnings).toEqual([
-    'LOGLEVEL is set, and no setting has that name, so it does nothing. Did you mean LOG_LEVEL?',
-    'PUBLIC_URI is set, and no setting has that name, so it does nothing. Did you mean PUBLIC_URL?',
-    'document_hosts is set, and no setting has that name, so it does nothing. Did you mean DOCUMENT_HOSTS?',
+    'LOGLEVEL is not a known setting and has no effect. Did you mean LOG_LEVEL?',
+    'PUBLIC_URI is not a known setting and has no effect. Did you mean PUBLIC_URL?',
+    'document_hosts is not a known setting and has no effect. Did you mean DOCUMENT_HOSTS?',
   ])
   const yaml = 'database: { url: "sqlite:${LOGLEVEL}" }'
   expect(loadConfig({ ...account, CONFIG_FILE: file(yaml), LOGLEVEL: 'data/debug.db' }).warnings).toEqual([])
@@ -269,19 +256,15 @@ test('a variable that is nearly one of ours is a warning, and one of another pro
 test('a base URL without a version segment is a warning', () => {
   const warningsOf = (url: string) => loadConfig({ ...account, BROKER_API_BASE_URL: url }).warnings
   expect(warningsOf('https://api.service.test')).toEqual([
-    'the base URL of account default, https://api.service.test, does not end with a version segment such as /api/v1. Nothing is added to it, ' +
-      'so the service would not find what is asked for; compare it with the address in the portal',
+    'the base URL of account default, https://api.service.test, does not end with a version segment such as /api/v1, and none is added. Compare it ' +
+      'with the address in the portal',
   ])
   expect([...warningsOf('https://api.service.test/api/v1/'), ...warningsOf('https://gateway.test/submissions/v12')]).toEqual([])
 })
 
 test('the usual proxy variables count in lower case too, and first', () => {
-  const proxy = loadConfig({
-    ...account,
-    https_proxy: 'http://a.test',
-    HTTPS_PROXY: 'http://b.test',
-    http_proxy: 'http://c.test',
-  }).upstream
+  const env = { https_proxy: 'http://a.test', HTTPS_PROXY: 'http://b.test', http_proxy: 'http://c.test' }
+  const proxy = loadConfig({ ...account, ...env }).upstream
   expect([proxy.httpsProxy?.reveal(), proxy.httpProxy?.reveal(), proxy.noProxy]).toEqual(['http://a.test', 'http://c.test', null])
   expect(problemsOf({ ...account, https_proxy: 'proxy.test:3128' })).toEqual([expect.stringMatching(/^https_proxy must be a URL/)])
 })
@@ -295,13 +278,13 @@ test('a proxy whose user or password cannot be decoded is reported before anythi
 })
 
 test('all problems are reported at once, each in one line that names its setting', () => {
-  const problems = problemsOf({
+  const wrong = {
     ACCOUNT: 'Not Good',
     BROKER_API_BASE_URL: 'ftp://x',
     BROKER_API_CLIENT_ID: 'a b',
     BROKER_API_CLIENT_SECRET: ' padded ',
     BROKER_API_SCOPE: 'two  spaces',
-    WEBHOOK_SECRETS: `short ${hook(1)} ${hook(1)} ${hook(2, 23)} ${hook(3, 65)}`,
+    WEBHOOK_SECRETS: `short ${hook(1)} ${hook(2, 23)} ${hook(3, 65)}`,
     DATABASE_URL: 'mysql://x',
     DATABASE_SCHEMA: 'Not-Good',
     DATABASE_LISTEN_URL: 'nothing',
@@ -312,12 +295,10 @@ test('all problems are reported at once, each in one line that names its setting
     TRUST_PROXY: 'everyone',
     OPS_HOST: 'a b',
     OPS_PORT: '-1',
-    OPS_TOKENS: 'nameless a:short a:0123456789abcdef b:0123456789abcdef',
+    OPS_TOKENS: 'nameless a:short',
     POLL_ACTIVE: '60',
     POLL_QUIET: '0s',
-    POLL_MAX: '8d',
     REPLAY_ACTIVE: '999ms',
-    REPLAY_QUIET: '31d',
     UPSTREAM_RPS: '0',
     UPSTREAM_CONCURRENCY: '1.5',
     HTTPS_PROXY: 'socks5://x',
@@ -326,42 +307,12 @@ test('all problems are reported at once, each in one line that names its setting
     SHUTDOWN_GRACE: 'soon',
     LOG_LEVEL: 'loud',
     POLL_FOO: 'x',
-  })
+  }
+  const problems = problemsOf(wrong)
   const named = problems.map((problem) => /^([A-Z_]+(?: \(number \d\))?) /.exec(problem)?.[1])
-  expect(named.sort()).toEqual(
-    [
-      'ACCOUNT',
-      'BROKER_API_BASE_URL',
-      'BROKER_API_CLIENT_ID',
-      'BROKER_API_CLIENT_SECRET',
-      'BROKER_API_SCOPE',
-      ...[1, 3, 4, 5].map((n) => `WEBHOOK_SECRETS (number ${n})`),
-      'DATABASE_URL',
-      'DATABASE_SCHEMA',
-      'DATABASE_LISTEN_URL',
-      'MIGRATE_ON_START',
-      'HOST',
-      'PORT',
-      'WEBHOOK_BODY_LIMIT',
-      'TRUST_PROXY',
-      'OPS_HOST',
-      'OPS_PORT',
-      ...[1, 1, 2, 3, 4].map((n) => `OPS_TOKENS (number ${n})`),
-      'POLL_ACTIVE',
-      'POLL_QUIET',
-      'POLL_MAX',
-      'REPLAY_ACTIVE',
-      'REPLAY_QUIET',
-      'UPSTREAM_RPS',
-      'UPSTREAM_CONCURRENCY',
-      'HTTPS_PROXY',
-      'HTTP_PROXY',
-      'NO_PROXY',
-      'SHUTDOWN_GRACE',
-      'LOG_LEVEL',
-      'POLL_FOO',
-    ].sort(),
-  )
+  const ofLists: Readonly<Record<string, readonly number[]>> = { WEBHOOK_SECRETS: [1, 3, 4], OPS_TOKENS: [1, 1, 2] }
+  const expected = Object.keys(wrong).flatMap((name) => ofLists[name]?.map((n) => `${name} (number ${n})`) ?? [name])
+  expect(named.sort()).toEqual(expected.sort())
   for (const problem of problems) expect(problem).not.toMatch(/[\r\n]/)
 })
 
@@ -383,13 +334,28 @@ test('what is for Postgres alone is refused on SQLite, where its user does not b
     'DATABASE_SCHEMA is for Postgres only; remove it, or set DATABASE_URL to postgres://…',
     'DATABASE_LISTEN_URL is for Postgres only; remove it, or set DATABASE_URL to postgres://…',
   ])
+  // The schedule of backups is for SQLite only.
+  expect(problemsOf({ ...account, DATABASE_SCHEMA: 'mirror', BACKUP_CRON: '0 3 * * *' })).toHaveLength(1)
+  expect(problemsOf({ ...account, DATABASE_URL: 'postgres://x/y', BACKUP_CRON: '0 3 * * *' })).toEqual([
+    'BACKUP_CRON is for SQLite only; set it to off, and back up Postgres with pg_dump or the tools of the server',
+  ])
+})
+
+test('no secret, token or name of a token is given twice', () => {
+  expect(problemsOf({ ...account, WEBHOOK_SECRETS: `${hook(1)} ${hook(1)}`, OPS_TOKENS: 'a:0123456789abcdef a:0123456789abcdef' })).toEqual(
+    [
+      'WEBHOOK_SECRETS (number 2) is given twice; remove one',
+      'OPS_TOKENS (number 2) has a name that was used before; choose another',
+      'OPS_TOKENS (number 2) has a token that was used before; make a new one',
+    ],
+  )
 })
 
 test('no token is named as those who act without one are', () => {
   expect(problemsOf({ ...account, OPS_TOKENS: 'command:0123456789abcdef signal:0123456789abcdeg schedule:0123456789abcdeh' })).toEqual([
-    'OPS_TOKENS (number 1) must not be named command, which is who acts by commands; choose another name',
-    'OPS_TOKENS (number 2) must not be named signal, which is who reloads by a signal; choose another name',
-    'OPS_TOKENS (number 3) must not be named schedule, which is what is done by a timetable; choose another name',
+    'OPS_TOKENS (number 1) must not be named command, which is the actor of commands; choose another name',
+    'OPS_TOKENS (number 2) must not be named signal, which is the actor of reloads by a signal; choose another name',
+    'OPS_TOKENS (number 3) must not be named schedule, which is the actor of scheduled work; choose another name',
   ])
 })
 

@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
-import { settings } from '../../../src/config/sources/names.ts'
 import { account, file, hook, problemsOf, withFile } from '../support.ts'
 
 const two = `
@@ -44,16 +43,14 @@ describe('accounts', () => {
     expect(loadConfig(withFile(second(`name: b, webhook_secrets: ["\${HOOK2}"]`))).accounts.some((each) => each.default)).toBe(false)
   })
 
-  test('two default ones, a name used twice and a bad name are problems', () => {
+  test('two default ones and a name used twice are problems', () => {
     const yaml = `accounts:
   - { name: a, default: true, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK1}"] }
   - { name: a, default: true, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK2}"] }
-  - { name: Á, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK3}"] }
 `
     expect(problemsOf(withFile(yaml))).toEqual([
-      expect.stringMatching(/^accounts\[2\]\.name in CONFIG_FILE must be 1 to 63 of a-z/),
       'accounts[1].name in CONFIG_FILE is the same as accounts[0].name in CONFIG_FILE; choose another',
-      'accounts[1].default in CONFIG_FILE must not be true as well as accounts[0].default in CONFIG_FILE; one account at most is the default',
+      'accounts[1].default in CONFIG_FILE must not be true, because accounts[0].default in CONFIG_FILE is true; at most one account is the default',
     ])
   })
 
@@ -64,8 +61,6 @@ describe('accounts', () => {
         'accounts[1].webhook_secrets[1] in CONFIG_FILE is among accounts[0].webhook_secrets in CONFIG_FILE too; each account has its own',
       ])
     }
-    // Also when something else is wrong with the account.
-    expect(problemsOf(withFile(second(`name: b, scope: "", webhook_secrets: ["\${HOOK1}"]`)))).toHaveLength(2)
   })
 
   test('lists of secrets must hold something, and missing parts are named', () => {
@@ -73,7 +68,7 @@ describe('accounts', () => {
     expect(problemsOf(withFile(yaml))).toEqual([
       'accounts[0].client_credentials in CONFIG_FILE must hold at least one pair of id and secret',
       'accounts[0].webhook_secrets in CONFIG_FILE must hold the signing secret of the webhook endpoint',
-      'accounts[1].name in CONFIG_FILE is missing; give the account a name, which stays its key for ever',
+      'accounts[1].name in CONFIG_FILE is missing; give the account a name, which cannot change later',
       "accounts[1].base_url in CONFIG_FILE is missing; set it to the service's base URL, version segment included",
       'accounts[1].client_credentials in CONFIG_FILE is missing; set it',
       'accounts[1].webhook_secrets in CONFIG_FILE is missing; set it',
@@ -85,11 +80,11 @@ describe('accounts', () => {
     const env = { A: 'bas_1', A2: 'bas_2', H: hook(1), HS: hook(2) }
     file('bas_3', 'staging.secret')
     expect(problemsOf(withFile(two, { ...env, ACCOUNT: 'x', WEBHOOK_SECRETS_FILE: file(hook(4)) }))).toEqual([
-      'accounts in CONFIG_FILE and ACCOUNT, WEBHOOK_SECRETS_FILE in the environment exclude each other; keep one of the two',
+      'accounts in CONFIG_FILE and ACCOUNT, WEBHOOK_SECRETS_FILE in the environment are both set; keep one',
     ])
     for (const [variable, value] of Object.entries(account)) {
       const problems = problemsOf(withFile(two, { ...env, [variable]: value }))
-      expect(problems).toEqual([`accounts in CONFIG_FILE and ${variable} in the environment exclude each other; keep one of the two`])
+      expect(problems).toEqual([`accounts in CONFIG_FILE and ${variable} in the environment are both set; keep one`])
     }
   })
 
@@ -97,7 +92,7 @@ describe('accounts', () => {
     expect(loadConfig(withFile('accounts:\npoll:\nlog:\n  level:\n', account))).toEqual(loadConfig(account))
     for (const yaml of ['# nothing\n', 'accounts: []\n']) {
       expect(problemsOf(withFile(yaml))).toEqual([expect.stringMatching(/^No account is set/)])
-      expect(problemsOf(withFile(yaml), { needs: 'database' })).toEqual([])
+      expect(problemsOf(withFile(yaml), 'database')).toEqual([])
     }
   })
 })
@@ -127,27 +122,26 @@ log: { level: warn }
       shutdownGraceMs: 9000,
       log: { level: 'warn' },
     })
-    expect(config.database.kind === 'postgres' && [config.database.url.reveal(), config.database.listenUrl.reveal()]).toEqual([
-      'postgres://h/d',
-      'postgres://l/d',
-    ])
+    const url = config.database.kind === 'postgres' && [config.database.url.reveal(), config.database.listenUrl.reveal()]
+    expect(url).toEqual(['postgres://h/d', 'postgres://l/d'])
     expect(config.upstream.httpsProxy?.reveal()).toBe('http://p.test')
     expect(config.ops.tokens[0]?.token.reveal()).toBe('0123456789abcdefg')
   })
 
   test('the environment goes before the file, one by one', () => {
-    const config = loadConfig(
-      withFile(yaml, { ...account, ALICE: '0123456789abcdefg', POLL_QUIET: '4s', LOG_LEVEL: 'error', OPS_TOKENS: 'bob:0123456789abcdef' }),
-    )
+    const over = { POLL_QUIET: '4s', LOG_LEVEL: 'error', OPS_TOKENS: 'bob:0123456789abcdef' }
+    const config = loadConfig(withFile(yaml, { ...account, ALICE: '0123456789abcdefg', ...over }))
     expect(config.poll).toEqual({ activeMs: 2000, quietMs: 4000, maxMs: 4000, dormantMs: 5000 })
     expect(config.log.level).toBe('error')
     expect(config.ops.tokens.map(({ name }) => name)).toEqual(['bob'])
   })
 
   test('a problem names the place where the value came from', () => {
-    expect(problemsOf(withFile('poll: { active: 5x, quiet: 7h }\nlog: { level: [a] }', { ...account, POLL_MAX: '6h' }))).toEqual([
-      expect.stringMatching(/^poll\.active in CONFIG_FILE must be a duration/),
+    expect(
+      problemsOf(withFile('poll: { quiet: 7h }\nreplay: { active: 5x }\nlog: { level: [a] }', { ...account, POLL_MAX: '6h' })),
+    ).toEqual([
       'poll.quiet in CONFIG_FILE must not be longer than POLL_MAX',
+      expect.stringMatching(/^replay\.active in CONFIG_FILE must be a duration/),
       'log.level in CONFIG_FILE must be a single value',
     ])
   })
@@ -220,12 +214,9 @@ describe('a file that cannot be understood', () => {
     const problems = problemsOf(withFile(yaml))
     expect(problems[0]).toMatch(/^CONFIG_FILE is not valid YAML at line \d+, column \d+ \([a-z ]+\); correct it there$/)
     expect(problems.join()).not.toContain('unfinished')
-    expect(problemsOf(withFile('log: {}\nlog: {}\n'))).toEqual([
-      'CONFIG_FILE is not valid YAML at line 2, column 1 (duplicate key); correct it there',
-    ])
-    expect(problemsOf(withFile('log: {}\n---\npoll: {}\n'))).toEqual([
-      'CONFIG_FILE is not valid YAML at line 2, column 1 (multiple docs); correct it there',
-    ])
+    const doubled = 'CONFIG_FILE is not valid YAML at line 2, column 1 (duplicate key); correct it there'
+    expect(problemsOf(withFile('log: {}\nlog: {}\n'))).toEqual([doubled])
+    expect(problemsOf(withFile('log: {}\n---\npoll: {}\n'))).toEqual([doubled.replace('duplicate key', 'multiple docs')])
     expect(problemsOf(withFile('log: !secret {}\n'))).toEqual([expect.stringMatching(/^CONFIG_FILE is not valid YAML at line 1, column 6/)])
   })
 
@@ -250,35 +241,12 @@ upstream: { rps: 10.0, concurrency: 4 }
   expect(upstream).toMatchObject({ rps: 10, concurrency: 4 })
 })
 
-describe('a value of the file that a variable overrides', () => {
-  test('is checked by itself, and its problem names its key in the file', () => {
-    const yaml = 'poll: { active: 60, quiet: 1m }\nops: { tokens: "short" }\ncron_timezone: Mars\nlog: { level: loud }'
-    const env = { ...account, POLL_ACTIVE: '60s', OPS_TOKENS: 'me:0123456789abcdef', CRON_TIMEZONE: 'UTC' }
-    expect(problemsOf(withFile(yaml, env))).toEqual([
-      'log.level in CONFIG_FILE must be one of silent, fatal, error, warn, info, debug, trace',
-      'ops.tokens[0].name in CONFIG_FILE must be name:token; the name may have letters, digits, _, . and -; OPS_TOKENS overrides it, so correct or remove it',
-      'ops.tokens[0].token in CONFIG_FILE must have a token of 16 to 512 characters of ASCII, without spaces; OPS_TOKENS overrides it, so correct or remove it',
-      'poll.active in CONFIG_FILE has no unit: write 60s for seconds, or m, h or d in place of s; POLL_ACTIVE overrides it, so correct or remove it',
-      'cron_timezone in CONFIG_FILE must be a time zone such as UTC or America/New_York; CRON_TIMEZONE overrides it, so correct or remove it',
-      expect.stringMatching(/^ops\.tokens\[0\]\.token in CONFIG_FILE must be a reference/),
-    ])
-  })
-
-  test('need not fit to others, with which it never applies, and is not told of twice', () => {
-    const yaml = 'poll: { active: 30m }\nops: { public_url: "${NOWHERE}" }'
-    const env = { ...account, POLL_ACTIVE: '60s', OPS_PUBLIC_URL: 'https://ops.example' }
-    expect(problemsOf(withFile(yaml, env))).toEqual([
-      'ops.public_url in CONFIG_FILE refers to the variable NOWHERE, which is not set; set it',
-    ])
-  })
-
-  test('can be of every setting that has a variable', () => {
-    for (const { env, path } of settings.filter((setting) => setting.path[0] !== 'accounts')) {
-      const yaml = path.reduceRight<unknown>((value, part) => ({ [part]: value }), { no: 'such value' })
-      const named = problemsOf(withFile(JSON.stringify(yaml), { ...account, [env]: 'x' })).filter((line) =>
-        line.endsWith(`${env} overrides it, so correct or remove it`),
-      )
-      expect(named, env).toHaveLength(1)
-    }
-  })
+test('a value of the file that a variable overrides is not checked, but its references are, and that no secret is written out', () => {
+  const yaml = 'poll: { active: 60 }\nops: { tokens: "short", public_url: "${NOWHERE}" }\nlog: { level: loud }'
+  const env = { ...account, POLL_ACTIVE: '60s', OPS_TOKENS: 'me:0123456789abcdef', OPS_PUBLIC_URL: 'https://ops.example' }
+  expect(problemsOf(withFile(yaml, env))).toEqual([
+    'ops.public_url in CONFIG_FILE refers to the variable NOWHERE, which is not set; set it',
+    'log.level in CONFIG_FILE must be one of silent, fatal, error, warn, info, debug, trace',
+    expect.stringMatching(/^ops\.tokens\[0\]\.token in CONFIG_FILE must be a reference/),
+  ])
 })

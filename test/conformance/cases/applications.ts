@@ -3,7 +3,6 @@ import { Busy, type Client, Forbidden, ServiceError, StaleApplication, Validatio
 import { type Case, type Desk, NOBODYS, refused } from '../desk.ts'
 import { admin } from './authentication.ts'
 
-/** A matched submission's application that still asks for something. */
 async function asking(desk: Desk) {
   const id = await desk.create('Harrow Roofing LLC')
   desk.pass(360)
@@ -44,7 +43,7 @@ export const applicationCases: readonly Case[] = [
     },
   },
   {
-    name: 'a checkpoint that is based on an older state is answered with the current application',
+    name: 'an outdated checkpoint gets the current application',
     rows: ['error.checkpoint_stale'],
     run: async (desk) => {
       const { application, save } = await asking(desk)
@@ -60,7 +59,7 @@ export const applicationCases: readonly Case[] = [
     },
   },
   {
-    name: 'a command that cannot be carried out is rejected, and changes nothing',
+    name: 'an invalid command is rejected, and changes nothing',
     rows: ['error.checkpoint_rejected'],
     run: async (desk) => {
       const { id, application, save } = await asking(desk)
@@ -70,7 +69,7 @@ export const applicationCases: readonly Case[] = [
     },
   },
   {
-    name: 'an application that is busy is saved by the same operation a little later',
+    name: 'a busy application is saved by the same operation later',
     rows: ['error.checkpoint_busy'],
     run: async (desk) => {
       const { save } = await asking(desk)
@@ -81,7 +80,7 @@ export const applicationCases: readonly Case[] = [
     },
   },
   {
-    name: 'products are selected in the portal alone, 1 to 100, on the current revision',
+    name: 'products are selected only in the portal, 1 to 100, on the current revision',
     rows: ['endpoint.selectProducts', 'error.selection', 'limit.products', 'authentication.portal'],
     run: async (desk) => {
       const id = await desk.create('Harrow Roofing LLC')

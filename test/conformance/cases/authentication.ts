@@ -8,13 +8,14 @@ import {
   Unauthenticated,
   ValidationError,
 } from '../../../src/client/exports.ts'
-import { brief, type Case, type Desk, NOBODYS, refused } from '../desk.ts'
+import { brief } from '../../sandbox/writer.ts'
+import { type Case, type Desk, NOBODYS, refused } from '../desk.ts'
 
 const nobody = bearer('')
 
 const machines: readonly Case[] = [
   {
-    name: 'a machine exchanges its key, gets no refresh token, and is told who it is',
+    name: 'a machine exchanges its key, gets no refresh token, and can read its identity',
     rows: ['endpoint.exchangeToken', 'endpoint.getIdentity', 'authentication.machine', 'authentication.lifetime'],
     run: async (desk) => {
       const { status, body } = await desk.exchange('own')
@@ -26,7 +27,7 @@ const machines: readonly Case[] = [
     },
   },
   {
-    name: 'nothing is answered without a token',
+    name: 'every operation needs a token',
     rows: ['authentication.bearer'],
     run: async (desk) => {
       const client = desk.clientOf(nobody)
@@ -48,7 +49,7 @@ const machines: readonly Case[] = [
     },
   },
   {
-    name: 'a read-only key reads and does not write, whatever scope it asks for; the scope to write also reads',
+    name: 'a read-only key never writes; the write scope also reads',
     rows: ['error.scope', 'authentication.read_scope', 'authentication.write_scope', 'authentication.machine'],
     run: async (desk) => {
       const writer = desk.as('own', 'broker_submit')
@@ -62,7 +63,7 @@ const machines: readonly Case[] = [
     },
   },
   {
-    name: 'a brokerage holds ten active keys; a revoked one frees its place, gets no token and is told that it is no longer active',
+    name: 'a brokerage has ten active keys; a revoked one frees its place and gets no token',
     rows: ['limit.keys', 'authentication.keys', 'error.inactive'],
     run: async (desk) => {
       const made: string[] = []
@@ -95,7 +96,7 @@ const machines: readonly Case[] = [
     },
   },
   {
-    name: 'machines manage no keys and select no products; an admin in the portal does',
+    name: 'machines neither manage keys nor select products; an admin in the portal does',
     rows: ['authentication.portal'],
     run: async (desk) => {
       const manage = async (token: string) => {
@@ -111,7 +112,6 @@ const machines: readonly Case[] = [
   },
 ]
 
-/** @returns the email of a new admin. */
 export async function admin(desk: Desk): Promise<string> {
   const email = 'admin@desk.example'
   await desk.admin('/users', { email, role: 'admin' })
@@ -120,7 +120,7 @@ export async function admin(desk: Desk): Promise<string> {
 
 const people: readonly Case[] = [
   {
-    name: 'the metadata names the endpoints',
+    name: 'the metadata lists the endpoints',
     rows: ['endpoint.getMetadata'],
     run: async (desk) => {
       const body = (await desk.clientOf(nobody).request('GET', '/oauth/.well-known/oauth-authorization-server')) as Record<string, unknown>
@@ -130,7 +130,7 @@ const people: readonly Case[] = [
     },
   },
   {
-    name: 'a client registers itself, a person approves it in a browser with PKCE, and its refresh tokens rotate',
+    name: 'a client registers, a person approves it in a browser with PKCE, and its refresh tokens rotate',
     rows: [
       'endpoint.authorize',
       'endpoint.registerClient',
@@ -181,7 +181,7 @@ const people: readonly Case[] = [
     },
   },
   {
-    name: 'a person who is no longer active is told so',
+    name: 'an inactive person is refused',
     rows: ['error.inactive'],
     run: async (desk) => {
       const client = await desk.inPortal(desk.producer)
@@ -191,7 +191,7 @@ const people: readonly Case[] = [
     },
   },
   {
-    name: 'a request without what it needs is refused with a list of problems',
+    name: 'an incomplete request is refused with a list of problems',
     rows: ['error.validation'],
     run: async (desk) => {
       for (const path of ['/oauth/token', '/oauth/device_authorization']) {
@@ -202,7 +202,7 @@ const people: readonly Case[] = [
     },
   },
   {
-    name: 'what nobody or another brokerage has is not found',
+    name: "unknown data and another brokerage's data is not found",
     rows: ['error.not_found'],
     run: async (desk) => {
       const { clientId, clientSecret } = desk.sandbox.account('brokerage-2').credentials[0] ?? {}

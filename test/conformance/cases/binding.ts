@@ -4,7 +4,6 @@ import { type Case, type Desk, pdfOf, refused } from '../desk.ts'
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024
 
-/** A submission with an instant quote. */
 async function quoted(desk: Desk, applicant: object = {}) {
   const id = await desk.create('Harrow Roofing LLC', { applicant: { insured_name: 'Harrow Roofing LLC', ...applicant } })
   desk.pass(360)
@@ -24,7 +23,7 @@ async function drafted(desk: Desk, applicant: object = {}) {
 }
 
 const mailing_address = { line1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701', country: 'US' }
-/** What a submission says of its insured, and the insured record names ("canonical identity"). */
+/** Fields of a submission that the insured record repeats ("canonical identity"). */
 const identity = {
   dba_name: 'Harrow Roofs',
   entity_type: 'llc',
@@ -51,7 +50,7 @@ interface Policy {
   readonly documents: { readonly kind: string; readonly download_path: string }[]
 }
 
-/** "Full policy detail": each part that the row names, and that its numbers belong together. */
+/** "Full policy detail": each part in the row, with consistent numbers. */
 function assertWhole(policy: Policy): void {
   assert.ok(policy.policy_number !== '' && (policy.coverage_lines ?? policy.lines ?? []).length > 0 && policy.carrier.name !== '')
   assert.ok(policy.term.effective_date < policy.term.expiration_date)
@@ -67,7 +66,7 @@ function assertWhole(policy: Policy): void {
 
 export const bindingCases: readonly Case[] = [
   {
-    name: 'unconfirmed assumptions keep one draft, which becomes whole when they are attested',
+    name: 'unconfirmed assumptions keep one draft, until they are attested',
     rows: ['endpoint.createBindRequest', 'endpoint.getBindRequest', 'error.unconfirmed', 'state.draft', 'state.draft_kept'],
     run: async (desk) => {
       const { id, quote_id } = await quoted(desk)
@@ -101,7 +100,7 @@ export const bindingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a contingency takes a file of up to 25 MB while the request is drafted',
+    name: "a drafted request's contingency accepts a file of up to 25 MB",
     rows: ['endpoint.uploadContingency', 'error.file_size', 'limit.upload', 'error.not_drafted', 'state.draft_upload', 'state.contingency'],
     run: async (desk) => {
       const { id, draft, bindId } = await drafted(desk)

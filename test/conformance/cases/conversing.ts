@@ -48,7 +48,7 @@ export const conversingCases: readonly Case[] = [
     },
   },
   {
-    name: 'outstanding items are answered; keys that are not outstanding are skipped',
+    name: 'outstanding items are answered; other keys are skipped',
     rows: ['endpoint.getOutstanding', 'endpoint.postAnswers'],
     run: async (desk) => {
       const { submissions } = desk.client
@@ -84,7 +84,7 @@ export const conversingCases: readonly Case[] = [
     },
   },
   {
-    name: 'a stored PDF that cannot be retrieved is an error, and is there again afterwards',
+    name: 'an unavailable PDF is an error, and is available later',
     rows: ['error.pdf'],
     run: async (desk) => {
       const id = await desk.create('Harrow Roofing LLC', { hold: true })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { FileExists, Forbidden, NotFound, ValidationError } from '../../../src/client/exports.ts'
 import { programs } from '../../../src/sandbox/world/catalogue.ts'
-import { brief, type Case, NOBODYS, pdfOf, refused } from '../desk.ts'
+import { brief } from '../../sandbox/writer.ts'
+import { type Case, NOBODYS, pdfOf, refused } from '../desk.ts'
 
 const address = { line1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
 
-/** A body that is refused, and its neighbour that is not. */
+/** A refused body, and a similar accepted one. */
 function limit(row: string, refusedBody: object, accepted: object): Case {
   return {
     name: `${row} is kept`,
@@ -81,7 +82,7 @@ const creating: readonly Case[] = [
     },
   },
   {
-    name: 'creation is refused as the table says',
+    name: 'creation is refused as specified',
     rows: ['error.state', 'error.insured', 'error.rater', 'error.file_exists'],
     run: async (desk) => {
       const create = (more: object) => desk.client.submissions.create(brief('A LLC', more))
@@ -95,7 +96,7 @@ const creating: readonly Case[] = [
     },
   },
   {
-    name: 'a partner’s submission that collides with its own names the programs',
+    name: 'a partner’s submission that collides with its own lists the programs',
     rows: ['error.file_exists'],
     run: async (desk) => {
       const partner = desk.as('partner')

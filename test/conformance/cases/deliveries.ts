@@ -1,56 +1,49 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { closed, listening, whole } from '../../tools/servers.ts'
 import type { Case } from '../desk.ts'
 
-/** More than enough for a retry to come. */
 const MINUTES = 600
 
-/** Hears deliveries and answers each as `answer` does. */
 async function hearing(answer: (reply: ServerResponse) => void) {
   const heard: { id: string; body: string }[] = []
   const arrivals = Promise.withResolvers<void>()
-  const server = createServer(async (request, reply) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    heard.push({ id: String(request.headers['svix-id']), body: Buffer.concat(chunks).toString() })
-    arrivals.resolve()
-    answer(reply)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const close = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard, first: arrivals.promise, close }
+  const server = createServer(
+    whole((request, reply, body) => {
+      heard.push({ id: String(request.headers['svix-id']), body })
+      arrivals.resolve()
+      answer(reply)
+    }),
+  )
+  return { url: `http://127.0.0.1:${await listening(server)}/`, heard, first: arrivals.promise, close: () => closed(server) }
 }
 
 export const deliveryCases: readonly Case[] = [
   {
-    name: 'a message is delivered within about a minute of becoming visible, and is acknowledged by any 2xx',
+    name: 'a message is delivered within about a minute, and any 2xx acknowledges it',
     rows: ['limit.delivery', 'limit.acknowledgement'],
     run: async (desk) => {
       const endpoint = await hearing((reply) => reply.writeHead(202).end('ignored'))
       try {
         const id = await desk.create('Harrow Roofing LLC', { hold: true })
-        desk.sandbox.setTarget('default', endpoint.url)
+        desk.sandbox.account('default').target = endpoint.url
         await desk.client.submissions.post(id, { body: 'Payroll is $400k.' })
         desk.pass(60)
         await endpoint.first
-        await desk.sandbox.deliveriesSettled()
+        await desk.sandbox.deliveries.idle()
         assert.equal(endpoint.heard.length, 1)
         const { type, submission_id } = JSON.parse(endpoint.heard[0]?.body ?? '{}')
         assert.deepEqual([type, submission_id], ['submission.message', id])
         assert.equal((await desk.admin('/deliveries', {}, 'GET')).body.deliveries.at(-1).outcome, 'acknowledged')
       } finally {
-        endpoint.close()
+        await endpoint.close()
       }
     },
   },
   {
-    name: 'a delivery that is not acknowledged within 10 seconds is sent again under its id',
+    name: 'a delivery not acknowledged within 10 seconds is sent again with its id',
     rows: ['limit.acknowledgement'],
     run: async (desk) => {
       let given: ServerResponse | undefined
@@ -60,7 +53,7 @@ export const deliveryCases: readonly Case[] = [
       })
       try {
         const id = await desk.create('Harrow Roofing LLC', { hold: true })
-        desk.sandbox.setTarget('default', endpoint.url)
+        desk.sandbox.account('default').target = endpoint.url
         await desk.client.submissions.post(id, { body: 'Payroll is $400k.' })
         desk.pass(60)
         await endpoint.first
@@ -71,10 +64,10 @@ export const deliveryCases: readonly Case[] = [
           await setImmediate()
           desk.pass(60)
         }
-        await desk.sandbox.deliveriesSettled()
+        await desk.sandbox.deliveries.idle()
         assert.ok(again())
       } finally {
-        endpoint.close()
+        await endpoint.close()
       }
     },
   },

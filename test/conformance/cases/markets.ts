@@ -6,7 +6,7 @@ import { admin } from './authentication.ts'
 
 const DAY_S = 86_400
 
-/** @returns a draft to bind, on a lane of a program that collects card payment in the portal or of one that does not. */
+/** @returns a draft on a lane of a program with or without card payment in the portal. */
 async function draftOn(desk: Desk, collectsCard: boolean) {
   const id = await desk.create(collectsCard ? 'Harrow Roofing LLC' : 'Cedar Hollow LLC', {
     lines_of_business: ['gl', 'wc', 'auto', 'property'],
@@ -34,7 +34,7 @@ export const marketCases: readonly Case[] = [
     },
   },
   {
-    name: 'forms that a session filled land as finalized documents',
+    name: "a session's filled forms become finalized documents",
     rows: ['endpoint.openFormFillSession'],
     run: async (desk) => {
       const { submissions } = desk.client
@@ -69,7 +69,7 @@ export const marketCases: readonly Case[] = [
     },
   },
   {
-    name: 'an admin turns a line of a program off, for which no market is then tried',
+    name: "an admin turns a program's line off, which is then not matched",
     rows: ['endpoint.setProgramLine', 'error.market_access', 'authentication.admin'],
     run: async (desk) => {
       const [program] = programs.filter(({ lines }) => lines.includes('general_liability'))
@@ -92,10 +92,10 @@ export const marketCases: readonly Case[] = [
     },
   },
   {
-    name: 'a bind is submitted over the interface unless its carrier collects card payment in the portal',
+    name: 'a bind is submitted by the API unless its carrier collects card payment in the portal',
     rows: ['error.card_payment'],
     run: async (desk) => {
-      // The path is not shown; it is one of the sandbox's choices.
+      // The spec doesn't define the path.
       const submit = (id: string, bindId: string) =>
         desk.client.request('POST', `/broker/submissions/${id}/bind-requests/${bindId}/submit`, { body: { producer_email: desk.producer } })
       const card = await draftOn(desk, true)

@@ -1,26 +1,24 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { StorageUnavailable } from '../../../src/documents/storage/errors.ts'
+import { describe, expect, it } from 'vitest'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
-import type { DocumentStorage } from '../../../src/documents/storage/storage.ts'
+import { type DocumentStorage, StorageUnavailable } from '../../../src/documents/storage/storage.ts'
 import { documents } from '../../../src/model/entities/documents.ts'
-import { unnamedHosts } from '../../../src/ops/alarms/watch-documents.ts'
+import { unlistedHosts } from '../../../src/ops/alarms/watch-documents.ts'
 import { requestFailed } from '../../../src/store/reads/fetches.ts'
-import { hostNotNamed } from '../../../src/upstream/http/elsewhere.ts'
+import { unlistedHostText } from '../../../src/upstream/http/elsewhere.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { DAY, HOUR, Rig } from '../../tools/poller.ts'
 
 const ACCOUNT = 'default'
 const path = (n: number) => `/broker/finalized-documents/${uuid(4, n)}/pdf`
 
 async function folderStorage(): Promise<{ folder: string; storage: FolderStorage }> {
-  const folder = await mkdtemp(join(tmpdir(), 'documents-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   return { folder, storage: new FolderStorage(folder) }
 }
 
@@ -71,7 +69,7 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     const [row] = await rows()
     if (row?.['stored_at'] === null) {
       expect(row).toMatchObject({ sha256: null, stored_path: null, error: expect.stringMatching(said) as string })
-      expect(row).toMatchObject({ error: expect.stringMatching(/; it is fetched again by itself$/) as string })
+      expect(row).toMatchObject({ error: expect.stringMatching(/; it is fetched again automatically$/) as string })
       expect(await storage.paths()[Symbol.asyncIterator]().next()).toMatchObject({ done: true })
     }
     await rig.pass(HOUR)
@@ -88,7 +86,7 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     await rig.pass(15 * DAY)
     await rig.until('it is given up', async () => (await fetches(rig))[0]?.due_at === null)
     expect(await rows()).toMatchObject([
-      { error: expect.stringContaining('given up after 14 days: ask the service for the document') as string },
+      { error: expect.stringContaining('fetching ended after 14 days: ask the service for the document') as string },
     ])
   })
 
@@ -142,7 +140,7 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     await tried()
     expect(await rows()).toMatchObject([{ stored_at: null, error: expect.stringMatching(/^refused a path .*; it is not fetched again/) }])
     expect(rig.asked('document')).toEqual([])
-    expect(rig.sandbox.requestsSeen.filter(({ url }) => /appetite|evil/i.test(decodeURIComponent(url)))).toEqual([])
+    expect(rig.sandbox.activity.requests.filter(({ url }) => /appetite|evil/i.test(decodeURIComponent(url)))).toEqual([])
   })
 
   it('a link to a host that is not named is not followed', async () => {
@@ -162,23 +160,23 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     await rig.until('both were tried', async () => (await rows()).every((row) => row['tried_at'] !== null))
     const [refused] = (await rows()).filter((row) => row['origin'] === 'carrier_original')
     expect(refused).toMatchObject({
-      error: 'DOCUMENT_HOSTS does not name elsewhere.example; add it there to have the document fetched',
+      error: 'DOCUMENT_HOSTS does not list elsewhere.example; add it to fetch the document',
       stored_at: null,
     })
-    const unnamed = (mode: 'fetch' | 'list') => unnamedHosts(rig.db.read, { documents: { mode } })
+    const unnamed = (mode: 'fetch' | 'list') => unlistedHosts(rig.db.read, { documents: { mode } })
     expect(await unnamed('fetch')).toMatchObject([
       {
-        name: 'document_host_unnamed',
+        name: 'document_host_unlisted',
         account: ACCOUNT,
         level: 'on',
         count: 1,
-        sinceMs: expect.any(Number),
-        text: expect.stringMatching(/^1 document of account .* lies on elsewhere\.example, which DOCUMENT_HOSTS does not name/),
+        since: expect.any(String),
+        text: expect.stringMatching(/^1 document of account .* cannot be fetched, because DOCUMENT_HOSTS does not list elsewhere\.example/),
       },
     ])
     expect(await unnamed('list')).toEqual([])
-    // Named, it is due again, and nobody has to do more.
-    await rig.db.write('test', (tx) => requestFailed(tx, ACCOUNT, [hostNotNamed('elsewhere.example')]))
+    // Once its host is listed, it is due again automatically.
+    await rig.db.write('test', (tx) => requestFailed(tx, ACCOUNT, [unlistedHostText('elsewhere.example')]))
     expect(await unnamed('fetch')).toEqual([])
   })
 })

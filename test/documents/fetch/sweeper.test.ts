@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, utimesSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { DocumentSweeper } from '../../../src/documents/fetch/sweeper.ts'
@@ -9,22 +8,21 @@ import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { onSqlite } from '../../tools/databases.ts'
+import { newFolder } from '../../tools/new-folder.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { anything, body, collected } from '../storage/suite.ts'
 
 it.each(onSqlite)('documents of another mirror are no leftovers: a mistake in DATABASE_URL removes none, on $name', async ({ open }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sweeper-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const storage = new FolderStorage(folder)
   const database = async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     await checkLogEpoch(db)
     return db
   }
   const [own, mistaken] = [await database(), await database()]
   const lines: string[] = []
   const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => lines.push(line) } })
-  /** Sweeps once. */
   const sweep = async (db: Db) => {
     const done = new AbortController()
     const clock: Clock = { ...systemClock, sleep: async () => done.abort() }
@@ -35,7 +33,7 @@ it.each(onSqlite)('documents of another mirror are no leftovers: a mistake in DA
   utimesSync(join(folder, path), new Date(0), new Date(0))
   await sweep(mistaken)
   expect(await collected(storage)).toEqual([path])
-  expect(lines.join('\n')).toContain('files that no document names stay where they are: the folder')
+  expect(lines.join('\n')).toContain('files without a document are kept: the folder')
   await sweep(own)
   expect(await collected(storage)).toEqual([])
 })

@@ -1,6 +1,5 @@
-// Keeps a document in a folder, and dies where a test says:  node child.ts FOLDER TEXT KILL_AT
-// Each call to the file system counts; before call KILL_AT it is killed, with 0 never. It prints each call, then the path that it kept, or
-// the sentence that says why not.
+// Keeps a document in a folder, and dies where a test wants:  node child.ts FOLDER TEXT KILL_AT  Each call to the file system counts;
+// before call KILL_AT it is killed, with 0 never. It prints each call, then the path that it kept, or the error.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
@@ -13,7 +12,6 @@ function count(name: string): void {
   if (calls === Number(killAt)) process.kill(process.pid, 'SIGKILL')
 }
 
-/** Replaces methods by ones that count themselves. */
 function watch(methods: Record<string, unknown>, names: readonly string[], prefix: string): void {
   for (const name of names) {
     const original = methods[name] as (...values: unknown[]) => unknown

@@ -1,18 +1,13 @@
-import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { diskError } from '../../../src/documents/storage/durable.ts'
-import { StorageUnavailable } from '../../../src/documents/storage/errors.ts'
+import { expect, it } from 'vitest'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
-import { pathOf } from '../../../src/documents/storage/storage.ts'
+import { diskError } from '../../../src/documents/storage/spool.ts'
+import { pathOf, StorageUnavailable } from '../../../src/documents/storage/storage.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { anything, body, collected, none, type Rig, sha256, storageSuite } from './suite.ts'
 
-async function newFolder(): Promise<string> {
-  const parent = await mkdtemp(join(tmpdir(), 'submission-mirror-documents-'))
-  onTestFinished(() => rm(parent, { recursive: true, force: true }))
-  return join(parent, 'data', 'documents')
-}
+const notYetThere = () => join(newFolder(), 'data', 'documents')
 
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
@@ -25,7 +20,7 @@ async function age(folder: string): Promise<void> {
 }
 
 async function rig(): Promise<Rig> {
-  const folder = await newFolder()
+  const folder = notYetThere()
   return {
     storage: new FolderStorage(folder),
     all: () => filesIn(folder),
@@ -37,14 +32,14 @@ async function rig(): Promise<Rig> {
 storageSuite('a folder', rig)
 
 it('creates the folder for its own user alone', async () => {
-  const folder = await newFolder()
+  const folder = notYetThere()
   const { path } = await new FolderStorage(folder).keep(body('first'), anything)
   expect((await stat(folder)).mode & 0o077).toBe(0)
   expect((await stat(join(folder, path))).mode & 0o177).toBe(0)
 })
 
 it('leaves files of others in the folder alone', async () => {
-  const folder = await newFolder()
+  const folder = notYetThere()
   const storage = new FolderStorage(folder)
   await mkdir(join(folder, 'ab'), { recursive: true })
   const others = ['notes.txt', '.hidden', join('ab', 'notes.txt'), join('ab', sha256('x').replace(/^../, 'cd'))]
@@ -56,7 +51,7 @@ it('leaves files of others in the folder alone', async () => {
 })
 
 it('decides anew about what a killed sweep put aside', async () => {
-  const folder = await newFolder()
+  const folder = notYetThere()
   const storage = new FolderStorage(folder)
   await mkdir(folder, { recursive: true })
   const [known, unknown] = [sha256('known'), sha256('unknown')]
@@ -70,7 +65,7 @@ it('decides anew about what a killed sweep put aside', async () => {
 })
 
 it('says in a sentence what hinders it, and what to do', async () => {
-  const folder = await newFolder()
+  const folder = notYetThere()
   await mkdir(join(folder, '..'), { recursive: true })
   await writeFile(folder, 'a file')
   const storage = new FolderStorage(folder)

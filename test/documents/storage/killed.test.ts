@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { collected, none, sha256 } from './suite.ts'
 
 const TEXT = 'a document that is kept while the process dies'
@@ -25,18 +25,14 @@ async function keepInChild(folder: string, killAt: number): Promise<Ended> {
   return { calls: stdout.trim().split('\n'), isKilled: signal === 'SIGKILL' }
 }
 
-/** Keeps a document where files may not be longer than it. The limit stands for the end of the disk, and needs no disk of its own. */
+/** Keeps a document where files may not be longer than it. The limit acts as a full disk. */
 async function keepWhenFull(folder: string, bytes: number): Promise<string> {
   const command = ['prlimit', `--fsize=${bytes}`, process.execPath, CHILD, folder, TEXT, '0'] as const
   const { stdout } = await promisify(execFile)(command[0], command.slice(1))
   return stdout.trim().split('\n').at(-1) ?? ''
 }
 
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-killed-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return join(folder, 'documents')
-}
+const notYetThere = () => join(newFolder(), 'documents')
 
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
@@ -44,7 +40,7 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 it('makes the bytes durable before the name, and the name before it answers', async () => {
-  const { calls } = await keepInChild(await newFolder(), 0)
+  const { calls } = await keepInChild(notYetThere(), 0)
   const inOrder = ['open', 'file.writeFile', 'file.writeFile', 'file.sync', 'rename', 'open', 'file.sync']
   const hash = sha256(TEXT)
   expect(calls.at(-1)).toBe(`${hash.slice(0, 2)}/${hash}`)
@@ -57,11 +53,11 @@ it('makes the bytes durable before the name, and the name before it answers', as
 })
 
 it('leaves no part of a document under its name, and nothing that a later start does not remove, wherever it is killed', async () => {
-  const { calls } = await keepInChild(await newFolder(), 0)
+  const { calls } = await keepInChild(notYetThere(), 0)
   const steps = calls.length - 1
   expect(steps).toBeGreaterThan(8)
   for (let killAt = 1; killAt <= steps; killAt++) {
-    const folder = await newFolder()
+    const folder = notYetThere()
     expect((await keepInChild(folder, killAt)).isKilled, `at ${calls[killAt - 1]}`).toBe(true)
     const storage = new FolderStorage(folder)
     for (const path of await collected(storage)) expect(await textOf(await storage.read(path))).toBe(TEXT)
@@ -75,7 +71,7 @@ it('leaves no part of a document under its name, and nothing that a later start 
 })
 
 it('keeps nothing of a document that the disk has no room for, and says so', async () => {
-  const folder = await newFolder()
+  const folder = notYetThere()
   for (const bytes of [0, 1, TEXT.length - 1]) {
     expect(await keepWhenFull(folder, bytes)).toBe(
       `a file in ${folder} may not be that large: raise the limit of file sizes of this process (ulimit -f)`,

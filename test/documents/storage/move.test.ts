@@ -1,17 +1,16 @@
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { moveDocuments } from '../../../src/documents/storage/move.ts'
 import type { StoredDocument } from '../../../src/documents/storage/storage.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { anything, body, collected } from './suite.ts'
 
 const never = new AbortController().signal
 
 async function scene() {
-  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-moved-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const [from, to] = [new FolderStorage(join(folder, 'from')), new FolderStorage(join(folder, 'to'))]
   const kept: StoredDocument[] = []
   for (const text of ['one', 'two', 'three']) kept.push(await from.keep(body(text), anything))

@@ -10,12 +10,11 @@ import { buffer } from 'node:stream/consumers'
 interface Put {
   readonly bucket: string
   readonly key: string
-  /** The request itself. */
   readonly content: IncomingMessage
   readonly metadata: unknown
 }
 
-/** What is used of the package, which has no types. */
+/** The used part of the package, which has no types. */
 interface Server {
   readonly store: {
     putObject(put: Put): Promise<{ readonly size: number; readonly md5: string }>
@@ -29,11 +28,9 @@ interface Server {
 export interface S3Server {
   readonly endpoint: string
   readonly bucket: string
-  /** The objects that lie in it, with their prefix. */
   keys(): Promise<string[]>
-  /** Puts objects there without a request. */
   place(keys: readonly string[]): Promise<void>
-  /** Lets all objects look as old as two hours. */
+  /** Makes all objects two hours old. */
   age(): Promise<void>
   close(): Promise<void>
 }
@@ -41,7 +38,7 @@ export interface S3Server {
 const OBJECT = '._S3rver_object'
 const require = createRequire(import.meta.url)
 
-/** The package hides the place of a list's next page with DES, which Node refuses by this name. Three times the same key is the same cipher. */
+/** The package hides the place of a list's next page with DES, which Node refuses by this name. Three equal keys give the same cipher. */
 function bringBackDes(): void {
   const crypto = require('node:crypto') as Record<'createCipheriv' | 'createDecipheriv', (...values: unknown[]) => unknown>
   for (const name of ['createCipheriv', 'createDecipheriv'] as const) {
@@ -58,7 +55,7 @@ export async function startS3(): Promise<S3Server> {
   bringBackDes()
   const S3rver = require('s3rver') as new (options: object) => Server
   const server = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets: [{ name: bucket }] })
-  // It answers before the bytes are written. A real one does not: an object is there, with all its bytes, once the answer comes.
+  // The package answers before the bytes are written. A real service answers once the object has all its bytes.
   server.store.putObject = async ({ bucket, key, content, metadata }) => {
     const bytes = await buffer(content)
     const sha256 = createHash('sha256').update(bytes).digest('base64')

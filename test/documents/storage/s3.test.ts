@@ -1,14 +1,12 @@
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Secret } from '../../../src/base/secret.ts'
 import type { BucketConfig } from '../../../src/config/config.ts'
-import { StorageUnavailable } from '../../../src/documents/storage/errors.ts'
-import { S3Storage } from '../../../src/documents/storage/s3.ts'
-import { bucketError } from '../../../src/documents/storage/s3-errors.ts'
-import { pathOf } from '../../../src/documents/storage/storage.ts'
+import { bucketError, S3Storage } from '../../../src/documents/storage/s3.ts'
+import { pathOf, StorageUnavailable } from '../../../src/documents/storage/storage.ts'
 import { freePort } from '../../tools/free-port.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { type S3Server, startS3 } from './s3-server.ts'
 import { anything, body, collected, type Rig, sha256, storageSuite } from './suite.ts'
 
@@ -26,12 +24,10 @@ function settings(changed: Partial<BucketConfig> = {}): BucketConfig {
 }
 
 async function newSpool(): Promise<string> {
-  const spool = await mkdtemp(join(tmpdir(), 'submission-mirror-spool-'))
-  onTestFinished(() => rm(spool, { recursive: true, force: true }))
+  const spool = newFolder()
   return spool
 }
 
-/** Each has a prefix of its own in the one bucket. */
 async function rig(): Promise<Rig> {
   const [prefix, spool] = [`rig/${++rigs}/`, await newSpool()]
   const inSpool = async () => (await readdir(spool)).map((name) => join(spool, name))
@@ -75,7 +71,7 @@ it.each<[string, () => Promise<Partial<BucketConfig>>, RegExp]>([
   [
     'a service that is away',
     async () => ({ endpoint: `http://127.0.0.1:${await freePort()}` }),
-    /does not take or give documents: .*ECONNREFUSED/,
+    /can't take or give documents: .*ECONNREFUSED/,
   ],
 ])('says in a sentence what is wrong with %s', async (_, changed, sentence) => {
   const storage = new S3Storage(settings(await changed()), await newSpool(), {})
@@ -90,7 +86,7 @@ it.each<[string, () => Promise<Partial<BucketConfig>>, RegExp]>([
 it.each([
   ['SignatureDoesNotMatch', 'refuses the key: check documents.s3.secret_access_key'],
   ['AccessDenied', 'refuses the request (AccessDenied): let its key get, put, delete and list objects there'],
-  ['SlowDown', 'does not take or give documents: Please reduce your request rate'],
+  ['SlowDown', "can't take or give documents: Please reduce your request rate"],
 ])('tells %s in words', (name, sentence) => {
   const error = Object.assign(new Error('Please reduce your request rate'), { name })
   expect(bucketError(settings({ endpoint: null, region: 'eu-central-1' }), error).message).toBe(

@@ -1,18 +1,23 @@
 import { createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { MissingDocument, RefusedDocument } from '../../../src/documents/storage/errors.ts'
-import { foreignDocuments } from '../../../src/documents/storage/owner.ts'
-import { type DocumentStorage, type Expected, pathOf } from '../../../src/documents/storage/storage.ts'
+import {
+  type DocumentStorage,
+  type Expected,
+  foreignDocuments,
+  MissingDocument,
+  pathOf,
+  RefusedDocument,
+} from '../../../src/documents/storage/storage.ts'
 
-/** A storage that a test may look into and harm. */
+/** A storage that a test may read and damage. */
 export interface Rig {
   readonly storage: DocumentStorage
-  /** Lets everything that lies there look as old as two hours. */
+  /** Makes everything two hours old. */
   age(): Promise<void>
-  /** Everything that lies there, half-written files too. */
+  /** All files, also half-written ones. */
   all(): Promise<readonly string[]>
-  /** Leaves what a process leaves that dies while it writes. */
+  /** Leaves what a process leaves if it dies while it writes. */
   leaveHalf(): Promise<void>
 }
 
@@ -34,7 +39,6 @@ export async function collected(storage: DocumentStorage): Promise<string[]> {
 
 export const none = () => Promise.resolve(new Set<string>())
 
-/** What holds of every storage. @param rig a new one for each test, which removes itself. */
 export function storageSuite(name: string, rig: () => Promise<Rig>): void {
   describe(name, () => {
     it('keeps a document under its hash, and gives it back', async () => {
@@ -60,7 +64,7 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
       expect([await storage.owner(), await foreign('mine')]).toEqual([null, null])
       await storage.takeFor('mine')
       expect([await storage.owner(), await foreign('mine')]).toEqual(['mine', null])
-      expect(await foreign('yours')).toContain('names mine, and this one is yours): check DATABASE_URL')
+      expect(await foreign('yours')).toContain('names mine, and this mirror is yours): check DATABASE_URL')
       expect(await collected(storage)).toEqual([])
       expect(await storage.sweep(none)).toBe(0)
       expect(await storage.owner()).toBe('mine')

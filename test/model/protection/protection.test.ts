@@ -91,7 +91,7 @@ test.each(CASES)('%s', (given, expected) => {
   expect(encrypt.reveal(sealed, place), 'what was encrypted comes back as it was').toBe(given)
 })
 
-test('two encryptions of one value are another text each and the same value; of two values, or at two places, they are not', () => {
+test("encryptions of one value differ as texts but count as the same; of other values or places they don't", () => {
   const encrypt = protection('encrypt', k1)
   const [a, b, other] = [SSN, SSN, '987-65-4321'].map((ssn) => encrypt.json({ x: [{ ssn }] }, place))
   expect(a).not.toEqual(b)
@@ -102,7 +102,7 @@ test('two encryptions of one value are another text each and the same value; of 
   expect(isSameText(here ?? '', there ?? '')).toBe(false)
 })
 
-test('a text moved to another place, changed, or of a lost key is not decrypted, and stays', () => {
+test('a moved or changed text, or one of a lost key, is not decrypted, and stays', () => {
   const encrypt = protection('encrypt', k1)
   const sealed = encrypt.text(`{"ssn":"${SSN}"}`, place)
   expect(encrypt.reveal(sealed, { ...place, account: 'b' })).toBe(sealed)
@@ -111,7 +111,7 @@ test('a text moved to another place, changed, or of a lost key is not decrypted,
   expect(protection('encrypt', k2).text(sealed, place)).toBe(sealed)
 })
 
-test('a new first key encrypts anew what the old one did; `keep` decrypts', () => {
+test('a new first key re-encrypts values of the old one; `keep` decrypts', () => {
   const sealed = protection('encrypt', k1).text(`{"ssn":"${SSN}"}`, place)
   const rotated = protection('encrypt', k2, k1).text(sealed, place)
   expect(rotated).toContain('enc:k2:')
@@ -126,7 +126,7 @@ test('a message whose subject names a tax id keeps its text', () => {
   expect(protection('drop').row(threadMessages, row)).toEqual(row)
 })
 
-test('the raw text of a fact that is a tax id loses the value alone, and stays JSON', () => {
+test('the raw text of a tax-id fact loses only the value, and stays JSON', () => {
   const raw = `{"key":"applicant.fein","value":"${SSN}","source":{"source_id":"s1","snippet":"it says ${SSN}"}}`
   const row = protection('drop').row(facts, { account: 'a', submission_id: 's', fact_key: 'f', key: 'applicant.fein', value: SSN, raw })
   expect(row).toMatchObject({
@@ -135,7 +135,7 @@ test('the raw text of a fact that is a tax id loses the value alone, and stays J
   })
 })
 
-test.each(entities)('a row of $table loses tax ids in every column but its key', (entity) => {
+test.each(entities)('a row of $table loses tax ids in every column except its key', (entity) => {
   const row = Object.fromEntries(
     Object.entries(entity.columns).map(([column, kind]) => {
       if ((entity.key as readonly string[]).includes(column)) return [column, 'k']
@@ -146,7 +146,7 @@ test.each(entities)('a row of $table loses tax ids in every column but its key',
   expect(JSON.stringify(protection('drop').row(entity, row))).not.toContain(SSN)
 })
 
-test('a text that is a value is searched for JSON, too, and options can be answered', () => {
+test('a text value is searched for JSON too, and options can be answered', () => {
   const rows = { table: 'items', key: ['account', 'k'], fields: {} } as const
   const value = `{"fein":"${SSN}"}`
   expect(protection('drop').row(rows, { account: 'a', k: '1', value })).toMatchObject({ value: '{"fein":"[protected]"}' })
@@ -154,7 +154,7 @@ test('a text that is a value is searched for JSON, too, and options can be answe
   expect(protection('drop').row(rows, item)).toEqual({ ...item, source: { snippet: '[protected]' } })
 })
 
-test('a row that is a fact or an answer loses its value, whatever its columns are named', () => {
+test('a fact or an answer loses its value in any column', () => {
   const text = { kind: 'text', class: 'none', source: '', meaning: '' } as const
   const entity = {
     table: 'answers',

@@ -7,7 +7,7 @@ const A = 'aaaaaaaa-0000-4000-8000-00000000000a'
 const B = 'bbbbbbbb-0000-4000-8000-00000000000b'
 
 describe('arguments', () => {
-  it('read a moment as a date, a date-time, or how long ago', () => {
+  it('parse a date, a date-time, or an age', () => {
     const problems: string[] = []
     const moment = (text: string) => parseMoment(text, '--since', NOW, problems)
     expect(moment('2026-01-09')).toBe('2026-01-09T00:00:00.000000Z')
@@ -18,7 +18,7 @@ describe('arguments', () => {
     expect(problems).toEqual([])
   })
 
-  it('say what is wrong, each in one line, and go on', () => {
+  it('report each problem in one line and continue', () => {
     const problems: string[] = []
     parseMoment('yesterday', '--since', NOW, problems)
     parseCount('0', '--limit', 100, problems)
@@ -31,7 +31,7 @@ describe('arguments', () => {
 })
 
 describe('a file of ids', () => {
-  it('holds one id in each line, with comments and empty lines', () => {
+  it('has one id per line, with comments and empty lines', () => {
     const read = readIdFile(`\uFEFF# from the AMS\n${A.toUpperCase()}\r\n\n  ${B}  \n${A}\n`)
     expect(read).toEqual({ ids: [A, B], problems: [] })
   })
@@ -41,11 +41,11 @@ describe('a file of ids', () => {
     expect(readIdFile(text)).toEqual({ ids: [A, B], problems: [] })
   })
 
-  it('may be a CSV with cells of several lines, and names the line on which a row begins', () => {
+  it('may be a CSV with multi-line cells; problems name the first line of the row', () => {
     const text = `name,submission_id,size\n"multi\r\nline, ""Inc""\n",${A},5" pipe\nx,none,\n"\n",nor,\n\nPine,${B},"two\nlines"\n`
     expect(readIdFile(text)).toEqual({
       ids: [A, B],
-      problems: ['line 5: "none" is no submission id (a uuid)', 'line 6: "nor" is no submission id (a uuid)'],
+      problems: ['line 5: "none" is not a submission id (a uuid)', 'line 6: "nor" is not a submission id (a uuid)'],
     })
     expect(readIdFile(`submission_id,name\n${A},"Oak\n${B},Pine\n`)).toEqual({
       ids: [],
@@ -56,13 +56,13 @@ describe('a file of ids', () => {
   it('must name the column when it is a CSV', () => {
     expect(readIdFile(`id,name\n${A},Oak\n${B},Pine\n`)).toEqual({
       ids: [],
-      problems: ['the first line must name a column submission_id'],
+      problems: ['the first line must contain a column submission_id'],
     })
   })
 
-  it('tells every line that holds none', () => {
+  it('reports every line without an id', () => {
     const read = readIdFile(`submission_id,name\n${A},x\nnone,y\n,z\n`)
     expect(read.ids).toEqual([A])
-    expect(read.problems).toEqual(['line 3: "none" is no submission id (a uuid)', 'line 4: "" is no submission id (a uuid)'])
+    expect(read.problems).toEqual(['line 3: "none" is not a submission id (a uuid)', 'line 4: "" is not a submission id (a uuid)'])
   })
 })

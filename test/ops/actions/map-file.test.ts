@@ -6,7 +6,7 @@ const target = { destination: 'ams', accounts: ['acme'] }
 const [a, b] = [randomUUID(), randomUUID()]
 
 describe('a file of mappings', () => {
-  it('names a client for each submission; whatever else it has goes to the fields', () => {
+  it('maps each submission to a client; other columns become fields', () => {
     const text = `\uFEFFsubmission_id;client;policy;Branch code\r\n${a.toUpperCase()};C 1;P-1;"north; ""main"""\r\n\r\n# none\r\n${b};C2;;\r\n`
     expect(readMapFile(text, 'map.csv', target)).toEqual({
       problems: [],
@@ -17,11 +17,11 @@ describe('a file of mappings', () => {
     })
   })
 
-  it('must name the account where the destination has several', () => {
+  it('requires the account if the destination has several', () => {
     const two = { destination: 'ams', accounts: ['acme', 'acme-staging'] }
     expect(readMapFile(`submission_id,client\n${a},1\n`, 'map.csv', two)).toEqual({
       rows: [],
-      problems: ['map.csv: the first line must name a column account, since ams has several: acme, acme-staging'],
+      problems: ['map.csv: the first line must contain a column account, because ams has several accounts: acme, acme-staging'],
     })
     const text = `account,submission_id,client\nacme,${a},1\nacme-staging,${a},2\n,${b},3\nother,${b},3\n`
     const { rows, problems } = readMapFile(text, 'map.csv', two)
@@ -31,43 +31,46 @@ describe('a file of mappings', () => {
     ])
     expect(problems).toEqual([
       'map.csv, line 4: the account is missing; ams has acme, acme-staging',
-      'map.csv, line 5: "other" is no account of ams; it has acme, acme-staging',
+      'map.csv, line 5: "other" is not an account of ams; it has acme, acme-staging',
     ])
   })
 
-  it('tells everything that is wrong with it, by line', () => {
+  it('reports all problems by line', () => {
     const text = `submission_id\tclient\tnote\nmany\t1\t\n${a}\t\t\n${b}\t1\t\n${b}\t1\t\n${b}\t2\t\n${randomUUID()}\t1\t${'x'.repeat(501)}\n`
     expect(readMapFile(text, 'map.csv', target).problems).toEqual([
-      'map.csv, line 2: "many" is no submission id (a uuid)',
+      'map.csv, line 2: "many" is not a submission id (a uuid)',
       'map.csv, line 3: the client is missing',
-      `map.csv, line 6: ${b} is mapped twice, with different values`,
+      `map.csv, line 6: ${b} is mapped twice with different values`,
       'map.csv, line 7: "note" is longer than 500 characters',
     ])
     expect(readMapFile('', 'map.csv', target).problems).toEqual(['map.csv is empty'])
     expect(readMapFile('submission,client,,x,x\n', 'map.csv', target).problems).toEqual([
-      'map.csv: the first line must name a column submission_id',
-      'map.csv: a column has no name in the first line',
-      'map.csv: the column "x" is there twice',
+      'map.csv: the first line must contain a column submission_id',
+      'map.csv: the first line contains an unnamed column',
+      'map.csv: the first line contains column "x" twice',
     ])
   })
 
-  it('takes no row with more in it than the first line has names for: a separator was meant as a letter', () => {
+  it('rejects a row with more cells than columns: a separator is not quoted', () => {
     const text = `submission_id,client,policy\n${a},Smith, Inc,P-1\n${b},"Smith, Inc",P-1, ,\n`
     const { rows, problems } = readMapFile(text, 'map.csv', target)
     expect(rows).toMatchObject([{ submissionId: b, client: 'Smith, Inc', policy: 'P-1', fields: {} }])
     expect(problems).toEqual([
-      'map.csv, line 2: it has 4 cells, and the first line names 3 columns; put a cell that holds a separator in quotes',
+      'map.csv, line 2: the row has 4 cells, but the first line has 3 columns. Quote cells that contain a separator',
     ])
   })
 
-  it('may have cells of several lines', () => {
+  it('may have multi-line cells', () => {
     const text = `submission_id,client,note\n${a},1,"north,\nmain"\nx,2,\n${b},3,"open\n`
     const { rows, problems } = readMapFile(text, 'map.csv', target)
     expect(rows).toMatchObject([{ submissionId: a, fields: { note: 'north,\nmain' } }])
-    expect(problems).toEqual(['map.csv, line 4: "x" is no submission id (a uuid)', 'map.csv, line 5: a quoted cell begins and never ends'])
+    expect(problems).toEqual([
+      'map.csv, line 4: "x" is not a submission id (a uuid)',
+      'map.csv, line 5: a quoted cell begins and never ends',
+    ])
   })
 
-  it('keeps a column whatever its name', () => {
+  it('keeps columns with any name', () => {
     const { rows } = readMapFile(`submission_id,client,__proto__,constructor\n${a},1,p,c\n`, 'map.csv', target)
     expect(Object.entries(rows[0]?.fields ?? {})).toEqual([
       ['__proto__', 'p'],

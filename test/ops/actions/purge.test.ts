@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
@@ -15,7 +15,7 @@ import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work
 import { MirrorWriter } from '../../../src/store/mirror/writer.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
-import { claimLanes, releaseLanes } from '../../../src/store/outbox/work.ts'
+import { claimStreams, releaseStreams } from '../../../src/store/outbox/work.ts'
 import { forgetPurged } from '../../../src/store/reads/purged.ts'
 import { insertFindings } from '../../../src/store/reconcile/findings.ts'
 import { destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf } from '../../push/outbox.ts'
@@ -24,26 +24,27 @@ import { dumpOf } from '../../tools/dump.ts'
 import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { workInbox } from './purged.ts'
 
 const ACCOUNT = 'acme'
 const [GONE, KEPT] = [uuid(9, 1), uuid(9, 2)]
-/** Stands in every value of the purged submission. */
-const TOLD = 'Whispering Pines'
+const SECRET = 'Whispering Pines'
+const NOWHERE = new FolderStorage('/nowhere')
 
-async function fill(db: Db, id: string, told: string, n: number): Promise<void> {
+async function fill(db: Db, id: string, text: string, n: number): Promise<void> {
   await applyAll(db, [
-    eventFact(ACCOUNT, id, wireEvent(n, { detail: told }), byPoll),
-    messageFact(ACCOUNT, id, wireMessage(n, { body_text: told }), byPoll),
-    stateFact(ACCOUNT, id, wireRequirements(id, [wireLane(n, { next_step: told })], { insured_name: told }), 1),
+    eventFact(ACCOUNT, id, wireEvent(n, { detail: text }), byPoll),
+    messageFact(ACCOUNT, id, wireMessage(n, { body_text: text }), byPoll),
+    stateFact(ACCOUNT, id, wireRequirements(id, [wireLane(n, { next_step: text })], { insured_name: text }), 1),
   ])
 }
 
 async function deliver(db: Db, deliveryId: string, submissions: readonly string[]): Promise<void> {
   const body = {
     type: 'submission.events',
-    told: TOLD,
+    text: SECRET,
     submissions: submissions.map((submission_id) => ({ submission_id, events: [wireEvent(7)] })),
   }
   const delivery = { account: ACCOUNT, deliveryId, receivedAt: timeFromMs(Date.now()), headers: {}, secret: 1 }
@@ -58,12 +59,12 @@ const purging = (db: Db, over: Partial<ActionContext> = {}): ActionContext => ({
 })
 
 describe.each(testDatabases)('a purge on $name', ({ open }) => {
-  it.each(['snapshot', 'restatement', 'lagging fan-out'])('that meets a %s leaves nothing queued but that it was purged', async (kind) => {
+  it.each(['snapshot', 'restatement', 'lagging fan-out'])('during a %s leaves only its own pushes queued', async (kind) => {
     const db = await openedDb(open)
     const ams = destinationOf('ams', { start: kind === 'snapshot' ? 'snapshot' : 0 })
     const isLate = kind === 'lagging fan-out'
     await ensureDestinations(db, [ams])
-    await fill(db, GONE, TOLD, 1)
+    await fill(db, GONE, SECRET, 1)
     const step = () => fanAll(db, [ams])
     if (kind === 'snapshot') {
       const position = { account: ACCOUNT, submissionId: GONE, entity: 'submissions', key: null }
@@ -79,35 +80,35 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
       }
       return await go()
     })
-    await purgeSubmissions(purging(meddling), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    await purgeSubmissions(purging(meddling), ACCOUNT, [GONE], NOWHERE)
     await step()
     const left = await outboxOf(db, 'ams')
     expect(left.length).toBeGreaterThan(2)
     expect(left.filter(({ operation }) => operation !== 'purged')).toEqual([])
-    expect(await dumpOf(db)).not.toContain(TOLD)
+    expect(await dumpOf(db)).not.toContain(SECRET)
     if (!isLate) return
     await forgetPurged(db, ACCOUNT, [GONE])
     await db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ cursor: 0 }).execute())
     await step()
     expect((await outboxOf(db, 'ams')).filter(({ operation }) => operation !== 'purged')).toEqual([])
   })
-  it('waits for a sender that has claimed some of it', async () => {
+  it('waits for a sender that has claimed rows', async () => {
     const db = await openedDb(open)
     const ams = destinationOf('ams')
     await ensureDestinations(db, [ams])
-    await fill(db, GONE, TOLD, 1)
+    await fill(db, GONE, SECRET, 1)
     await fanAll(db, [ams])
-    const claimed = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+    const claimed = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     expect(claimed.length).toBeGreaterThan(0)
     let waited = 0
     const sleep = async () => {
-      if (++waited === 3) await releaseLanes(db, claimed, { clearUncertain: false })
+      if (++waited === 3) await releaseStreams(db, claimed, { clearUncertain: false })
     }
-    await purgeSubmissions(purging(db, { clock: { ...systemClock, sleep } }), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    await purgeSubmissions(purging(db, { clock: { ...systemClock, sleep } }), ACCOUNT, [GONE], NOWHERE)
     expect(waited).toBeGreaterThan(2)
     expect(await outboxOf(db, 'ams')).toEqual([])
   })
-  it('of a submission that another process is adding for the first time, ends with nothing of it', async () => {
+  it('removes a submission that another process is adding', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
     const [added, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const adding = db.write('test-add', async (tx) => {
@@ -119,62 +120,60 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
       await apply.finish()
     })
     await added.promise
-    const purged = purgeSubmissions(purging(other), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    const purged = purgeSubmissions(purging(other), ACCOUNT, [GONE], NOWHERE)
     const isWaiting = sql<{ n: number }>`
       select count(*) as n from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`
     const marked = () => db.read.sql.selectFrom('sync_purged').select('submission_id').execute()
     await until('the purge waits, or goes on', async () => {
-      return db.kind === 'sqlite' || Number((await isWaiting.execute(db.read.sql)).rows[0]?.n) > 0 || (await marked()).length > 0
+      return db.kind === 'sqlite' || Number((await db.read.one(isWaiting))?.n) > 0 || (await marked()).length > 0
     })
     held.resolve()
     await Promise.all([adding, purged])
     expect(await db.read.sql.selectFrom('submissions').select('submission_id').execute()).toEqual([])
     expect(await marked()).toHaveLength(1)
   })
-  it('removes every value of the submission, tells of each row, and lets nothing of it come back until it is tracked again', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
-    const clock = { ...systemClock, sleep: async () => {} }
-    const a: ActionContext = { db, clock, signal: new AbortController().signal, observer: silentObserver, who: 'ann' }
-    await fill(db, GONE, TOLD, 1)
+  it('removes every value, logs each row, and keeps the submission out until it is tracked again', async () => {
+    const { db } = await closedAtEnd(open())
+    const a = purging(db)
+    await fill(db, GONE, SECRET, 1)
     await fill(db, KEPT, 'Another Insured', 2)
     await deliver(db, 'both', [GONE, KEPT])
     const before = await changesOf(db)
 
     expect(await purgePreview(a, ACCOUNT, [GONE])).toEqual({ submissions: [GONE], unknown: [] })
-    expect(await dumpOf(db)).toContain(TOLD)
-    expect(await purgeSubmissions(a, ACCOUNT, [GONE], new FolderStorage('/nowhere'))).toMatchObject({ submissions: [GONE] })
-    expect(await dumpOf(db)).not.toContain(TOLD)
+    expect(await dumpOf(db)).toContain(SECRET)
+    expect(await purgeSubmissions(a, ACCOUNT, [GONE], NOWHERE)).toMatchObject({ submissions: [GONE] })
+    expect(await dumpOf(db)).not.toContain(SECRET)
     expect(await dumpOf(db)).toContain('Another Insured')
 
     const after = await changesOf(db)
     expect(after.map(({ seq }) => seq)).toEqual(after.map((_, index) => index + 1))
-    const told = after.slice(before.length)
+    const purged = after.slice(before.length)
     const rows = new Set(
       before.filter(({ submission_id }) => submission_id === GONE).map(({ entity, entity_id }) => `${entity} ${entity_id}`),
     )
-    expect(new Set(told.map(({ entity, entity_id }) => `${entity} ${entity_id}`))).toEqual(rows)
-    expect(told.every(({ operation, before, after }) => operation === 'purged' && before === null && JSON.stringify(after) === '{}')).toBe(
-      true,
-    )
+    expect(new Set(purged.map(({ entity, entity_id }) => `${entity} ${entity_id}`))).toEqual(rows)
+    expect(
+      purged.every(({ operation, before, after }) => operation === 'purged' && before === null && JSON.stringify(after) === '{}'),
+    ).toBe(true)
 
     await deliver(db, 'later', [GONE])
-    await fill(db, GONE, TOLD, 3)
-    // An insured's answer tells of all its submissions.
+    await fill(db, GONE, SECRET, 3)
+    // An insured's answer names all its submissions.
     const ids: KnownId[] = [{ kind: 'document', id: uuid(4, 1), submissionId: GONE }]
     await applyAll(db, [{ kind: 'named', account: ACCOUNT, submissionId: KEPT, cause: 'poll', ids, via: 'insured' }])
-    expect(await dumpOf(db)).not.toContain(TOLD)
+    expect(await dumpOf(db)).not.toContain(SECRET)
     expect(await changesOf(db)).toHaveLength(after.length)
     expect(await trackSubmissions(a, ACCOUNT, [GONE], false)).toEqual({ added: 0, known: 0, purged: 1 })
     expect(await trackSubmissions(a, ACCOUNT, [GONE], true)).toEqual({ added: 1, known: 0, purged: 0 })
-    await fill(db, GONE, TOLD, 4)
-    expect(await dumpOf(db)).toContain(TOLD)
+    await fill(db, GONE, SECRET, 4)
+    expect(await dumpOf(db)).toContain(SECRET)
   })
   it.each(['dead', 'aside'] as const)(
-    'empties rejected deliveries that name it and those that end %s later, and keeps no later finding of it',
+    'empties rejected deliveries that name it and deliveries that become %s later, and drops later findings',
     async (state) => {
       const db = await openedDb(open)
-      const body = Buffer.from(JSON.stringify({ type: 'new', told: TOLD, about: [GONE.toUpperCase()] }))
+      const body = Buffer.from(JSON.stringify({ type: 'new', text: SECRET, about: [GONE.toUpperCase()] }))
       const receivedAt = timeFromMs(Date.now())
       await new InboxAppender(db).append([{ account: ACCOUNT, deliveryId: 'late', receivedAt, headers: {}, secret: 1, body }])
       const store = new RejectedStore(db, silentLog)
@@ -182,59 +181,53 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
       await store.settled()
       const [delivery] = await claimDeliveries(db, 1, 60_000)
       if (!delivery) throw new Error('nothing is claimed')
-      await purgeSubmissions(purging(db), ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+      await purgeSubmissions(purging(db), ACCOUNT, [GONE], NOWHERE)
       expect(await store.list({})).toMatchObject([{ body_bytes: null }])
       const about = { entity: 'lanes', entity_id: null, kind: 'different', fields: null, read: null, destination: null, seq: null } as const
-      const finding = { ...about, run_id: 'r', finding_no: 1, account: ACCOUNT, submission_id: GONE, detail: TOLD, standing: false }
+      const finding = { ...about, run_id: 'r', finding_no: 1, account: ACCOUNT, submission_id: GONE, detail: SECRET, known: false }
       await db.write('test', (tx) => insertFindings(tx, [{ ...finding, repaired_at: null, found_at: receivedAt }]))
       expect(await db.read.sql.selectFrom('reconcile_findings').selectAll().execute()).toEqual([])
-      const settlement = { delivery, state, submissionId: null, kind: null, error: 'unread', what: TOLD }
+      const settlement = { delivery, state, submissionId: null, kind: null, error: 'unread', what: SECRET }
       await db.write('test', (tx) => settleDeliveries(tx, [settlement]))
       expect(await db.read.sql.selectFrom('sync_inbox').select(['state', 'body', 'headers', 'what']).execute()).toEqual([
         { state, body: null, headers: '{}', what: null },
       ])
     },
   )
-  it('that is interrupted is ended by the next one, whatever that is asked for', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
-    for (const [n, id] of [GONE, KEPT].entries()) await fill(db, id, TOLD, n + 1)
+  it('is completed by the next purge if interrupted', async () => {
+    const { db } = await closedAtEnd(open())
+    for (const [n, id] of [GONE, KEPT].entries()) await fill(db, id, SECRET, n + 1)
     await deliver(db, 'both', [GONE, KEPT])
     const stopping = new AbortController()
     const marks = () => db.read.sql.selectFrom('sync_purged').select('finished_at').execute()
     const sleep = async () => {
       if ((await marks()).length === 2) stopping.abort()
     }
-    const parts = { db, observer: silentObserver, who: 'ann' }
-    const first: ActionContext = { ...parts, clock: { ...systemClock, sleep }, signal: stopping.signal }
-    await expect(purgeSubmissions(first, ACCOUNT, [GONE, KEPT], new FolderStorage('/nowhere'))).rejects.toThrow(/abort/)
-    expect(await dumpOf(db)).toContain(TOLD)
-    const second: ActionContext = { ...parts, clock: { ...systemClock, sleep: async () => {} }, signal: new AbortController().signal }
+    const first = purging(db, { clock: { ...systemClock, sleep }, signal: stopping.signal })
+    await expect(purgeSubmissions(first, ACCOUNT, [GONE, KEPT], NOWHERE)).rejects.toThrow(/abort/)
+    expect(await dumpOf(db)).toContain(SECRET)
+    const second = purging(db)
     expect(await purgePreview(second, ACCOUNT, [])).toEqual({ submissions: [GONE, KEPT], unknown: [] })
-    expect(await purgeSubmissions(second, ACCOUNT, [], new FolderStorage('/nowhere'))).toMatchObject({ submissions: [GONE, KEPT] })
-    expect(await dumpOf(db)).not.toContain(TOLD)
+    expect(await purgeSubmissions(second, ACCOUNT, [], NOWHERE)).toMatchObject({ submissions: [GONE, KEPT] })
+    expect(await dumpOf(db)).not.toContain(SECRET)
     expect((await marks()).map(({ finished_at }) => finished_at !== null)).toEqual([true, true])
     expect(await purgePreview(second, ACCOUNT, [])).toEqual({ submissions: [], unknown: [] })
   })
-  it('leaves no lane behind: one without rows is closed, and one that a purged change held goes on', async () => {
+  it('closes streams without rows, and releases streams that a purged change held', async () => {
     const db = await openedDb(open)
     const ams = destinationOf('ams', { operations: ['insert', 'update'] })
     const all = destinationOf('all')
     await ensureDestinations(db, [ams, all])
-    await fill(db, GONE, TOLD, 1)
+    await fill(db, GONE, SECRET, 1)
     await fanAll(db, [ams, all])
     const [dead] = await outboxOf(db, 'all')
     const lanes = () => lanesIn(db)
     expect((await lanes()).length).toBeGreaterThan(1)
     await db.write('test', async (tx) => {
-      await sql`update sync_outbox set state = 'dead' where outbox_id = ${dead?.outbox_id}`.execute(tx.sql)
-      await sql`update sync_push_lanes set blocked = 'held', held_by = ${dead?.outbox_id} where destination = 'all'`.execute(tx.sql)
+      await tx.run(sql`update sync_outbox set state = 'dead' where outbox_id = ${dead?.outbox_id}`)
+      await tx.run(sql`update sync_push_streams set blocked = 'held', held_by = ${dead?.outbox_id} where destination = 'all'`)
     })
-    const a: ActionContext = {
-      ...{ db, observer: silentObserver, who: 'ann', signal: new AbortController().signal },
-      clock: { ...systemClock, sleep: async () => {} },
-    }
-    await purgeSubmissions(a, ACCOUNT, [GONE], new FolderStorage('/nowhere'))
+    await purgeSubmissions(purging(db), ACCOUNT, [GONE], NOWHERE)
     expect(await lanes()).toEqual([])
     await fanAll(db, [ams, all])
     expect(await lanes()).toMatchObject([{ destination: 'all', blocked: null, held_by: null }])

@@ -1,23 +1,23 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
-import type { ActionContext } from '../../../src/ops/actions/context.ts'
 import { purgeSubmissions } from '../../../src/ops/actions/purge.ts'
 import { backupSqlite } from '../../../src/store/backup/backup.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
-import { noteUnreadable } from '../../../src/store/mirror/evidence.ts'
+import { noteUnreadable } from '../../../src/store/mirror/conflicts.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { queueRows } from '../../../src/store/outbox/fan-out.ts'
 import { destinationOf, fanAll } from '../../push/outbox.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { workInbox } from './purged.ts'
 
 const ACCOUNT = 'acme'
@@ -26,28 +26,10 @@ const idOf = (n: number) => uuid(9, n)
 const isPurged = (n: number) => n % 7 === 3
 const ams = destinationOf('ams')
 
-/** A value of its own for each place. */
 const plantedIn = (place: string, n: number) => `zq${place}${n}x`
-const PLACES = [
-  'name',
-  'renamed',
-  'detail',
-  'market',
-  'body',
-  'subject',
-  'attachment',
-  'step',
-  'email',
-  'raw',
-  'state',
-  'conflict',
-  'unread',
-  'inbox',
-  'told',
-  'dead',
-  'sent',
-  'answer',
-]
+const PLACES = 'name renamed detail market body subject attachment step email raw state conflict unread inbox heard dead sent answer'.split(
+  ' ',
+)
 
 async function fill(db: Db, n: number): Promise<void> {
   const id = idOf(n)
@@ -59,36 +41,20 @@ async function fill(db: Db, n: number): Promise<void> {
     from: `${value('email')}@example.com`,
     attachments: [{ name: `${value('attachment')}.pdf`, download_path: `/broker/finalized-documents/${uuid(4, n)}/pdf` }],
   })
+  const lanes = [wireLane(n, { next_step: value('step') })]
+  const state = (place: string) => wireRequirements(id, lanes, { insured_name: value(place), extra: value('state') })
   await applyAll(db, [
     eventFact(ACCOUNT, id, event, byPoll),
     messageFact(ACCOUNT, id, message, byPoll),
-    stateFact(
-      ACCOUNT,
-      id,
-      wireRequirements(id, [wireLane(n, { next_step: value('step') })], { insured_name: value('name'), extra: value('state') }),
-      1,
-    ),
+    stateFact(ACCOUNT, id, state('name'), 1),
   ])
-  await applyAll(db, [
-    eventFact(ACCOUNT, id, { ...event, detail: value('conflict') }, byPoll),
-    stateFact(
-      ACCOUNT,
-      id,
-      wireRequirements(id, [wireLane(n, { next_step: value('step') })], { insured_name: value('renamed'), extra: value('state') }),
-      2,
-    ),
-  ])
-  await db.write('test', (tx) =>
-    noteUnreadable(
-      tx,
-      [{ account: ACCOUNT, submission_id: id, read: 'events', raw: JSON.stringify({ x: value('unread') }) }],
-      timeFromMs(Date.now()),
-    ),
-  )
+  await applyAll(db, [eventFact(ACCOUNT, id, { ...event, detail: value('conflict') }, byPoll), stateFact(ACCOUNT, id, state('renamed'), 2)])
+  const unreadable = { account: ACCOUNT, submission_id: id, read: 'events', raw: JSON.stringify({ x: value('unread') }) } as const
+  await db.write('test', (tx) => noteUnreadable(tx, [unreadable], timeFromMs(Date.now())))
   const body = {
     type: 'submission.events',
     submission_id: id,
-    events: [wireEvent(n + 1_000, { extra: value('inbox') }, { name: value('told') })],
+    events: [wireEvent(n + 1_000, { extra: value('inbox') }, { name: value('heard') })],
   }
   const delivery = { account: ACCOUNT, deliveryId: `d${n}`, receivedAt: timeFromMs(Date.now()), headers: {}, secret: 1 }
   await new InboxAppender(db).append([{ ...delivery, body: Buffer.from(JSON.stringify(body)) }])
@@ -101,16 +67,15 @@ async function fill(db: Db, n: number): Promise<void> {
   await db.write('test', (tx) => queueRows(tx, rows, []))
 }
 
-it('a purge overwrites what it frees, in the database and in its log, and a backup made afterwards has none of it', async () => {
-  const { db, config, close } = await sqliteDatabase.open()
-  onTestFinished(close)
-  if (config.kind !== 'sqlite') throw new Error('a file is asked for')
+it('a purge overwrites freed bytes in the database and its log, and a later backup has none of them', async () => {
+  const { db, config } = await closedAtEnd(sqliteDatabase.open())
+  if (config.kind !== 'sqlite') throw new Error('expected a file')
   await ensureDestinations(db, [ams])
   for (let n = 0; n < SUBMISSIONS; n++) await fill(db, n)
   await fanAll(db, [ams])
   await db.write('test', async (tx) => {
-    await sql`update sync_outbox set state = case when message_id like 'dead%' then 'dead' else 'delivered' end`.execute(tx.sql)
-    await sql`update sync_outbox set progress = 'zqanswer' || substr(message_id, 5) || 'x' where state = 'dead'`.execute(tx.sql)
+    await tx.run(sql`update sync_outbox set state = case when message_id like 'dead%' then 'dead' else 'delivered' end`)
+    await tx.run(sql`update sync_outbox set progress = 'zqanswer' || substr(message_id, 5) || 'x' where state = 'dead'`)
   })
   const numbers = Array.from({ length: SUBMISSIONS }, (_, n) => n)
   const found = () => {
@@ -120,10 +85,8 @@ it('a purge overwrites what it frees, in the database and in its log, and a back
       PLACES.flatMap((place) => bytes.flatMap(([name, text]) => (text.includes(plantedIn(place, n)) ? [`${place} in ${name}`] : [])))
   }
   expect(new Set(found()(3).map((text) => text.split(' ')[0]))).toEqual(new Set(PLACES))
-  const a: ActionContext = {
-    ...{ db, observer: silentObserver, who: 'ann', signal: new AbortController().signal },
-    clock: { ...systemClock, sleep: async () => {} },
-  }
+  const clock = { ...systemClock, sleep: async () => {} }
+  const a = { db, observer: silentObserver, who: 'ann', signal: new AbortController().signal, clock }
   await purgeSubmissions(a, ACCOUNT, numbers.filter(isPurged).map(idOf), new FolderStorage('/nowhere'))
   const backup = join(dirname(config.path), 'backup.db')
   await backupSqlite(config.path, backup, a.signal)

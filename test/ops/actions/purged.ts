@@ -4,7 +4,6 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
 import { readDeliveries } from '../../../src/work/read-facts.ts'
 
-/** Works all that is ready, as the worker does. */
 export async function workInbox(db: Db): Promise<void> {
   const read = await readDeliveries(db, await claimDeliveries(db, 100, 60_000))
   await inApplyTransaction(db, silentObserver, 'test', async ({ tx, apply }) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import type { WebhookDestination } from '../../../src/config/config.ts'
@@ -10,15 +10,16 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { beginPurge } from '../../../src/store/mirror/purge.ts'
 import { auditAction, listActions } from '../../../src/store/operators/actions.ts'
 import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
-import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { oldestNeeded } from '../../../src/store/upkeep/needed-changes.ts'
 import { Hooks } from '../../push/hooks.ts'
-import { counters, fanAll, lanesIn, outboxOf, result } from '../../push/outbox.ts'
+import { counters, fanAll, lanesIn, outboxOf, result, settleEach } from '../../push/outbox.ts'
 import { PushRig, SECRET, webhookTo } from '../../push/rig.ts'
-import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { runSql, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'default'
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
@@ -38,22 +39,16 @@ async function send(db: Db, destination: WebhookDestination, request: ResendRequ
   return await resend(a, await prepareResend(a, { destinations: [destination] }, destination.name, request))
 }
 
-/** Delivers everything that waits, as a sender does. */
 async function deliverAll(db: Db, destination: string): Promise<void> {
   for (;;) {
-    const lanes = await claimLanes(db, destination, { lanes: 50, rowsPerLane: 400, leaseMs: 60_000, uncertain: false })
+    const lanes = await claimStreams(db, destination, { lanes: 50, rowsPerStream: 400, leaseMs: 60_000, uncertain: false })
     if (lanes.length === 0) return
-    await settleLanes(
-      db,
-      lanes.map((lane) => result(lane, 'delivered')),
-    )
+    await settleEach(db, lanes, (lane) => result(lane, 'delivered'))
   }
 }
 
-/** A destination that has got everything: `count` events of each of two submissions, which take turns. */
 async function delivered(database: TestDatabase, count: number, over: Partial<WebhookDestination> = {}) {
-  const opened = await database.open()
-  onTestFinished(() => opened.close())
+  const opened = await closedAtEnd(database.open())
   const { db } = opened
   const ams = webhookTo('http://127.0.0.1:9/', { backfill: true, start: 0, ...over })
   await ensureDestinations(db, [ams])
@@ -70,10 +65,9 @@ async function delivered(database: TestDatabase, count: number, over: Partial<We
 }
 
 describe.each(testDatabases)('resending to a destination on $name', (database) => {
-  it('sends what was delivered once more, in order, under the same ids or under new ones', async () => {
+  it('sends delivered changes again in order, with the same ids or new ones', async () => {
     const rig = await PushRig.open(database)
-    const hooks = await Hooks.start(SECRET)
-    onTestFinished(() => hooks.close())
+    const hooks = await closedAtEnd(Hooks.start(SECRET))
     const ams = webhookTo(hooks.urlOf('ams'), { backfill: true })
     await rig.begin(ams)
     rig.start([ams])
@@ -98,7 +92,7 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     expect((await counters(rig.db, 'ams')).kept).toEqual([0, 0, 0])
   })
 
-  it('counts first, and leaves out what filters and purges keep back', async () => {
+  it('counts first, and excludes filtered and purged changes', async () => {
     const { db, ams } = await delivered(database, 10)
     const last = (await changesOf(db)).at(-1)?.seq ?? 0
     await beginPurge(db, { account: ACCOUNT, submissionId: TWO })
@@ -109,40 +103,34 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     const all = await changesOf(db)
     const gone = all.filter(({ submission_id, operation }) => submission_id === TWO && operation !== 'purged').length
     expect([plan.purged, plan.filtered]).toEqual([gone, last - gone - 10])
-    expect(notes.join('\n')).toMatch(
-      new RegExp(`${plan.filtered} changes? left out: the filters.*${gone} changes left out: their submissions were purged`, 's'),
-    )
+    const left = `${plan.filtered} changes? excluded by the current filters.*${gone} changes excluded because the submission was purged`
+    expect(notes.join('\n')).toMatch(new RegExp(left, 's'))
     expect(await outboxOf(db)).toHaveLength(last)
     expect(await send(db, events, asked({ seq: [1, last] }))).toBe(10)
     const rows = (await outboxOf(db)).slice(last)
     expect(new Set(rows.map((row) => [row.submission_id, row.entity].join()))).toEqual(new Set([`${ONE},market_events`]))
     const [note] = await listActions(db.read, {}, 1)
-    expect(note).toMatchObject({
-      who: 'alice',
-      action: 'destination.resend',
-      target: 'ams',
-      outcome: 'done',
-      detail: { queued: 10, seq: `1,${last}` },
-    })
-    // As a purge leaves the changes of a submission that is tracked again since.
-    await db.write('test', (tx) => sql`update changes set before = null, after = '{}' where submission_id = ${ONE}`.execute(tx.sql))
+    const done = { action: 'destination.resend', target: 'ams', outcome: 'done', detail: { queued: 10, seq: `1,${last}` } }
+    expect(note).toMatchObject({ who: 'alice', ...done })
+    // As after a purge, if the submission is tracked again.
+    await runSql(db, sql`update changes set before = null, after = '{}' where submission_id = ${ONE}`)
     const { plan: emptied } = await prepareResend(a, { destinations: [events] }, 'ams', asked({ seq: [1, last] }))
     expect([emptied.changes, emptied.purged]).toEqual([0, all.filter(({ operation }) => operation !== 'purged').length])
   })
 
-  it('tells of what still waits, of later changes, of a pause, and of a destination that takes everything as new', async () => {
+  it('notes queued changes, later changes, a pause, and a destination that is not idempotent', async () => {
     const { db, ams } = await delivered(database, 3, { idempotent: false })
     await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(77))])
     await fanAll(db, [ams])
     await setDestinationState(db, 'ams', 'paused', 'by an operator')
     const { plan, notes } = await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', asked({ seq: [1, 6] }))
     expect(plan.changedSince).toBe(2)
-    expect(notes.join('\n')).toMatch(/twice.*2 submissions changed again.*is paused: they wait/s)
+    expect(notes.join('\n')).toMatch(/twice.*2 submissions changed later.*is paused; to send them/s)
     const whole = await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', asked({ entity: 'market_events' }))
     expect(whole.plan).toMatchObject({ changes: 7, waiting: 1, changedSince: 0 })
   })
 
-  it('tells what the change log has no more of', async () => {
+  it('notes where the change log begins', async () => {
     const { db, ams } = await delivered(database, 3)
     await db.write('test', async (tx) => {
       await tx.sql.deleteFrom('changes').where('seq', '<=', 4).execute()
@@ -158,7 +146,7 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     expect(inside.notes.join('\n')).not.toContain('the change log begins')
   })
 
-  it('keeps the changes in the log until they were sent again', async () => {
+  it('keeps the changes in the log until they are sent again', async () => {
     const { db, ams } = await delivered(database, 3)
     await send(db, ams, asked({ seq: [4, 5] }))
     await send(db, ams, asked({ seq: [2, 2] }))
@@ -167,17 +155,17 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     expect(await oldestNeeded(db.read, ['ams'])).toBe((await changesOf(db)).length + 1)
   })
 
-  it('refuses what it does not know, and a destination in the middle of its snapshot', async () => {
+  it('rejects an unknown destination, and one during its snapshot', async () => {
     const { db, ams } = await delivered(database, 1)
     const later = { ...ams, name: 'later', start: 'snapshot' as const }
     const prepare = (name: string) => prepareResend(contextOf(db), { destinations: [ams, later] }, name, asked({ seq: [1, 1] }))
     await expect(prepare('other')).rejects.toThrow(/no destination "other"/)
-    await expect(prepare('later')).rejects.toThrow(/no destination "later"/)
+    await expect(prepare('later')).rejects.toThrow(/unknown destination "later"/)
     await ensureDestinations(db, [later])
     await expect(prepare('later')).rejects.toThrow(/the snapshot for destination later is in progress/)
   })
 
-  it('killed at any moment, it has queued each change once or not at all, and the same request goes on', async () => {
+  it('killed at any moment, it has queued each change at most once, and the same request completes it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.boolean(), fc.boolean(), async (at, isCommitted, newIds) => {
         const { db, ams } = await delivered(database, 260)
@@ -199,7 +187,6 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
         const half = (await outboxOf(db)).length - before
         expect(continues?.queued ?? null).toBe(killed ? half : null)
         expect(half + plan.changes).toBe(killed ? 520 : 1_040)
-        // Two go on with it at once; one that asked after its end would begin anew.
         const a = contextOf(db)
         const both = await Promise.all([1, 2].map(() => prepareResend(a, { destinations: [ams] }, 'ams', request)))
         if (killed) await Promise.all(both.map((prepared) => resend(a, prepared)))
@@ -211,26 +198,19 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
         expect(kept).toEqual(counted)
         expect(new Set((await lanesIn(db)).map(({ lane }) => lane))).toEqual(new Set([ONE, TWO]))
         expect((await listActions(db.read, { action: 'destination.resend' }, 9)).map(({ outcome }) => outcome)).toEqual(['done'])
-        // What has ended begins anew.
         expect((await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', request)).continues).toBeNull()
       }),
-      {
-        numRuns: 4,
-        examples: [
-          [2, true, true],
-          [3, false, false],
-        ],
-      },
+      { numRuns: 4, examples: [[2, true, true] as [number, boolean, boolean], [3, false, false]] },
     )
   }, 120_000)
 
-  it('tells of another one that has not ended', async () => {
+  it('notes another unfinished resend', async () => {
     const { db, ams } = await delivered(database, 2)
     const note = { who: 'bob', action: 'destination.resend', target: 'ams', detail: {} }
     await auditAction(db, note, async () => {
       const { notes, continues } = await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', asked({ seq: [1, 2] }))
       expect(continues).toBeNull()
-      expect(notes.join('\n')).toMatch(/another resend to ams, of bob/)
+      expect(notes.join('\n')).toMatch(/another resend to ams by bob/)
       return { detail: {} }
     })
   })

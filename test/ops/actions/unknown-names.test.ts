@@ -1,21 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runHere } from '../../app/run.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { AdminRig } from '../http/rig.ts'
+import { adminRigForEach } from '../http/rig.ts'
 
 const ID = 'bbbbbbbb-0000-4000-8000-000000000001'
-const ACCOUNTS = 'there is no account "zz"; there is default'
-const TABLES = 'there is no table "lane" of service data; did you mean lanes?'
-const DESTINATIONS = 'there is no destination "zz"; there are ams, mapped'
+const ACCOUNTS = 'unknown account "zz"; there is default'
+const TABLES = 'unknown table "lane"; did you mean lanes?'
+const DESTINATIONS = 'unknown destination "zz"; there are ams, mapped'
 
-describe.each(testDatabases)('names that nobody knows, on $name', (database) => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(database)
-  })
-  afterEach(() => rig.close())
+describe.each(testDatabases)('unknown names, on $name', (database) => {
+  const rig = adminRigForEach(database)
 
-  it('are refused by the commands that list or choose by them, with what there is', async () => {
+  it('are rejected by commands, with the known names', async () => {
     for (const [problem, ...args] of [
       [DESTINATIONS, 'outbox', 'list', '--destination', 'zz'],
       [ACCOUNTS, 'outbox', 'list', '--account', 'zz', '--json'],
@@ -36,7 +32,7 @@ describe.each(testDatabases)('names that nobody knows, on $name', (database) => 
     expect(await rig.notes()).toEqual([])
   })
 
-  it('are not there for the admin routes', async () => {
+  it('are rejected by the admin routes', async () => {
     for (const [method, path, detail, body] of [
       ['GET', '/outbox?destination=zz', DESTINATIONS],
       ['GET', '/outbox?account=zz', ACCOUNTS],
@@ -57,8 +53,7 @@ describe.each(testDatabases)('names that nobody knows, on $name', (database) => 
     expect(await rig.notes()).toEqual([])
   })
 
-  it('are not those that only the settings, or only the database knows', async () => {
-    // Mapped, and taken out of the settings before it was ever served.
+  it('are not names that only the settings or only the database have', async () => {
     await rig.ask('POST', '/destinations/mapped/mappings', { body: { rows: [{ submission_id: ID, client: 'C-1' }] } })
     await rig.db.write('test', (tx) => tx.sql.deleteFrom('sync_destinations').where('destination', '=', 'mapped').execute())
     const { CONFIG_FILE: _, ...bare } = rig.env

@@ -58,7 +58,7 @@ describe('an e-mail operator', () => {
     const [first, second] = server.taken
     expect(first).toMatchObject({ to: ['ops@agency.example', 'boss@agency.example'], user: MAIL_USER, secure: true })
     const words = (source = '') => source.replaceAll('\r\n ', ' ').replaceAll('\r\n', '\n')
-    expect(words(first?.source)).toContain('Subject: [submission-mirror] warning: Deliveries were given up (account acme)')
+    expect(words(first?.source)).toContain('Subject: [submission-mirror] warning: Deliveries are dead-lettered (account acme)')
     expect(words(first?.source)).toContain(`Message-ID: <${ID}@submission-mirror>`)
     expect(words(first?.source)).toContain('Auto-Submitted: auto-generated')
     expect(words(first?.source)).toContain('Content-Type: text/plain')
@@ -66,8 +66,8 @@ describe('an e-mail operator', () => {
       '3 deliveries were given up; look at them.\n\nAlarm: inbox_dead (account acme), warning\nSince: 2026-01-05 10:00:00 UTC\n' +
         'What to do: docker/runbook.md#a-delivery-is-dead\n',
     )
-    expect(words(second?.source)).toContain('Subject: [submission-mirror] over: Deliveries were given up (account acme)')
-    expect(words(second?.source)).toContain('Over since 2026-01-05 12:00:00 UTC, after 2 h. What it said:')
+    expect(words(second?.source)).toContain('Subject: [submission-mirror] resolved: Deliveries are dead-lettered (account acme)')
+    expect(words(second?.source)).toContain('Resolved at 2026-01-05 12:00:00 UTC, after 2 h. The alarm was:')
   })
 
   it('is told by TLS from the first byte, and by none on this machine', async () => {
@@ -85,7 +85,7 @@ describe('an e-mail operator', () => {
     const untrusted = await send(operator(unknown), { ca: null })
     expect(noTls).toEqual({
       ok: false,
-      error: 'the mail server offers no TLS (it answered 500 to STARTTLS), and without it nothing is sent; compare tls and port',
+      error: 'the mail server does not offer TLS (it answered 500 to STARTTLS), so no mail is sent; check tls and port',
     })
     expect(untrusted).toMatchObject({
       ok: false,
@@ -101,7 +101,8 @@ describe('an e-mail operator', () => {
     })
     expect(await send(operator(server))).toEqual({
       ok: true,
-      remark: 'but not for boss@agency.example (the mail server answered 550: it refuses sender or recipient; compare from and to)',
+      remark:
+        'but not for boss@agency.example (the mail server answered 550: the mail server rejects sender or recipient; check from and to)',
     })
     expect(server.taken.map(({ to }) => to)).toEqual([['ops@agency.example']])
   })
@@ -109,26 +110,25 @@ describe('an e-mail operator', () => {
   it('says what is wrong in a sentence that shows no secret', async () => {
     const server = await startMailServer()
     const wrong = operator(server, { password: { reveal: () => 'wrong-password' } })
-    expect(await send(wrong)).toEqual({ ok: false, error: 'the mail server answered 535: it refuses username and password' })
+    expect(await send(wrong)).toEqual({ ok: false, error: 'the mail server answered 535: the mail server rejects username and password' })
     server.refuse(451)
-    const later = 'the mail server answered 451: it may take it later; see its log'
+    const later = 'the mail server answered 451: the mail may be accepted later; check the log of the mail server'
     expect(await send(operator(server))).toEqual({ ok: false, error: later })
     server.refuse(554)
-    const never = 'the mail server answered 554: it refuses the mail for what is in it; ask whoever runs it'
+    const never = 'the mail server answered 554: the mail server rejects the content of the mail; ask its administrator'
     expect(await send(operator(server))).toEqual({ ok: false, error: never })
     expect(await send(operator(server, { port: 1 }))).toMatchObject({
       ok: false,
       error: expect.stringMatching(/^the mail server cannot be used \(ECONNREFUSED\): nothing listens there/),
     })
-    // What speaks no TLS, or no SMTP, is told in the words of the settings, which know no URL and no proxy here.
     expect(await send(operator(await startMailServer(), { tls: 'implicit' }))).toEqual({
       ok: false,
-      error: 'the mail server cannot be used (ERR_SSL_WRONG_VERSION_NUMBER): it does not speak TLS there; compare tls and port',
+      error: 'the mail server cannot be used (ERR_SSL_WRONG_VERSION_NUMBER): this port does not use TLS; check tls and port',
     })
     const closed = await startMailServer({ onConnect: (_, done) => done(Object.assign(new Error('go away'), { responseCode: 554 })) })
     expect(await send(operator(closed))).toEqual({
       ok: false,
-      error: 'the mail server answered 554: it serves no mail from this machine; ask whoever runs it',
+      error: 'the mail server answered 554: the mail server does not accept mail from this machine; ask its administrator',
     })
     expect(await send(operator(server), { signal: AbortSignal.abort() })).toMatchObject({ ok: false })
   })

@@ -8,10 +8,8 @@ import { selfSigned } from '../../push/certificate.ts'
 export const MAIL_USER = 'mirror'
 export const MAIL_PASSWORD = 'a-mail-password'
 
-/** A mail that was taken. */
 export interface TakenMail {
   readonly to: readonly string[]
-  /** The login, and whether TLS was spoken. */
   readonly user: string | undefined
   readonly secure: boolean
   readonly source: string
@@ -20,11 +18,10 @@ export interface TakenMail {
 export interface MailServer {
   readonly port: number
   readonly taken: TakenMail[]
-  /** From now on mails are refused with this status; null: they are taken. */
   refuse(status: number | null): void
 }
 
-/** A real SMTP server on loopback, with a certificate of its own; it wants a login, and TLS before it. */
+/** A real SMTP server on loopback with its own certificate. It requires TLS and a login. */
 export async function startMailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
   const taken: TakenMail[] = []
   let status: number | null = null
@@ -54,7 +51,6 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     },
     ...options,
   })
-  // What a client thinks of the certificate is told here too.
   server.on('error', () => undefined)
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Gauge } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type AlarmName, alarmNames, rules, runbookOf } from '../../../src/ops/health/rules.ts'
+import { type AlarmName, alarmNames, alarms as rules, runbookOf } from '../../../src/ops/health/problems.ts'
 import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
@@ -13,7 +13,6 @@ import { sectionsOf } from '../../tools/markdown.ts'
 import { until } from '../../tools/until.ts'
 import { type Expression, readExpression } from './promql.ts'
 
-/** What Prometheus itself adds to every series. */
 const OF_PROMETHEUS = ['job', 'instance']
 
 interface PrometheusRule {
@@ -50,14 +49,12 @@ const runbook = await read('docker/runbook.md')
 const promRules = alerts.groups.flatMap((group) => group.rules)
 const pascal = (name: string) => name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The headings of the runbook, as the links to them are written, with what stands below each. */
 const sections = sectionsOf(runbook)
 
 describe('the rules for Prometheus and the dashboard, against a running product', () => {
   let opened: OpenedDatabase
   let sandbox: Sandbox
   let serve: ServeProcess
-  /** Names of /metrics, and the labels that each may have. */
   const served = new Set<string>()
   const labelsOf = new Map<string, readonly string[]>()
 
@@ -118,7 +115,6 @@ describe('the rules for Prometheus and the dashboard, against a running product'
   })
 
   it('see alarms, and when they were looked for', async () => {
-    // The first look comes with the start, and the gauges are kept for some seconds.
     const text = await until('it has looked', async () => {
       const metrics = await (await fetch(`${serve.ops}/metrics`)).text()
       return metrics.includes('submission_mirror_alarms_age_seconds ') && metrics
@@ -139,7 +135,7 @@ describe('the rules for Prometheus', () => {
         runbookOf(name),
       ])
     }
-    const own = ['Down', 'StoreDown', 'NotWatched', 'OperatorNotTold', 'CredentialRefused'].map((name) => `SubmissionMirror${name}`)
+    const own = ['Down', 'StoreDown', 'NotWatched', 'AlertNotSent', 'CredentialRejected'].map((name) => `SubmissionMirror${name}`)
     expect(promRules.map(({ alert }) => alert).sort()).toEqual(
       [...own, ...alarmNames.map((name) => `SubmissionMirror${pascal(name)}`)].sort(),
     )
@@ -150,8 +146,7 @@ describe('the rules for Prometheus', () => {
     const exprOf = (name: string) => promRules.find(({ alert }) => alert === `SubmissionMirror${name}`)?.expr
     expect(exprOf('Down')).toMatch(/ or absent\(up\{job="submission-mirror"\}\)$/)
     expect(exprOf('NotWatched')).toMatch(/ or absent\(submission_mirror_alarms_age_seconds\)$/)
-    // What a start meets is there before the first scrape.
-    expect(exprOf('CredentialRefused')).toMatch(/ or sum by \(job, account\) \((\S+) unless \1 offset 1h\) > 0$/)
+    expect(exprOf('CredentialRejected')).toMatch(/ or sum by \(job, account\) \((\S+) unless \1 offset 1h\) > 0$/)
   })
 
   it('belong to the settings of the scrape', async () => {
@@ -197,7 +192,7 @@ describe('the runbook', () => {
   it('has a row and a section for each alarm, and for nothing else', () => {
     const alarms = sections.get('which-alarm-fires-when') ?? ''
     const rows = [...alarms.matchAll(/^\| `(\w+)` \| (.+) \| \[(.+)\]\(#([\w-]+)\) \|$/gm)]
-    expect(rows.map(([, name]) => name)).toEqual(alarmNames)
+    expect(rows.map(([, name]) => name).sort()).toEqual([...alarmNames].sort())
     for (const [, name, when, heading, anchor = ''] of rows) {
       const rule = rules[name as AlarmName]
       const minutes = rule.forMs / 60_000

@@ -12,7 +12,7 @@ import { listNotices } from '../../../src/store/operators/alarms.ts'
 import { claimNotices, settleNotice } from '../../../src/store/operators/notices.ts'
 import { hook } from '../../config/support.ts'
 import { type Arrived, type Receiver, startReceiver } from '../../push/receiver.ts'
-import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
+import { onSqlite, runSql, type TestDatabase } from '../../tools/databases.ts'
 import { HOUR, MINUTE, openWatch, type WatchRig } from './rig.ts'
 
 const SECRET = hook(5)
@@ -20,9 +20,7 @@ const signal = new AbortController().signal
 
 interface TellingRig extends WatchRig {
   readonly receiver: Receiver
-  /** Deliveries are given up, or were mended. */
   dead(count: number): Promise<void>
-  /** Makes whatever is still to be tried due now: Postgres has a clock of its own. */
   hurry(): Promise<void>
 }
 
@@ -30,7 +28,7 @@ async function openTelling(database: TestDatabase, more: Readonly<Record<string,
   const receiver = await startReceiver()
   const operator = { name: 'oncall', kind: 'webhook', url: receiver.url, secret: '${ONCALL_SECRET}', allow_private: true, repeat: '1h' }
   const rig = await openWatch(database, { operators: [{ ...operator, ...more }] }, { ONCALL_SECRET: SECRET })
-  const change = (statement: ReturnType<typeof sql>) => rig.db.write('test', (tx) => statement.execute(tx.sql))
+  const change = (statement: ReturnType<typeof sql>) => runSql(rig.db, statement)
   await change(sql`delete from sync_reads`)
   await rig.deliver(2)
   await change(sql`update sync_inbox set state = 'done'`)
@@ -42,19 +40,18 @@ async function openTelling(database: TestDatabase, more: Readonly<Record<string,
       await change(sql`update sync_inbox set state = 'dead' where inbox_id <= ${count}`)
     },
     async hurry() {
-      await change(sql`update sync_operator_notices set due_at = ${timeValue(rig.db.read, timeFromMs(0))}`)
+      await change(sql`update sync_alert_messages set due_at = ${timeValue(rig.db.read, timeFromMs(0))}`)
     },
   }
 }
 
-/** The same store, which takes no write while it is away. */
 function awayWhile(away: { readonly now: boolean }, db: Db): Db {
   const write = (...args: Parameters<Db['write']>) =>
     away.now ? Promise.reject(new TransientError('the disk is full')) : db.write(...args)
   return Object.create(db, { write: { value: write } })
 }
 
-/** What came. Its signature is verified by the time that it bears: the clock of a test runs ahead of the receiver's. */
+/** Received messages. The signature is checked with the message's own time, since the test's clock is ahead. */
 function messagesOf(arrived: readonly Arrived[]): (AlarmMessage & { readonly id: string })[] {
   const webhook = new Webhook(SECRET)
   return arrived.map(({ headers, body }) => {
@@ -91,12 +88,11 @@ describe.each(onSqlite)('operators on $name', (database) => {
       since: expect.any(String),
       last_at: expect.any(String),
       resolved_at: null,
-      text: '1 delivery of account acme was given up; mend what the errors name, then `submission-mirror inbox replay --account acme --state dead`',
+      text: '1 delivery of account acme is dead-lettered; fix the causes of the errors, then `submission-mirror inbox replay --account acme --state dead`',
       runbook: 'docker/runbook.md#a-delivery-is-dead',
     })
     expect(third?.data).toMatchObject({ state: 'resolved', since: first?.data.since, resolved_at: expect.any(String) })
     expect(new Set([first?.id, second?.id, third?.id]).size).toBe(3)
-    // Nothing follows from it any more.
     await rig.look()
     expect(await listNotices(rig.db.read)).toEqual([])
   })
@@ -134,9 +130,8 @@ describe.each(onSqlite)('operators on $name', (database) => {
     }
     await rig.notifier(observer).sendDue(signal)
     expect(await rig.notifier().sendDue(signal)).toBe(0)
-    expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: 'it answered 500', outcome: null }])
-    expect(counted).toEqual(['operator_messages_total {"operator":"oncall","outcome":"failed"}'])
-    // A process dies between the answer and its note.
+    expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: 'the recipient answered 500', outcome: null }])
+    expect(counted).toEqual(['alert_messages_total {"operator":"oncall","outcome":"failed"}'])
     await rig.hurry()
     const lost = await claimNotices(rig.db, ['oncall'], 5, 0)
     expect(lost).toHaveLength(1)
@@ -146,7 +141,6 @@ describe.each(onSqlite)('operators on $name', (database) => {
     const ids = rig.receiver.arrived.map(({ headers }) => headers['webhook-id'])
     expect(ids).toEqual([ids[0], ids[0]])
     expect(rig.receiver.arrived.map(({ body }) => body)).toEqual([rig.receiver.arrived[0]?.body, rig.receiver.arrived[0]?.body])
-    // Its late note changes nothing.
     const [notice] = lost
     if (notice) await settleNotice(rig.db, notice, { type: 'failed', attempts: 9, error: 'late', waitMs: null })
     expect(await listNotices(rig.db.read)).toMatchObject([{ outcome: 'sent', error: null }])
@@ -168,7 +162,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     await rig.dead(1)
     await rig.look()
     await rig.notifier().sendDue(signal)
-    const error = 'it answered 307; redirects are not followed: set url to the address that it leads to'
+    const error = 'the recipient answered 307; redirects are not followed; set url to the redirect target'
     expect(await listNotices(rig.db.read)).toMatchObject([{ error }])
   })
 
@@ -183,9 +177,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
       await notifier.sendDue(signal)
     }
     expect(rig.receiver.arrived).toHaveLength(BACKOFF_MS.length + 1)
-    expect(await listNotices(rig.db.read)).toMatchObject([
-      { outcome: 'given_up', error: 'it answered 404: compare the URL with what the receiver shows' },
-    ])
+    expect(await listNotices(rig.db.read)).toMatchObject([{ outcome: 'given_up', error: 'the recipient answered 404; check the URL' }])
     await rig.look(30 * MINUTE)
     expect(await notifier.sendDue(signal)).toBe(0)
     rig.receiver.behave((_, __, take) => take())

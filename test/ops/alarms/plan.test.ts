@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { OperatorConfig } from '../../../src/config/config.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
-import { type Condition, ofAccount } from '../../../src/ops/alarms/condition.ts'
 import { planOf } from '../../../src/ops/alarms/plan.ts'
-import { alarmNames } from '../../../src/ops/health/rules.ts'
+import { type Level, problem } from '../../../src/ops/health/problem.ts'
+import { alarmNames } from '../../../src/ops/health/problems.ts'
 import type { AlarmRow, NoticeRow } from '../../../src/store/operators/alarms.ts'
 
 const HOUR = 3_600_000
@@ -18,7 +18,6 @@ function alarm(state: AlarmRow['state'], over: Partial<AlarmRow> = {}): AlarmRow
   return { name: 'inbox_dead', account: 'acme', destination: '', severity: 'warning', state, ...at, text: '', ...over }
 }
 
-/** What the operator was told of it, so long ago; null: it is still to be. */
 function notice(kind: NoticeRow['kind'], agoMs: number | null): NoticeRow {
   const settled = agoMs === null ? null : timeFromMs(NOW - agoMs)
   const about = { operator: 'oncall', name: 'inbox_dead', account: 'acme', destination: '' }
@@ -26,10 +25,9 @@ function notice(kind: NoticeRow['kind'], agoMs: number | null): NoticeRow {
   return { ...about, ...tries, notice_id: 'one', kind, outcome: settled === null ? null : 'sent', settled_at: settled }
 }
 
-/** A look at everything, which finds `levels` of the alarm. */
-function planned(stored: readonly AlarmRow[], notices: readonly NoticeRow[], levels: readonly Condition['level'][], who = [operator()]) {
-  const conditions = levels.map((level) => ofAccount('acme', 'inbox_dead', level, ''))
-  const plan = planOf({ conditions, names: new Set(alarmNames) }, stored, notices, who, NOW)
+function planned(stored: readonly AlarmRow[], notices: readonly NoticeRow[], levels: readonly Level[], who = [operator()]) {
+  const problems = levels.map((level) => problem('inbox_dead', { account: 'acme' }, level, ''))
+  const plan = planOf({ problems, names: new Set(alarmNames) }, stored, notices, who, NOW)
   return { ...plan, told: plan.notices.map(({ kind }) => kind) }
 }
 
@@ -84,6 +82,6 @@ describe('what a look changes', () => {
   it('leaves alone what could not be looked at, and ends what is there no more', () => {
     const gone = alarm('firing', { last_at: timeFromMs(NOW - HOUR) })
     expect(planned([gone], [], [])).toMatchObject({ whole: true, alarms: [{ state: 'resolved' }] })
-    expect(planOf({ conditions: [], names: new Set() }, [gone], [], [], NOW)).toMatchObject({ whole: false, alarms: [], forgotten: [] })
+    expect(planOf({ problems: [], names: new Set() }, [gone], [], [], NOW)).toMatchObject({ whole: false, alarms: [], forgotten: [] })
   })
 })

@@ -1,15 +1,13 @@
-/** What an expression of PromQL reads and groups by: as much of its grammar as our own rules and boards use. */
+/** Series and labels of a PromQL expression, as far as the project's rules and dashboards use the grammar. */
 export interface Expression {
-  /** Series by name, with the labels that select them; `_bucket` and the like are cut off. */
   readonly series: readonly { readonly name: string; readonly labels: readonly string[] }[]
-  /** Labels in `by (…)`. */
   readonly groupedBy: readonly string[]
 }
 
 const FUNCTIONS = new Set(['sum', 'max', 'min', 'absent', 'rate', 'increase', 'histogram_quantile', 'vector', 'label_values'])
 const WORDS = new Set(['by', 'or', 'and', 'unless', 'bool'])
 
-/** @throws Error for what it does not understand, brackets that do not match among it. */
+/** @throws Error for unknown syntax, such as unmatched brackets. */
 export function readExpression(text: string): Expression {
   const series: { name: string; labels: string[] }[] = []
   const groupedBy: string[] = []

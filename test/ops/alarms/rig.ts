@@ -1,4 +1,3 @@
-import { onTestFinished } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { type Observer, silentObserver } from '../../../src/base/observer.ts'
 import { type Config, loadConfig } from '../../../src/config/config.ts'
@@ -7,7 +6,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { AlarmWatch, type AlarmWatchParts } from '../../../src/ops/alarms/alarm-watch.ts'
 import { Notifier } from '../../../src/ops/alarms/notifier.ts'
 import { Senders } from '../../../src/ops/alarms/senders.ts'
-import { showMend } from '../../../src/ops/operations/index.ts'
+import { showFix } from '../../../src/ops/operations/index.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { type AlarmRow, listAlarms } from '../../../src/store/operators/alarms.ts'
@@ -17,41 +16,35 @@ import { hook, withSettings } from '../../config/support.ts'
 import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 export const ACCOUNT = 'acme'
 export const SUBMISSION = uuid(9, 1)
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
-/** Longer than what is over must stay so. */
 const CLEARED = 6 * MINUTE
 
 const GIB = 1024 ** 3
 
 export interface WatchRig {
   readonly db: Db
-  /** SQLite: the file of the database. */
   readonly file: string
   readonly clock: ManualClock
   readonly config: Config
   readonly parts: AlarmWatchParts
   readonly watch: AlarmWatch
-  /** What the account's client says of the clocks, and the disk of its volume: to be set by a test. */
+  /** What a test sets: the account's clock skew, the free disk space, and the clocks' judgement. */
   readonly world: { skewMs: number | null; freeBytes: number; clocks: ClockJudgement }
-  /** Lets time pass, and looks. @returns the names of what fires. */
   look(afterMs?: number): Promise<string[]>
-  /** Looks until what is over counts as over. @returns the names of what fires. */
   lookLater(): Promise<string[]>
-  /** The row of an alarm. */
   alarm(name: string): Promise<AlarmRow | undefined>
-  /** Stores a delivery now. */
   deliver(count?: number): Promise<void>
-  /** What tells operators, as another process would have its own. */
   notifier(observer?: Observer): Notifier
 }
 
 const signal = new AbortController().signal
 
-/** A settings file with one account, and what a test adds. JSON is YAML too. */
+/** A settings file with one account and what a test adds. JSON is YAML too. */
 function settingsWith(more: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Config {
   const account = {
     name: ACCOUNT,
@@ -63,15 +56,14 @@ function settingsWith(more: Readonly<Record<string, unknown>>, env: Readonly<Rec
   return loadConfig(withSettings({ accounts: [account], ...more }, env))
 }
 
-/** A database with one account that the service knows and one submission, and a watch over it; the time is now, as Postgres has its own. */
+/** A database with one account and one submission, and a watch over it. The time is the real one, because Postgres has its own clock. */
 export async function openWatch(
   database: TestDatabase,
   settings: Readonly<Record<string, unknown>> = {},
   env: Readonly<Record<string, string>> = {},
 ): Promise<WatchRig> {
   const clock = new ManualClock(Date.now())
-  const opened: OpenedDatabase = await database.open({ clock })
-  onTestFinished(() => opened.close())
+  const opened: OpenedDatabase = await closedAtEnd(database.open({ clock }))
   const { db } = opened
   const config = settingsWith(settings, env)
   await ensureAccounts(db, [ACCOUNT])
@@ -85,9 +77,9 @@ export async function openWatch(
     config,
     log: silentLog,
     observer: silentObserver,
-    showMend,
+    showFix,
     clients: new Map([[ACCOUNT, { clockSkewMs: () => world.skewMs }]]),
-    // The clock of a test moves, that of Postgres does not.
+    // The test's clock moves, Postgres's doesn't.
     clocks: { judge: async () => world.clocks },
     senders: new Senders(config.operators, { clock, proxy: {} }),
     diskSpace: async () => ({ freeBytes: world.freeBytes, sizeBytes: 200 * GIB }),

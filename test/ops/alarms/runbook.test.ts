@@ -15,8 +15,9 @@ import { databaseEnv, type Environment, type Served, untilServed } from '../../e
 import { serveHere } from '../../e2e/serve-here.ts'
 import { postSigned } from '../../e2e/signed.ts'
 import { type Receiver, startReceiver, takesAll } from '../../push/receiver.ts'
-import { onSqlite, sqliteDatabase } from '../../tools/databases.ts'
+import { onSqlite, runSql, sqliteDatabase } from '../../tools/databases.ts'
 import { poison } from '../../tools/poison.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { writeSettings } from '../../tools/settings-file.ts'
 
 const ACCOUNT = 'default'
@@ -24,11 +25,10 @@ const LATER_MS = 6 * 60_000
 const DAY_MS = 86_400_000
 const POISONED = '0000000d-0000-4000-8000-0000000000d1'
 const MESSAGE = { body_text: 'The quote is here.' }
-/** What can be read wrongly in the settings, and is changed in the portal. */
 const WRONG = { secret: hook(7), key: 'bas_revoked', limit: '1KiB' }
 const FIRING = [
   'account_stopped',
-  'deliveries_refused',
+  'deliveries_rejected',
   'delivery_too_large',
   'destination_stopped',
   'inbox_dead',
@@ -43,25 +43,19 @@ interface Stage {
   readonly sandbox: Sandbox
   readonly db: Db
   readonly env: Environment
-  /** Refuses what it gets; breaks the connection; wants nothing any more. Until they are mended. */
   readonly ams: Receiver
   readonly notes: Receiver
   readonly archive: Receiver
-  /** Names of the alarms that the operator was told of, sorted. */
   told(type: AlarmMessage['type']): string[]
   messages(): readonly AlarmMessage[]
-  /** Writes the settings. @param over what is wrong in them. */
   configure(over?: Partial<typeof WRONG>): void
-  /** Runs a command that must end well. @returns what it wrote. */
   command(...args: string[]): Promise<string>
   serve(): Promise<Served>
 }
 
 async function openStage(): Promise<Stage> {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const opened = await closedAtEnd(sqliteDatabase.open())
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-runbook-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const oncall = await startReceiver()
@@ -110,13 +104,12 @@ async function openStage(): Promise<Stage> {
     async serve() {
       const serve = await serveHere(env)
       onTestFinished(async () => void (await serve.stop()))
-      sandbox.setTarget(ACCOUNT, `${serve.receiver}/webhooks`)
+      sandbox.account(ACCOUNT).target = `${serve.receiver}/webhooks`
       return serve
     },
   }
 }
 
-/** The numbers of what a destination has in a state. */
 async function numbersOf({ command }: Stage, destination: string, state: string): Promise<string[]> {
   const listed = JSON.parse(await command('outbox', 'list', '--destination', destination, '--state', state, '--json')) as {
     items: { outbox_id: number }[]
@@ -124,7 +117,6 @@ async function numbersOf({ command }: Stage, destination: string, state: string)
   return listed.items.map(({ outbox_id }) => String(outbox_id))
 }
 
-/** What goes wrong by itself, while the settings are right. What takes hours or days is set back in the database by hand. */
 async function goWrong(stage: Stage): Promise<{ unmapped: string; cure: () => Promise<void> }> {
   const { sandbox, db, command, archive } = stage
   const serve = await stage.serve()
@@ -140,7 +132,7 @@ async function goWrong(stage: Stage): Promise<{ unmapped: string; cure: () => Pr
   const ready = () => command('inbox', 'list', '--state', 'ready', '--json')
   await untilServed(serve, 'the poisoned delivery was tried', async () => (await ready()).includes('poisoned row'))
   const now = timeFromMs(Date.now())
-  await db.write('test', (tx) => sql`update sync_inbox set attempts = 9, available_at = ${now} where state = 'ready'`.execute(tx.sql))
+  await runSql(db, sql`update sync_inbox set attempts = 9, available_at = ${now} where state = 'ready'`)
   await untilServed(
     serve,
     'all is wrong',
@@ -151,23 +143,21 @@ async function goWrong(stage: Stage): Promise<{ unmapped: string; cure: () => Pr
       (await command('inbox', 'list', '--state', 'dead')).includes('msg_poisoned') &&
       (await command('destination', 'list')).includes('suspended'),
   )
-  sandbox.amendEvent(ACCOUNT, mapped, event.id, { status: 'declined' })
+  sandbox.world.submission(ACCOUNT, mapped).events.amend(event.id, { status: 'declined' })
   await command('sync', mapped)
-  // It repairs, and leaves what waits for a destination.
   expect((await runHere(['reconcile'], stage.env)).code).toBe(3)
   await serve.stop()
   const dayAgo = timeFromMs(Date.now() - DAY_MS - LATER_MS)
   const late = sql`update sync_outbox set queued_at = ${dayAgo} where submission_id = ${unmapped} and destination = 'notes'`
-  await db.write('test', (tx) => late.execute(tx.sql))
+  await runSql(db, late)
   const cure = async () => {
     await heal()
-    // Of what the delivery told the feed shows the same.
     sandbox.addEvent(ACCOUNT, mapped, poisoned)
   }
   return { unmapped, cure }
 }
 
-/** What the settings make wrong: the secret and the key are changed in the portal, but not here, and the limit is set too low. */
+/** Problems from wrong settings: secret and key are changed in the portal only, and the limit is too low. */
 async function refuse({ sandbox }: Stage, wrong: Served): Promise<void> {
   const { webhookSecret } = sandbox.account(ACCOUNT)
   const statusOf = async (body: string) => (await postSigned(`${wrong.receiver}/webhooks`, webhookSecret, body)).status
@@ -175,7 +165,6 @@ async function refuse({ sandbox }: Stage, wrong: Served): Promise<void> {
   expect(await statusOf(JSON.stringify({ text: 'x'.repeat(2_000) }))).toBe(413)
 }
 
-/** What the operator is told, and sees. */
 async function expectTold({ command, messages }: Stage, wrong: Served): Promise<void> {
   expect(messages().find(({ data }) => data.name === 'inbox_dead')).toMatchObject({
     type: 'alarm.firing',
@@ -183,18 +172,18 @@ async function expectTold({ command, messages }: Stage, wrong: Served): Promise<
   })
   const rows = () =>
     command('alarm', 'list', '--json').then((out) => (JSON.parse(out) as { items: { name: string; notified_at: string | null }[] }).items)
-  // A message arrives before that is written down.
   await untilServed(wrong, 'each is noted as told', async () => (await rows()).every(({ notified_at }) => notified_at !== null))
   const list = await command('alarm', 'list')
   expect(list).toMatch(/^alarm +severity +account +destination +state +since +notified +what happened$/m)
-  expect(list).toMatch(/^inbox_dead +warning +default +- +firing +\d+ \w+ ago +\d+ \w+ ago +1 delivery of account default was given up/m)
+  expect(list).toMatch(
+    /^inbox_dead +warning +default +- +firing +\d+ \w+ ago +\d+ \w+ ago +1 delivery of account default is dead-lettered/m,
+  )
   expect(await (await fetch(`${wrong.ops}/metrics`)).text()).toMatch(
-    /^submission_mirror_operator_messages_total\{operator="oncall",outcome="sent"\} [1-9]/m,
+    /^submission_mirror_alert_messages_total\{operator="oncall",outcome="sent"\} [1-9]/m,
   )
 }
 
-/** What the sections of the runbook say, in their words. */
-async function mend(stage: Stage, unmapped: string, cure: () => Promise<void>): Promise<Served> {
+async function fix(stage: Stage, unmapped: string, cure: () => Promise<void>): Promise<Served> {
   const { ams, notes, archive, command, db } = stage
   expect(await command('inbox', 'list', '--rejected')).toContain('wrong_signature')
   stage.configure()
@@ -202,7 +191,7 @@ async function mend(stage: Stage, unmapped: string, cure: () => Promise<void>): 
   expect(await command('account', 'list')).toMatch(/suspended.*refuses the credentials/)
   await command('account', 'resume', ACCOUNT)
   expect(await command('destination', 'list')).toContain('suspended')
-  for (const mended of [ams, archive]) mended.behave(takesAll)
+  for (const fixed of [ams, archive]) fixed.behave(takesAll)
   expect(await command('destination', 'test', 'archive')).toContain('it took a signed message')
   await command('destination', 'resume', 'archive')
   const serve = await stage.serve()
@@ -226,16 +215,15 @@ async function mend(stage: Stage, unmapped: string, cure: () => Promise<void>): 
   await command('outbox', 'skip', arrived)
   for (const number of lost) await command('outbox', 'retry', number)
   const skipped = await command('outbox', 'skip', '--destination', 'notes', '--submission', unmapped, '--state', 'ready')
-  expect(skipped).toBe('1 change will not be sent any more\n')
+  expect(skipped).toBe('1 change will be skipped\n')
   await command('reconcile', '--account', ACCOUNT)
-  // What contradicted itself did so within the last day, whatever was done since.
   const dayAgo = timeFromMs(Date.now() - DAY_MS)
-  await db.write('test', (tx) => sql`update sync_conflicts set seen_at = ${dayAgo}`.execute(tx.sql))
+  await runSql(db, sql`update sync_conflicts set seen_at = ${dayAgo}`)
   return serve
 }
 
-/** The steps are taken as they are written: an installation in which much is wrong at once tells its operator, is mended, and says so. */
-it('what the runbook says mends what the alarms tell', async () => {
+/** Follows the runbook's steps: an installation with many problems alerts its operator, is fixed, and reports that. */
+it('what the runbook says fixes what the alarms tell', async () => {
   const stage = await openStage()
   stage.configure()
   const { unmapped, cure } = await goWrong(stage)
@@ -247,11 +235,11 @@ it('what the runbook says mends what the alarms tell', async () => {
   await expectTold(stage, wrong)
   await wrong.stop()
 
-  const mended = await mend(stage, unmapped, cure)
-  // What is over for five minutes is over. A delivery was too large within the last day, whatever was done since.
+  const fixed = await fix(stage, unmapped, cure)
+  // An alarm ends after five minutes. A delivery was too large within the last day.
   const before = timeFromMs(Date.now() - LATER_MS)
   const over = FIRING.filter((name) => name !== 'delivery_too_large')
-  await untilServed(mended, 'the operator is told that it is over', async () => {
+  await untilServed(fixed, 'the operator is told that it is over', async () => {
     await stage.db.write('test', (tx) =>
       tx.sql.updateTable('alarms').set({ resolved_at: before }).where('state', '=', 'resolved').execute(),
     )
@@ -264,12 +252,11 @@ it('what the runbook says mends what the alarms tell', async () => {
 describe.each(onSqlite)('the statements of the runbook on $name', (database) => {
   it('are understood', async () => {
     const runbook = await readFile(new URL('../../../docker/runbook.md', import.meta.url), 'utf8')
-    const every = [...runbook.matchAll(/(?:^ *|`)(select [^`;…]+)[`;]/gm)].map(([, statement = '']) => statement)
-    // One that reads no table is not for the mirror, but tells a server of Postgres to do something.
+    const every = [...runbook.matchAll(/(?:^ *|[`"])(select [^`";…]+)[`";]/gm)].map(([, statement = '']) => statement)
+    // A statement without a table is for the Postgres server, not for the mirror.
     const statements = every.filter((statement) => / from /.test(statement))
     expect(statements.length).toBeGreaterThan(5)
-    const opened = await database.open()
-    onTestFinished(() => opened.close())
-    for (const statement of statements) expect((await sql.raw(statement).execute(opened.db.read.sql)).rows, statement).toEqual([])
+    const opened = await closedAtEnd(database.open())
+    for (const statement of statements) expect(await opened.db.read.all(sql.raw(statement)), statement).toEqual([])
   })
 })

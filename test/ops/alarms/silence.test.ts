@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../../src/model/time.ts'
 import { silentSince } from '../../../src/ops/alarms/silence.ts'
 
 const HOUR = 3_600_000
@@ -7,7 +8,7 @@ const LAST = Date.UTC(2026, 0, 5, 12)
 const AFTER = 6 * HOUR
 
 describe('silence', () => {
-  const found = (count: number) => ({ count, oldestAtMs: LAST + 2 * HOUR })
+  const found = (count: number) => ({ count, oldestAt: timeFromMs(LAST + 2 * HOUR) })
 
   it('begins when no delivery came for the time of the settings and polls found three records meanwhile', () => {
     expect(silentSince(LAST, found(3), AFTER, LAST + AFTER - 1)).toBeNull()
@@ -24,7 +25,7 @@ describe('silence', () => {
   it('never begins while polls find nothing, however quiet the account is', () => {
     fc.assert(
       fc.property(fc.option(fc.nat(LAST)), fc.nat(365 * 24 * HOUR), (lastAtMs, quietMs) => {
-        expect(silentSince(lastAtMs, { count: 0, oldestAtMs: null }, AFTER, LAST + quietMs)).toBeNull()
+        expect(silentSince(lastAtMs, { count: 0, oldestAt: null }, AFTER, LAST + quietMs)).toBeNull()
       }),
     )
   })

@@ -11,7 +11,7 @@ const look = (database: object, freeBytes: number, sizeBytes: number) =>
   diskWatcher(silentObserver, async () => ({ freeBytes, sizeBytes })).check({ config: { database } } as WatchContext)
 
 it.each([
-  // A tenth of a small volume, and of a large one 5 GiB; a quarter more ends it.
+  // A tenth of a small volume, 5 GiB of a large one; a quarter more ends the alarm.
   [10 * GIB, GIB - KIB, 'on'],
   [10 * GIB, GIB, 'between'],
   [10 * GIB, 1.25 * GIB, 'off'],

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { TransientError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { AlarmWatch } from '../../../src/ops/alarms/alarm-watch.ts'
-import { standingConditions } from '../../../src/ops/status/known-now.ts'
+import { knownProblems } from '../../../src/ops/status/known-now.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
-import { noteConflicts, noteUnreadable } from '../../../src/store/mirror/evidence.ts'
+import { noteConflicts, noteUnreadable } from '../../../src/store/mirror/conflicts.ts'
 import { evaluatedAt } from '../../../src/store/operators/alarms.ts'
 import { noteFilterError, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { resumeAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
@@ -17,24 +17,20 @@ import { insertRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
 import { readHealth } from '../../../src/store/upkeep/health.ts'
 import { setUpkeepWait } from '../../../src/store/upkeep/upkeep.ts'
 import { hook } from '../../config/support.ts'
-import { onSqlite, silentLog } from '../../tools/databases.ts'
+import { onSqlite, runSql, silentLog } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
 import { byPoll, byWebhook, eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 import { ACCOUNT, HOUR, MINUTE, openWatch, SUBMISSION, type WatchRig } from './rig.ts'
 
 const signal = new AbortController().signal
 const AMS = { name: 'ams', kind: 'webhook', url: 'https://ams.test/hook', secret: '${AMS_SECRET}' }
 const withAms = [{ destinations: [AMS] }, { AMS_SECRET: hook(3) }] as const
 
-/** News that polls find now, and that happened now. */
 async function find(rig: WatchRig, from: number, count: number, origin = byPoll): Promise<void> {
   const occurredAt = timeFromMs(rig.clock.now())
   const events = Array.from({ length: count }, (_, n) => wireEvent(from + n, { occurred_at: occurredAt }))
-  await applyAll(
-    rig.db,
-    events.map((event) => eventFact(ACCOUNT, SUBMISSION, event, origin)),
-  )
+  await applyEach(rig.db, events, (event) => eventFact(ACCOUNT, SUBMISSION, event, origin))
 }
 
 async function refuse(rig: WatchRig, reason: string, count: number, account = ACCOUNT): Promise<void> {
@@ -53,11 +49,11 @@ async function refuse(rig: WatchRig, reason: string, count: number, account = AC
   await store.settled()
 }
 
-/** Whether it fires only when it has been so for a while. @param meanwhile what goes on all the time. */
-async function staleAfterGrace(rig: WatchRig, meanwhile: () => Promise<unknown> = async () => undefined): Promise<boolean> {
+/** Whether the alarm fires only after its delay. @param activity continues during the delay. */
+async function staleAfterGrace(rig: WatchRig, activity: () => Promise<unknown> = async () => undefined): Promise<boolean> {
   const firing: boolean[] = []
   for (const ms of [30_000, 5 * MINUTE, 5 * MINUTE, 5 * MINUTE]) {
-    await meanwhile()
+    await activity()
     firing.push((await rig.look(ms)).includes('state_stale'))
   }
   return firing.join() === 'false,false,false,true'
@@ -77,18 +73,13 @@ function newRunRow(over: Partial<RunRow> & Pick<RunRow, 'requested_at' | 'update
   return { run_id: randomUUID(), account: ACCOUNT, slot: null, requested_by: 'command', options: {}, ...none, ...counts, ...over }
 }
 
-/** What arrived in the hour that began so many hours before this one. */
 async function countHour(rig: WatchRig, hoursAgo: number, webhook: number, lost: number): Promise<void> {
   const hour = timeFromMs(Math.floor(rig.clock.now() / HOUR) * HOUR - hoursAgo * HOUR)
-  await change(
+  await runSql(
     rig.db,
     sql`insert into arrival_counts (account, hour, entity, webhook, poll, backfill, reconcile, lost)
       values (${ACCOUNT}, ${timeValue(rig.db.read, hour)}, 'thread_messages', ${webhook}, ${lost}, 0, 0, ${lost})`,
   )
-}
-
-function change(db: Db, statement: ReturnType<typeof sql>): Promise<unknown> {
-  return db.write('test', (tx) => statement.execute(tx.sql))
 }
 
 describe.each(onSqlite)('the watch on $name', (database) => {
@@ -104,15 +95,14 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.look(20 * MINUTE)).not.toContain('webhook_silence')
     expect(await rig.look(30 * MINUTE)).toContain('webhook_silence')
     expect((await rig.alarm('webhook_silence'))?.text).toMatch(
-      /^no webhook has come for 6 h for account acme, while polling found 3 records .*; check in the portal that the endpoint/,
+      /^no webhook arrived for 6 h for account acme, while polling found 3 unannounced records; check in the portal that the endpoint/,
     )
     await refuse(rig, 'wrong_signature', 3)
-    expect(await rig.look()).toEqual(expect.arrayContaining(['deliveries_refused', 'webhook_silence']))
+    expect(await rig.look()).toEqual(expect.arrayContaining(['deliveries_rejected', 'webhook_silence']))
     expect((await rig.alarm('webhook_silence'))?.text).toContain('compare WEBHOOK_SECRETS with the secret of the endpoint')
-    // It stays true when a delivery is taken, and the alarm is not over yet.
     const last = timeFromMs(rig.clock.now() - 30_000)
-    expect((await rig.alarm('deliveries_refused'))?.text).toBe(
-      `3 deliveries in a row for account acme were refused (wrong_signature), the last at ${last.slice(0, 10)} ${last.slice(11, 19)} UTC; ` +
+    expect((await rig.alarm('deliveries_rejected'))?.text).toBe(
+      `3 deliveries in a row for account acme were rejected (wrong_signature), the last at ${last.slice(0, 10)} ${last.slice(11, 19)} UTC; ` +
         'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal, then run `submission-mirror inbox replay --rejected`',
     )
     await rig.deliver()
@@ -126,7 +116,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     rig.clock.advance(6 * HOUR)
     await refuse(rig, 'stale_timestamp', 1)
     expect(await rig.look(10 * MINUTE)).toContain('webhook_silence')
-    expect((await rig.alarm('webhook_silence'))?.text).toMatch(/deliveries are refused: set the clock of this machine by NTP$/)
+    expect((await rig.alarm('webhook_silence'))?.text).toMatch(/deliveries are rejected: set the clock of this machine by NTP$/)
   })
 
   it('sees deliveries that are refused in a row, of the account itself and with a signature to show, until one is taken', async () => {
@@ -134,17 +124,17 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await refuse(rig, 'missing_headers', 3)
     await refuse(rig, 'wrong_signature', 3, 'another')
     await refuse(rig, 'stale_timestamp', 2)
-    expect(await rig.look()).not.toContain('deliveries_refused')
+    expect(await rig.look()).not.toContain('deliveries_rejected')
     await refuse(rig, 'stale_timestamp', 1)
-    expect(await rig.look()).toContain('deliveries_refused')
-    expect((await rig.alarm('deliveries_refused'))?.text).toMatch(
-      /^3 deliveries in a row for account acme were refused \(stale_timestamp\), .*; set the clock of this machine by NTP; nothing is lost: /,
+    expect(await rig.look()).toContain('deliveries_rejected')
+    expect((await rig.alarm('deliveries_rejected'))?.text).toMatch(
+      /^3 deliveries in a row for account acme were rejected \(stale_timestamp\), .*; set the clock of this machine by NTP; nothing is lost: /,
     )
     rig.clock.advance(MINUTE)
     await rig.deliver()
-    expect(await rig.lookLater()).not.toContain('deliveries_refused')
+    expect(await rig.lookLater()).not.toContain('deliveries_rejected')
     await refuse(rig, 'wrong_signature', 2)
-    expect(await rig.look()).not.toContain('deliveries_refused')
+    expect(await rig.look()).not.toContain('deliveries_rejected')
   })
 
   it('sees no silence in a quiet account, nor in what a delivery that cannot be read has announced, nor in what is found late', async () => {
@@ -153,16 +143,11 @@ describe.each(onSqlite)('the watch on $name', (database) => {
       await rig.deliver()
       rig.clock.advance(MINUTE)
     }
-    // Found a moment after the last delivery of the day: it woke the feed.
     await rig.deliver()
     await find(rig, 1, 5)
-    // Found in the night, by a reconcile run or a replay: it happened before.
     rig.clock.advance(3 * HOUR)
     const before = timeFromMs(rig.clock.now() - 5 * HOUR)
-    await applyAll(
-      rig.db,
-      [11, 12, 13].map((n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, { occurred_at: before }), byPoll)),
-    )
+    await applyEach(rig.db, [11, 12, 13], (n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, { occurred_at: before }), byPoll))
     for (let n = 0; n < 20; n++) expect(await rig.look(12 * HOUR)).not.toContain('webhook_silence')
   })
 
@@ -171,13 +156,13 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await find(rig, 1, 1)
     expect(await rig.look(50 * MINUTE)).not.toContain('webhook_silence')
     expect(await rig.look(11 * MINUTE)).toContain('webhook_silence')
-    expect((await rig.alarm('webhook_silence'))?.text).toMatch(/^no webhook has ever come for account acme/)
+    expect((await rig.alarm('webhook_silence'))?.text).toMatch(/^no webhook ever arrived for account acme/)
   })
 
   it('sees that many webhooks are lost, and not that some are', async () => {
     const rig = await openWatch(database)
     const counts = async (webhook: number, lost: number) => {
-      await change(rig.db, sql`delete from arrival_counts`)
+      await runSql(rig.db, sql`delete from arrival_counts`)
       await countHour(rig, 72, 1, 0)
       await countHour(rig, 0, webhook, lost)
     }
@@ -188,9 +173,8 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await counts(30, 10)
     expect(await rig.look()).toContain('webhook_loss')
     expect((await rig.alarm('webhook_loss'))?.text).toMatch(
-      /^no webhook announced 10 of 40 records of account acme within a day: .*check in the portal/,
+      /^no webhook announced 10 of 40 records of account acme within a day: .*in the portal/,
     )
-    // Neither good nor bad.
     await counts(50, 10)
     expect(await rig.lookLater()).toContain('webhook_loss')
     await counts(190, 10)
@@ -199,7 +183,6 @@ describe.each(onSqlite)('the watch on $name', (database) => {
 
   it('counts no webhook as lost before the first one told of anything', async () => {
     const rig = await openWatch(database)
-    // Tracked and polled before there was an endpoint.
     await countHour(rig, 5, 0, 500)
     expect(await rig.look()).not.toContain('webhook_loss')
     await countHour(rig, 4, 3, 40)
@@ -227,13 +210,12 @@ describe.each(onSqlite)('the watch on $name', (database) => {
       /is suspended: the service refuses the credentials; .*`submission-mirror account resume acme`$/,
     )
     expect((await rig.alarm('delivery_too_large'))?.text).toMatch(
-      /^2 deliveries for account acme were refused .*WEBHOOK_BODY_LIMIT; raise it/,
+      /^2 deliveries for account acme were rejected .*WEBHOOK_BODY_LIMIT; raise it/,
     )
     await resumeAccount(rig.db, ACCOUNT)
     expect(await rig.lookLater()).not.toContain('account_stopped')
-    // What is a day old is old news.
     rig.clock.advance(24 * HOUR)
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     expect(await rig.lookLater()).toEqual([])
   })
 
@@ -242,12 +224,12 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await rig.deliver(3)
     expect(await rig.look(2 * MINUTE)).toEqual([])
     expect(await rig.look(5 * MINUTE)).toEqual(['inbox_backlog'])
-    expect((await rig.alarm('inbox_backlog'))?.text).toContain('3 deliveries wait to be worked, the oldest for 7 min')
-    await change(rig.db, sql`update sync_inbox set state = 'dead' where inbox_id = 1`)
-    await change(rig.db, sql`update sync_inbox set state = 'done' where inbox_id > 1`)
+    expect((await rig.alarm('inbox_backlog'))?.text).toContain('3 deliveries wait to be processed, the oldest for 7 min')
+    await runSql(rig.db, sql`update sync_inbox set state = 'dead' where inbox_id = 1`)
+    await runSql(rig.db, sql`update sync_inbox set state = 'done' where inbox_id > 1`)
     expect(await rig.lookLater()).toEqual(['inbox_dead'])
     expect((await rig.alarm('inbox_dead'))?.text).toMatch(
-      /^1 delivery of account acme was given up; .*`submission-mirror inbox replay --account acme --state dead`$/,
+      /^1 delivery of account acme is dead-lettered; .*`submission-mirror inbox replay --account acme --state dead`$/,
     )
   })
 
@@ -255,40 +237,37 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     const rig = await openWatch(database)
     const now = () => timeValue(rig.db.read, timeFromMs(rig.clock.now()))
     const ago = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() - ms))
-    const fresh = () => change(rig.db, sql`update sync_reads set last_read_at = ${now()}, due_at = ${now()}, rank = 1, failures = 0`)
+    const fresh = () => runSql(rig.db, sql`update sync_reads set last_read_at = ${now()}, due_at = ${now()}, rank = 1, failures = 0`)
     await fresh()
     expect(await rig.look()).toEqual([])
     for (let n = 0; n < 11; n++) {
       await fresh()
-      await change(rig.db, sql`update sync_reads set due_at = ${ago(20 * MINUTE)} where read = 'thread'`)
+      await runSql(rig.db, sql`update sync_reads set due_at = ${ago(20 * MINUTE)} where read = 'thread'`)
       await rig.look(MINUTE)
     }
     expect(await rig.look(0)).toEqual(['reads_overdue'])
-    // Nothing succeeds any more: then late is not the word.
     await fresh()
-    await change(rig.db, sql`update sync_reads set rank = 2, failures = 4, last_read_at = ${ago(16 * MINUTE)}`)
+    await runSql(rig.db, sql`update sync_reads set rank = 2, failures = 4, last_read_at = ${ago(16 * MINUTE)}`)
     expect(await rig.lookLater()).toEqual(['service_unavailable'])
-    // One read that fails on and on.
     await fresh()
     expect(await rig.lookLater()).toEqual([])
-    await change(rig.db, sql`update sync_reads set rank = 2, failures = 12 where read = 'events'`)
-    const othersAreRead = () => change(rig.db, sql`update sync_reads set last_read_at = ${now()} where read = 'requirements'`)
+    await runSql(rig.db, sql`update sync_reads set rank = 2, failures = 12 where read = 'events'`)
+    const othersAreRead = () => runSql(rig.db, sql`update sync_reads set last_read_at = ${now()} where read = 'requirements'`)
     expect(await staleAfterGrace(rig, othersAreRead)).toBe(true)
     expect((await rig.alarm('state_stale'))?.text).toMatch(/^1 read of account acme has failed for half an hour or more/)
-    // A cursor that does not move.
     await fresh()
     expect(await rig.lookLater()).toEqual([])
-    await change(rig.db, sql`update sync_reads set rank = 2, stalled_walks = 60 where read = 'thread'`)
+    await runSql(rig.db, sql`update sync_reads set rank = 2, stalled_feed_reads = 60 where read = 'thread'`)
     expect(await staleAfterGrace(rig, othersAreRead)).toBe(true)
-    await change(rig.db, sql`update sync_reads set stalled_walks = 0`)
-    // Not found is no failure: a mistyped id alarms nobody, and many that are gone hide none that is not.
+    await runSql(rig.db, sql`update sync_reads set stalled_feed_reads = 0`)
+    // 404 is no failure: a mistyped id raises no alarm, and many missing submissions don't hide a failing one.
     const gone = Array.from({ length: 300 }, (_, n) => trackFact(ACCOUNT, uuid(8, n)))
     await applyAll(rig.db, gone)
-    await change(rig.db, sql`update sync_reads set rank = 2, failures = 0, not_found = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
-    await change(rig.db, sql`update sync_reads set last_read_at = ${ago(95 * 24 * HOUR)} where submission_id <> ${SUBMISSION}`)
-    await change(rig.db, sql`update submissions set unreachable_since = ${now()}`)
+    await runSql(rig.db, sql`update sync_reads set rank = 2, failures = 0, not_found = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
+    await runSql(rig.db, sql`update sync_reads set last_read_at = ${ago(95 * 24 * HOUR)} where submission_id <> ${SUBMISSION}`)
+    await runSql(rig.db, sql`update submissions set unreachable_since = ${now()}`)
     expect(await rig.lookLater()).toEqual([])
-    await change(rig.db, sql`update submissions set unreachable_since = null where submission_id = ${SUBMISSION}`)
+    await runSql(rig.db, sql`update submissions set unreachable_since = null where submission_id = ${SUBMISSION}`)
     expect(await staleAfterGrace(rig)).toBe(true)
     expect((await rig.alarm('state_stale'))?.text).toMatch(/has not been read for 90 d, longer than POLL_DORMANT allows/)
   })
@@ -296,21 +275,21 @@ describe.each(onSqlite)('the watch on $name', (database) => {
   it('sees a service that has answered no read since the account is served', async () => {
     const rig = await openWatch(database)
     await ensureReconcileRows(rig.db, [ACCOUNT])
-    const due = () => change(rig.db, sql`update sync_reads set due_at = ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}`)
+    const due = () => runSql(rig.db, sql`update sync_reads set due_at = ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}`)
     await due()
-    await change(rig.db, sql`update sync_reads set rank = 2, failures = 3`)
+    await runSql(rig.db, sql`update sync_reads set rank = 2, failures = 3`)
     expect(await rig.look(10 * MINUTE)).toEqual([])
     await rig.look(6 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toEqual(['service_unavailable'])
     expect((await rig.alarm('service_unavailable'))?.text).toMatch(
-      /^no read of account acme has succeeded since its first start, for 2\d min; run `submission-mirror doctor` to see whether service,/,
+      /^no read of account acme has succeeded since its first start, for 2\d min; run `submission-mirror doctor` to check service,/,
     )
     await due()
-    await change(rig.db, sql`update sync_reads set last_read_at = due_at, rank = 1, failures = 0`)
+    await runSql(rig.db, sql`update sync_reads set last_read_at = due_at, rank = 1, failures = 0`)
     expect(await rig.lookLater()).toEqual([])
-    // Nothing is tracked, and nobody could be asked whose credentials these are.
-    await change(rig.db, sql`delete from sync_reads`)
-    await change(rig.db, sql`update sync_accounts set brokerage = null`)
+    // Nothing is tracked, so the credentials can't be checked.
+    await runSql(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`update sync_accounts set brokerage = null`)
     await rig.look()
     expect(await rig.look(5 * MINUTE)).toEqual(['service_unavailable'])
   })
@@ -320,15 +299,14 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     const ago = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() - ms))
     const down = 90 * 24 * HOUR
     await ensureReconcileRows(rig.db, [ACCOUNT])
-    await change(rig.db, sql`update sync_reconcile set since = ${ago(down)}`)
-    // It was about to tell of something when it ended.
-    await change(rig.db, sql`update sync_reads set last_read_at = ${ago(0)}, due_at = ${ago(20 * MINUTE)}, rank = 2, failures = 12`)
+    await runSql(rig.db, sql`update sync_reconcile set since = ${ago(down)}`)
+    await runSql(rig.db, sql`update sync_reads set last_read_at = ${ago(0)}, due_at = ${ago(20 * MINUTE)}, rank = 2, failures = 12`)
     await rig.look()
     expect((await rig.alarm('state_stale'))?.state).toBe('pending')
     expect(await rig.look(down)).toEqual([])
     for (const name of ['state_stale', 'reconcile_overdue']) expect(await rig.look(5 * MINUTE)).not.toContain(name)
     const now = timeFromMs(rig.clock.now())
-    await change(rig.db, sql`update sync_reads set last_read_at = ${ago(0)}, due_at = ${ago(0)}, rank = 1, failures = 0`)
+    await runSql(rig.db, sql`update sync_reads set last_read_at = ${ago(0)}, due_at = ${ago(0)}, rank = 1, failures = 0`)
     await rig.db.write('test', (tx) =>
       insertRun(tx, newRunRow({ requested_at: now, started_at: now, updated_at: now, state: 'running', requested_by: 'cron' })),
     )
@@ -338,7 +316,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
 
   it('sees clocks that disagree, and that retention waits, and says what waits', async () => {
     const rig = await openWatch(database)
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     rig.world.clocks = {
       ...rig.world.clocks,
       isTrusted: false,
@@ -349,7 +327,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.look()).toEqual(['retention_waits'])
     expect(await rig.look(5 * MINUTE)).toEqual(['clocks_disagree', 'retention_waits'])
     expect((await rig.alarm('clocks_disagree'))?.text).toMatch(
-      /^the clocks disagree: the clock of this machine is 500 days ahead of the database server; until they agree retention removes nothing/,
+      /^the clocks disagree: the clock of this machine is 500 days ahead of the database server; until they agree retention waits/,
     )
     expect((await rig.alarm('retention_waits'))?.text).toMatch(/`submission-mirror retention run --confirm`$/)
     rig.world.clocks = { apart: [], isTrusted: true, isConfirmed: true, doubt: null }
@@ -359,12 +337,12 @@ describe.each(onSqlite)('the watch on $name', (database) => {
 
   it('sees a clock that is wrong, and a disk that fills, and does not flap', async () => {
     const rig = await openWatch(database)
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     rig.world.skewMs = -90_000
     expect(await rig.look()).toEqual([])
     expect(await rig.look(5 * MINUTE)).toEqual(['clock_skew'])
     expect((await rig.alarm('clock_skew'))?.text).toMatch(
-      /^the clock of this machine is 90 s ahead of the service's clock, .* every delivery is refused; set it by NTP/,
+      /^the clock of this machine is 90 s ahead of the service's clock; .* every delivery is rejected; set it by NTP/,
     )
     rig.world.skewMs = null
     expect(await rig.lookLater()).toEqual(['clock_skew'])
@@ -383,34 +361,34 @@ describe.each(onSqlite)('the watch on $name', (database) => {
 
   it('tells of what a destination lacks until it is sent again', async () => {
     const rig = await openWatch(database, ...withAms)
-    await change(rig.db, sql`delete from sync_reads`)
-    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    await runSql(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     const answered = (result: string) => sql`
       insert into sync_push_verifications (destination, account, message_id, entity, entity_id, verified_at, result)
       values ('ams', ${ACCOUNT}, ${uuid(8, 1)}, 'market_events', '[]', ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}, ${result})`
-    await change(rig.db, answered('lacks'))
+    await runSql(rig.db, answered('lacks'))
     expect(await rig.look()).toEqual(['destination_lacks'])
     expect((await rig.alarm('destination_lacks'))?.text).toBe(
-      'destination ams lacks 1 change that it had taken; find out why; with `--repair` it sends them again: `submission-mirror destination verify ams`',
+      'destination ams lacks 1 delivered change; find out why; to send them again, add `--repair` to `submission-mirror destination verify ams`',
     )
-    await change(rig.db, sql`update sync_push_verifications set repaired_at = verified_at`)
+    await runSql(rig.db, sql`update sync_push_verifications set repaired_at = verified_at`)
     expect(await rig.lookLater()).toEqual([])
   })
 
   it('sees what becomes of destinations', async () => {
     const rig = await openWatch(database, ...withAms)
-    await change(rig.db, sql`delete from sync_reads`)
-    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    await runSql(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     expect(await rig.look()).toEqual([])
     await setDestinationState(rig.db, 'ams', 'suspended', 'answered 410')
     await putOutbox(rig.db, 'ams', { dead: 1, unknown: 2 })
     expect(await rig.look()).toEqual(['destination_stopped', 'push_dead', 'push_unknown'])
-    expect((await rig.alarm('push_dead'))?.text).toMatch(/^1 change for destination ams was given up/)
+    expect((await rig.alarm('push_dead'))?.text).toMatch(/^1 change for destination ams is dead-lettered/)
     expect((await rig.alarm('push_unknown'))?.text).toMatch(
-      /^2 changes may or may not have reached destination ams; look in the AMS for each, .*`submission-mirror outbox list/,
+      /^2 changes for destination ams have an unknown outcome; look for each in the AMS; .*`submission-mirror outbox list/,
     )
     expect((await rig.alarm('destination_stopped'))?.text).toMatch(
-      /^destination ams is suspended: answered 410; nothing is sent until you resume it; fix what the reason names, then `submission-mirror destination resume ams`$/,
+      /^destination ams is suspended: answered 410; sending stops until you resume it; fix the reason, then `submission-mirror destination resume ams`$/,
     )
     await setDestinationState(rig.db, 'ams', 'paused', 'paused by an operator')
     await putOutbox(rig.db, 'ams', {})
@@ -422,19 +400,19 @@ describe.each(onSqlite)('the watch on $name', (database) => {
 
   it('sees changes that do not go out, and those that wait for a client of the AMS, each for itself', async () => {
     const rig = await openWatch(database, ...withAms)
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     const queue = async (lane: string, blocked: string | null) => {
       const now = timeValue(rig.db.read, timeFromMs(rig.clock.now()))
-      await change(
+      await runSql(
         rig.db,
         sql`insert into sync_outbox (destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
           values ('ams', ${ACCOUNT}, ${lane}, 'lanes', '[]', 'insert', 'poll', 1, ${randomUUID()}, 'ready', 0, 0, ${now})`,
       )
-      await change(
+      await runSql(
         rig.db,
-        sql`insert into sync_push_lanes (destination, account, lane, due_at, blocked) values ('ams', ${ACCOUNT}, ${lane}, ${now}, ${blocked})`,
+        sql`insert into sync_push_streams (destination, account, lane, due_at, blocked) values ('ams', ${ACCOUNT}, ${lane}, ${now}, ${blocked})`,
       )
-      await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+      await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     }
     await queue('lane-1', 'unmapped')
     for (const ms of [30_000, HOUR, HOUR]) expect(await rig.look(ms)).toEqual([])
@@ -443,13 +421,12 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await rig.look(10 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toEqual(['push_late'])
     expect((await rig.alarm('push_late'))?.text).toBe(
-      'the oldest change for destination ams has waited for 21 min; `submission-mirror doctor --destination ams` says why',
+      'the oldest change for destination ams has waited for 21 min; `submission-mirror doctor --destination ams` shows why',
     )
-    await change(rig.db, sql`update sync_outbox set state = 'delivered' where lane = 'lane-2'`)
-    await change(rig.db, sql`delete from sync_push_lanes where lane = 'lane-2'`)
+    await runSql(rig.db, sql`update sync_outbox set state = 'delivered' where lane = 'lane-2'`)
+    await runSql(rig.db, sql`delete from sync_push_streams where lane = 'lane-2'`)
     expect(await rig.lookLater()).toEqual([])
     expect(await rig.look(22 * HOUR)).toEqual(['push_unmapped'])
-    // A change that was not fanned out is late too.
     await find(rig, 1, 1, byWebhook)
     await rig.look(16 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toContain('push_late')
@@ -457,44 +434,44 @@ describe.each(onSqlite)('the watch on $name', (database) => {
 
   it('sees that a filter fails, on what and why, and not that its changes are late', async () => {
     const rig = await openWatch(database, ...withAms)
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     await find(rig, 1, 1, byWebhook)
     await noteFilterError(rig.db, 'ams', 'change 7, lanes update: filter failed: it is no number')
     await rig.look(16 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toEqual(['filter_failed'])
     expect((await rig.alarm('filter_failed'))?.text).toBe(
-      'the filter of destination ams fails, so its changes wait (change 7, lanes update: filter failed: it is no number); mend `filter` in the settings, and reload',
+      'the filter of destination ams fails, so its changes wait (change 7, lanes update: filter failed: it is no number); fix `filter` in the settings, and reload',
     )
     await noteFilterError(rig.db, 'ams', null)
-    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     expect(await rig.lookLater()).toEqual([])
   })
 
   it('sees the oldest of many submissions that wait for a client, also when it was asked for again just now', async () => {
     const rig = await openWatch(database, ...withAms)
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     const at = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() + ms))
     const numbers = sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 300)`
     const isOldest = sql`n = 1`
-    await change(
+    await runSql(
       rig.db,
       sql`insert into sync_outbox (destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
         ${numbers} select 'ams', ${ACCOUNT}, 'lane-' || (1000 - n), 'lanes', '[]', 'insert', 'poll', 1, 'message-' || n, 'ready', 0, 0,
           case when ${isOldest} then ${at(-25 * HOUR)} else ${at(0)} end from numbers`,
     )
-    await change(
+    await runSql(
       rig.db,
-      sql`insert into sync_push_lanes (destination, account, lane, due_at, blocked)
+      sql`insert into sync_push_streams (destination, account, lane, due_at, blocked)
         ${numbers} select 'ams', ${ACCOUNT}, 'lane-' || (1000 - n), case when ${isOldest} then ${at(HOUR)} else ${at(0)} end, 'unmapped'
         from numbers order by n desc`,
     )
-    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     expect(await rig.look()).toEqual(['push_unmapped'])
   })
 
   it('sees what the last reconciling came to, and that one did not begin', async () => {
     const rig = await openWatch(database, { reconcile: { cron: '0 3 * * *' } })
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     const run = async (over: Partial<RunRow>) => {
       const now = timeFromMs(rig.clock.now())
       const times = { requested_at: now, started_at: now, updated_at: now, ended_at: now }
@@ -504,30 +481,28 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await run({ missing: 2, different: 1, repaired: 3 })
     expect(await rig.look()).toEqual(['reconcile_findings'])
     expect((await rig.alarm('reconcile_findings'))?.text).toMatch(
-      /found 3 differences \(2 missing, 1 different, 0 absent, 0 lost from the change log\) and repaired 3; `submission-mirror reconcile show [\w-]+` tells which/,
+      /found 3 differences \(2 missing, 1 different, 0 absent, 0 lost from the change log\) and repaired 3; `submission-mirror reconcile show [\w-]+` lists them/,
     )
     await run({ state: 'failed', exit_code: 1, note: 'the service does not answer' })
     expect(await rig.lookLater()).toEqual(['reconcile_failed'])
     await run({})
     expect(await rig.lookLater()).toEqual([])
-    // What nobody has served yet is not overdue, nor is what was served only since.
+    // A read that nothing served yet isn't overdue, nor is one served since.
     await rig.look(30 * HOUR)
     expect(await rig.look()).toEqual([])
     await ensureReconcileRows(rig.db, [ACCOUNT])
     const lately = timeValue(rig.db.read, timeFromMs(rig.clock.now()))
-    await change(rig.db, sql`update sync_reconcile set since = ${lately}`)
+    await runSql(rig.db, sql`update sync_reconcile set since = ${lately}`)
     expect(await rig.look()).toEqual([])
     expect(await rig.look(26 * HOUR)).toEqual([])
-    // What an operator looked at meanwhile is not the whole account.
     const some: RunRow['options'][] = [{ submissions: [SUBMISSION] }, { since: timeFromMs(0) }, { active_only: true }]
     for (const options of [...some, { dry_run: true }, { no_state: true }]) await run({ options })
     for (const _ of [5, 10]) expect(await rig.look(5 * MINUTE)).toEqual([])
     expect(await rig.look(5 * MINUTE)).toEqual(['reconcile_overdue'])
     expect((await rig.alarm('reconcile_overdue'))?.text).toMatch(
-      /^a reconcile run of account acme was due at \d{4}-\d\d-\d\d 03:00:00 UTC, and none has begun/,
+      /^a reconcile run of account acme was due at \d{4}-\d\d-\d\d 03:00:00 UTC, but no run has started/,
     )
     await run({ state: 'running', ended_at: null, exit_code: null, options: { concurrency: 2 } })
-    // Run after run of one submission does not hide it.
     for (let n = 0; n < 20; n++) await run({ options: some[0] ?? {} })
     expect(await rig.lookLater()).toEqual([])
   })
@@ -546,8 +521,8 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     rig.world.skewMs = -90_000
     rig.world.clocks = { ...rig.world.clocks, doubt: 'the machine slept' }
     expect(await rig.look()).toEqual([])
-    const standing = await standingConditions(rig.db.readNoWait, rig.config, await readHealth(rig.db.read))
-    expect(standing.map(({ name }) => name).sort()).toEqual(['clock_skew', 'clocks_disagree'])
+    const known = await knownProblems(rig.db.readNoWait, rig.config, await readHealth(rig.db.read))
+    expect(known.map(({ name }) => name).sort()).toEqual(['clock_skew', 'clocks_disagree'])
   })
 
   it('is one of several, and another follows when it is gone', async () => {
@@ -557,15 +532,15 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await other.evaluate(signal)).toBeNull()
     const stopping = AbortSignal.abort()
     await rig.watch.run(stopping)
-    await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
+    await runSql(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
     expect(await other.evaluate(signal)).not.toBeNull()
     expect(await rig.watch.evaluate(signal)).toBeNull()
   })
 
   it('ends alarms about what is not there any more, and leaves those be that could not be looked at', async () => {
     const rig = await openWatch(database, ...withAms)
-    await change(rig.db, sql`delete from sync_reads`)
-    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    await runSql(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     await putOutbox(rig.db, 'ams', { dead: 1 })
     const full = new AlarmWatch({ ...rig.parts, diskSpace: () => Promise.resolve({ freeBytes: 1, sizeBytes: 1_000 }) })
     await full.evaluate(signal)
@@ -575,7 +550,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
       diskSpace: () => Promise.reject(new Error('EACCES')),
       config: { ...rig.config, destinations: [] },
     })
-    await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
+    await runSql(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
     for (let n = 0; n < 3; n++) {
       rig.clock.advance(5 * MINUTE)
       await blind.evaluate(signal)
@@ -589,8 +564,8 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await rig.deliver(1)
     const slow = () => Promise.reject(new TransientError('another transaction held a lock for too long'))
     const watch = new AlarmWatch({ ...rig.parts, diskSpace: slow })
-    // Any fault of a statement does: whoever holds a lock on the table makes one too, after ten seconds.
-    await change(rig.db, sql`alter table thread_messages rename to elsewhere`)
+    // Any statement error does it, such as a lock on the table after ten seconds.
+    await runSql(rig.db, sql`alter table thread_messages rename to elsewhere`)
     for (const ms of [0, 2 * MINUTE, 5 * MINUTE]) {
       rig.clock.advance(ms)
       expect(await watch.evaluate(signal)).not.toBeNull()
@@ -598,15 +573,15 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect((await rig.alarm('inbox_backlog'))?.state).toBe('firing')
     expect(await rig.alarm('store_unavailable')).toBeUndefined()
     expect(await evaluatedAt(rig.db.read)).toBeNull()
-    await change(rig.db, sql`alter table elsewhere rename to thread_messages`)
-    await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
+    await runSql(rig.db, sql`alter table elsewhere rename to thread_messages`)
+    await runSql(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
     await rig.watch.evaluate(signal)
     expect(await evaluatedAt(rig.db.read)).not.toBeNull()
   })
 
   it('takes an outage of the store into it when it is back', async () => {
     const rig = await openWatch(database)
-    await change(rig.db, sql`delete from sync_reads`)
+    await runSql(rig.db, sql`delete from sync_reads`)
     const away = { now: false }
     const db: Db = Object.create(rig.db, {
       write: {
@@ -626,7 +601,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await watch.evaluate(signal)
     expect(await rig.alarm('store_unavailable')).toMatchObject({
       state: 'firing',
-      text: 'the database cannot be written (the disk is full), so deliveries are answered 503; make room, or see whether the database runs and whether something else holds a lock on it',
+      text: 'the database cannot be written (the disk is full), so deliveries are answered 503; free disk space, or check that the database runs and that no other program holds a lock on it',
     })
     rig.clock.advance(10_000)
     await watch.evaluate(signal)

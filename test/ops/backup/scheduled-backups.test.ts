@@ -14,8 +14,9 @@ import { lastBackups } from '../../../src/store/operators/backups.ts'
 import { lastUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { startChild } from '../../tools/child.ts'
 import { openAgain, silentLog, sqliteDatabase } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { eventFacts, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 
 const DAY_MS = 86_400_000
@@ -24,7 +25,6 @@ const ALONE = ['mirror-20260615T020000Z.db']
 const OWNER = 'mirror-of-backups.txt'
 const never = new AbortController().signal
 
-/** A database with events, a folder for its backups, and the timetable of 02:00 at noon of a day. */
 async function open(events = 3) {
   const clock = new ManualClock(NOON_MS)
   const { db, config, close } = await sqliteDatabase.open({ clock })
@@ -35,10 +35,7 @@ async function open(events = 3) {
   })
   if (config.kind !== 'sqlite') throw new Error('the database is SQLite')
   const source = config.path
-  await applyAll(
-    db,
-    Array.from({ length: events }, (_, n) => eventFact('acme', uuid(9, 1), wireEvent(n))),
-  )
+  await applyAll(db, eventFacts('acme', uuid(9, 1), events))
   const dir = join(parent, 'backups')
   const lines: string[] = []
   const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line: string) => void lines.push(line) } })
@@ -59,7 +56,6 @@ async function open(events = 3) {
   return { db, clock, source, dir, parent, told, timetable, files }
 }
 
-/** Resolves when a file whose name has `part` in it comes into a folder. */
 async function appears(dir: string, part: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const watching = watch(dir, (_, name) => name?.includes(part) && resolve())
@@ -84,13 +80,13 @@ describe('backups by a timetable', () => {
     const last = ['mirror-20260617T020000Z.db', 'mirror-20260618T020000Z.db']
     expect(files()).toEqual([...last, 'mirror-by-hand.db'])
     expect(told().at(-1)?.msg).toMatch(
-      /^backup: .*\/mirror-20260618T020000Z\.db \(.* MB\), verified and restored on trial; removed 1 older copy$/,
+      /^backup: .*\/mirror-20260618T020000Z\.db \(.* MB\), verified and test-restored; removed 1 older copy$/,
     )
     clock.advance(DAY_MS)
     expect(await timetable({ keep: 1, keepDays: 2 }).runIfDue(never)).toBe('ran')
     expect(files()).toEqual(['mirror-20260618T020000Z.db', 'mirror-20260619T020000Z.db', 'mirror-by-hand.db'])
-    const { madeAt, bytes, triedAt } = await lastBackups(db.read)
-    expect([madeAt, triedAt]).toEqual(['2026-06-19T12:00:00.000000Z', '2026-06-19T12:00:00.000000Z'])
+    const { made_at, bytes, tried_at } = await lastBackups(db.read)
+    expect([made_at, tried_at]).toEqual(['2026-06-19T12:00:00.000000Z', '2026-06-19T12:00:00.000000Z'])
     expect(bytes).toBeGreaterThan(0)
     const actions = await listActions(db.read, { who: 'schedule' }, 3)
     expect(actions.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual(['backup.try done', 'backup done', 'backup.try done'])
@@ -99,11 +95,11 @@ describe('backups by a timetable', () => {
   it('are due again under other settings, without another copy of the same time', async () => {
     const { db, clock, files, timetable } = await open()
     expect(await timetable().runIfDue(never)).toBe('ran')
-    const { madeAt } = await lastBackups(db.read)
+    const { made_at } = await lastBackups(db.read)
     clock.advance(1_000)
     expect(await timetable({ keep: 1 }).runIfDue(never)).toBe('ran')
     expect(files()).toEqual(ALONE)
-    expect(await lastBackups(db.read)).toMatchObject({ madeAt, triedAt: '2026-06-15T12:00:01.000000Z' })
+    expect(await lastBackups(db.read)).toMatchObject({ made_at, tried_at: '2026-06-15T12:00:01.000000Z' })
   })
 
   it('that cannot be restored cost no older one, and are told in one sentence', async () => {
@@ -133,11 +129,11 @@ describe('backups by a timetable', () => {
     for (const _ of ['at its time', 'again']) expect(await rig.timetable(shared).runIfDue(never)).toBe('failed')
     expect(lost.files()).toEqual(ALONE)
     expect(await reasonOf(rig)).toMatch(
-      /\/backups is for the copies of another mirror \(mirror-of-backups\.txt there names \S+, and this one is \S+\): check DATABASE_URL, .* nothing was copied or removed$/,
+      /\/backups contains the backups of another mirror \(its mirror-of-backups\.txt names \S+, and this mirror is \S+\): check DATABASE_URL, .* no backup was made or removed$/,
     )
     rmSync(join(lost.dir, OWNER))
     expect(await rig.timetable(shared).runIfDue(never)).toBe('failed')
-    expect(await reasonOf(rig)).toMatch(/\/backups holds copies, and no mirror-of-backups\.txt that says of which mirror: check /)
+    expect(await reasonOf(rig)).toMatch(/\/backups contains backups but no mirror-of-backups\.txt with their mirror: check /)
     rmSync(join(lost.dir, ALONE[0] ?? ''))
     expect(await rig.timetable(shared).runIfDue(never)).toBe('ran')
     expect(await reasonOf(rig)).toBe('')
@@ -151,8 +147,7 @@ describe('backups by a timetable', () => {
     const restored = { kind: 'sqlite', path: join(rig.parent, 'restored.db') } as const
     await restoreSqlite(restored, join(rig.dir, ALONE[0] ?? ''), { clock: rig.clock, log: silentLog, who: 'command' })
     rig.clock.advance(DAY_MS)
-    const db = await openAgain(restored)
-    onTestFinished(() => db.close())
+    const db = await closedAtEnd(openAgain(restored))
     expect(await rig.timetable({}, { db, source: restored.path }).runIfDue(never)).toBe('ran')
     expect(rig.files()).toHaveLength(2)
   })
@@ -162,7 +157,7 @@ describe('backups by a timetable', () => {
     writeFileSync(rig.dir, 'in the way')
     expect(await rig.timetable().runIfDue(never)).toBe('failed')
     expect(await reasonOf(rig)).toMatch(
-      /^the folder .*\/backups cannot be created \(EEXIST.*\); create it, or set BACKUP_DIR to another place$/,
+      /^the folder .*\/backups cannot be created \(EEXIST.*\); create it, or set BACKUP_DIR to another folder$/,
     )
   })
 
@@ -171,7 +166,6 @@ describe('backups by a timetable', () => {
     mkdirSync(rig.dir)
     writeFileSync(join(rig.dir, OWNER), await firstEpochOf(rig.db.read))
     writeFileSync(join(rig.dir, 'mirror-20200101T020000Z.db'), 'an older copy')
-    // The limit holds for the log of the database too, so that begins anew.
     const database = new Database(rig.source)
     await until('the log is empty', () => (database.pragma('wal_checkpoint(truncate)') as { busy: number }[])[0]?.busy === 0)
     database.close()
@@ -212,14 +206,14 @@ describe('backups by a timetable', () => {
 
 describe('the last backup, as `status` tells it', () => {
   it.each([
-    [{ made_at: null, bytes: null, tried_at: null }, 'No backup was made yet.\n'],
+    [{ made_at: null, bytes: null, tried_at: null }, 'There is no backup yet.\n'],
     [
       { made_at: '2026-06-15T09:00:00.000000Z', bytes: 12 << 20, tried_at: null },
-      'Last backup 3 h ago (12 MiB); none was restored on trial.\n',
+      'Last backup 3 h ago (12 MiB); no backup was test-restored.\n',
     ],
     [
       { made_at: '2026-06-15T09:00:00.000000Z', bytes: 12 << 20, tried_at: '2026-06-13T09:00:00.000000Z' },
-      'Last backup 3 h ago (12 MiB); the last one restored on trial 2 d ago.\n',
+      'Last backup 3 h ago (12 MiB); last test restore 2 d ago.\n',
     ],
     [null, ''],
   ] as const)('%j', (backup, text) => {

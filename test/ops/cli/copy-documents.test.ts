@@ -8,9 +8,8 @@ import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import { json, runHere } from '../../app/run.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
-import { postgresDatabase, sqliteDatabase } from '../../tools/databases.ts'
+import { postgresDatabase, runSql, sqliteDatabase } from '../../tools/databases.ts'
 
-/** A mirror whose table names two documents, of which one is kept; three rows have the same bytes. */
 async function scene() {
   const [source, target] = [await sqliteDatabase.open(), await postgresDatabase.open()]
   const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-copied-'))
@@ -19,9 +18,10 @@ async function scene() {
   const storage = new FolderStorage(join(folder, 'from'))
   const [here, lost] = [await storage.keep(body('kept'), anything), await storage.keep(body('lost'), anything)]
   for (const [n, { path, sha256, bytes }] of [here, here, here, lost].entries())
-    await source.db.write('test', (tx) =>
+    await runSql(
+      source.db,
       sql`insert into documents (account, document_key, submission_id, origin, sha256, stored_bytes, stored_path)
-        values (${'acme'}, ${`k${n}`}, ${''}, ${'finalized'}, ${sha256}, ${bytes}, ${path})`.execute(tx.sql),
+        values (${'acme'}, ${`k${n}`}, ${''}, ${'finalized'}, ${sha256}, ${bytes}, ${path})`,
     )
   if (target.config.kind !== 'postgres') throw new Error('to Postgres')
   const args = ['copy', '--to', target.config.url.reveal(), '--schema', target.config.schema]
@@ -31,7 +31,7 @@ async function scene() {
 it('copies the documents into another folder, and says where they lie now', async () => {
   const { args, env, to, here } = await scene()
   const { code, out } = await runHere([...args, '--documents-to', to], env)
-  expect(out).toMatch(`; 2 documents lie in the folder ${to} (2 copied now): set DOCUMENTS_DIR to it; set DATABASE_URL to`)
+  expect(out).toMatch(`; 2 documents are in the folder ${to} (2 copied now); set DOCUMENTS_DIR to it; set DATABASE_URL to`)
   expect(code).toBe(0)
   expect(await new FolderStorage(to).size(here.path)).toBe(here.bytes)
 })

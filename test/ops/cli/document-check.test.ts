@@ -5,17 +5,17 @@ import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import { documents } from '../../../src/model/entities/documents.ts'
+import type { Columns } from '../../../src/store/schema/tables.ts'
 import { json, runHere } from '../../app/run.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { byPoll, messageFact, uuid, wireMessage } from '../../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
 
 const KEYS = ['a', 'b', 'c']
 
 describe.each(testDatabases)('document check on $name', ({ open }) => {
-  /** Three stored documents: one is whole, one was removed, one was cut. */
   async function scene() {
     const { db, config, close } = await open()
     const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-check-'))
@@ -25,11 +25,12 @@ describe.each(testDatabases)('document check on $name', ({ open }) => {
     const storage = new FolderStorage(folder)
     for (const key of KEYS) {
       const kept = await storage.keep(body(`bytes of ${key}`), anything)
-      await db.write('test', (tx) =>
+      await runSql(
+        db,
         sql`update documents set sha256 = ${kept.sha256}, stored_bytes = ${kept.bytes}, stored_path = ${kept.path},
-          stored_at = '2026-01-02T03:04:05.000000Z' where name = ${`${key}.pdf`}`.execute(tx.sql),
+          stored_at = '2026-01-02T03:04:05.000000Z' where name = ${`${key}.pdf`}`,
       )
-      await db.write('test', (tx) => sql`update sync_documents set due_at = null`.execute(tx.sql))
+      await runSql(db, sql`update sync_documents set due_at = null`)
       if (key === 'b') await storage.remove(kept.path)
       if (key === 'c') await writeFile(join(folder, kept.path), 'cut')
     }
@@ -47,7 +48,9 @@ describe.each(testDatabases)('document check on $name', ({ open }) => {
       ['b.pdf', 10, null],
       ['c.pdf', 10, 3],
     ])
-    expect((await runHere(['document', 'check'], env)).out).toContain('2 of 3 files are missing or of another length. Is DOCUMENTS_DIR')
+    expect((await runHere(['document', 'check'], env)).out).toContain(
+      '2 of 3 files are missing or have the wrong length. Check that DOCUMENTS_DIR',
+    )
     expect(await changesOf(db)).toEqual(before)
   })
 
@@ -67,13 +70,10 @@ describe.each(testDatabases)('document check on $name', ({ open }) => {
     ])
     const due = await db.read.sql.selectFrom('sync_documents').select('document_key').where('due_at', 'is not', null).execute()
     expect(due).toHaveLength(2)
-    const notes = await db.read.sql
-      .selectFrom('operator_actions')
-      .select(['action', 'who'])
-      .where('action', '=', 'document.check')
-      .execute()
+    const notes = await db.read.all(sql<Columns<'operator_actions', 'action' | 'who'>>`
+      select action, who from operator_actions where action = 'document.check'`)
     expect(notes).toEqual([{ action: 'document.check', who: 'command' }])
     const again = await runHere(['document', 'check'], env)
-    expect([again.code, again.out]).toEqual([0, expect.stringContaining('The files of all 1 stored documents are there.')])
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining('1 file checked, none lost.')])
   })
 })

@@ -4,15 +4,15 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { runHere } from '../../app/run.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { testDatabases } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 it.each(testDatabases)('migrate on $name says what a role may read now, and refuses half of the options', async ({ name, open }) => {
-  const { config, close } = await open()
-  onTestFinished(close)
+  const { config } = await closedAtEnd(open())
   const migrate = (...options: string[]) => runHere(['migrate', ...options], databaseEnv(config))
-  const half = { code: 2, out: '', err: '--without-personal goes with --grant-reader ROLE\n' }
+  const half = { code: 2, out: '', err: '--without-personal requires --grant-reader ROLE\n' }
   expect(await migrate('--without-personal')).toEqual(half)
   if (name === 'sqlite') {
-    const refused = { code: 2, out: '', err: '--grant-reader: SQLite has no roles; let the reader read the file\n' }
+    const refused = { code: 2, out: '', err: '--grant-reader: SQLite has no roles; give the reader access to the file\n' }
     expect(await migrate('--grant-reader', 'analyst', '--without-personal')).toEqual(refused)
     return
   }
@@ -26,7 +26,7 @@ it.each(testDatabases)('migrate on $name says what a role may read now, and refu
   })
   const whole = `nothing to migrate\n${role} may read the public tables and views\n`
   expect(await migrate('--grant-reader', role)).toEqual({ code: 0, out: whole, err: '' })
-  const without = ' without the columns that may tell of a person; it must name the columns that it selects\n'
+  const without = ', except columns that may contain personal data; its queries must list their columns\n'
   const masked = `nothing to migrate\n${role} may read the public tables and views${without}`
   expect(await migrate('--grant-reader', role, '--without-personal')).toEqual({ code: 0, out: masked, err: '' })
   const notes = await runHere(['action', 'list', '--json'], databaseEnv(config))

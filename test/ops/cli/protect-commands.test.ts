@@ -6,16 +6,15 @@ import { accountEnv, databaseEnv } from '../../e2e/serve.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { messageFact, uuid, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const SSN = '123-45-6789'
 const [ID, MESSAGE] = [uuid(9, 1), uuid(2, 1)]
 const KEYS = ['old', 'new'].map((id, n) => `${id}:${Buffer.alloc(32, n + 1).toString('base64')}`)
 
 it.each(testDatabases)('protect says how far it is, rotates keys, and shows a row while it notes who asked, on $name', async (database) => {
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const { db, config, close } = await database.open()
-  onTestFinished(close)
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const { db, config } = await closedAtEnd(database.open())
   db.protection.use({ mode: 'keep', keys: [], taxIdFields: [] })
   onTestFinished(() => db.protection.use({ mode: 'drop', keys: [], taxIdFields: [] }))
   await applyAll(db, [messageFact('default', ID, wireMessage(1, { ssn: SSN }))])

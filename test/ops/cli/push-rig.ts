@@ -4,13 +4,11 @@ import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { FanOut } from '../../../src/push/queue/fan-out.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
-import { claimLanes, type LaneResult, settleLanes } from '../../../src/store/outbox/work.ts'
+import { claimStreams, type LaneResult, settleStreams } from '../../../src/store/outbox/work.ts'
 import { silentLog } from '../../tools/databases.ts'
 
-/** A receiver of changes that answers with a status of the test's choice. */
 export interface Target {
   status: number
-  /** What it says with that. */
   body: string
   readonly url: string
   close(): Promise<void>
@@ -29,27 +27,24 @@ export async function startTarget(): Promise<Target> {
   })
 }
 
-/** Makes the destinations of the settings known, as the start of `serve` does. */
 export async function knowDestinations(db: Db, env: Readonly<Record<string, string>>): Promise<Config['destinations']> {
   const { destinations } = loadConfig(env)
   await ensureDestinations(db, destinations)
   return destinations
 }
 
-/** Queues everything that was logged. */
 export async function fanOut(db: Db, destinations: Config['destinations']): Promise<void> {
   const service = new FanOut({ db, log: silentLog, destinations, isClockTrusted: async () => true })
   while (await service.step());
 }
 
-/** Tries the first row of each lane of a destination, with an outcome of the test's choice. */
 export async function tryFirst(
   db: Db,
   destination: string,
   outcome: Partial<LaneResult['rows'][number]> | null,
   next: LaneResult['next'] = { type: 'due', inMs: 0 },
 ): Promise<void> {
-  const lanes = await claimLanes(db, destination, { lanes: 100, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+  const lanes = await claimStreams(db, destination, { lanes: 100, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
   const base = {
     state: 'ready',
     attempts: 3,
@@ -64,5 +59,5 @@ export async function tryFirst(
     const rows = outcome === null ? [] : lane.rows.map(({ outboxId }) => ({ ...base, outboxId, ...outcome }))
     return { lane, rows, next }
   })
-  await settleLanes(db, results)
+  await settleStreams(db, results)
 }

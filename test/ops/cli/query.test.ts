@@ -11,6 +11,7 @@ import { newSqlite, type OpenedDatabase, sqliteDatabase, type TestDatabase, test
 import { uuid } from '../../tools/facts.ts'
 import { programPath } from '../../tools/program.ts'
 import { fillScene } from '../../tools/query-scene.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const BAKERY = uuid(9, 1)
 const ENDLESS = {
@@ -26,7 +27,6 @@ async function start(args: readonly string[], env: Environment) {
   })
 }
 
-/** A filled database, open all the while, as a `serve` beside the command has it. */
 function filled(database: TestDatabase) {
   let opened: OpenedDatabase
   beforeAll(async () => {
@@ -39,7 +39,7 @@ function filled(database: TestDatabase) {
   return { env, query: (...args: string[]) => runHere(['query', ...args], env()) }
 }
 
-/** Which statements are taken, and what they give, is tried in `store/query`. */
+/** test/store/query tests which statements are allowed, and their results. */
 describe.each(testDatabases)('query on $name', (database) => {
   const { env, query } = filled(database)
 
@@ -57,25 +57,18 @@ describe.each(testDatabases)('query on $name', (database) => {
         '',
       ].join('\n'),
     )
-    expect((await query("select quote_id from quotes where lane_id = 'x'")).out).toBe('No row (quote_id).\n')
+    expect((await query("select quote_id from quotes where lane_id = 'x'")).out).toBe('No rows (quote_id).\n')
   })
 
   it('gives the same JSON on both databases, through views too', async () => {
     const columns = 'submission_id, lane_id, is_revision, lines, total_cents, bound'
     const rows = json(await query(`select ${columns} from quote_board order by total_cents limit 1`, '--json'))
     expect(rows).toEqual([
-      {
-        submission_id: BAKERY,
-        lane_id: uuid(3, 1),
-        is_revision: true,
-        lines: ['general_liability'],
-        total_cents: 118_000,
-        bound: false,
-      },
+      { submission_id: BAKERY, lane_id: uuid(3, 1), is_revision: true, lines: ['general_liability'], total_cents: 118_000, bound: false },
     ])
     expect(await query('select account from lanes where 1 = 0', '--json')).toEqual({ code: 0, out: '[]\n', err: '' })
     const twice = await query('select account, account from lanes', '--json')
-    expect(twice).toEqual({ code: 2, out: '', err: 'two columns are called account; give one another name by `as`\n' })
+    expect(twice).toEqual({ code: 2, out: '', err: 'two columns have the name account; rename one with `as`\n' })
   })
 
   it('refuses what writes and what is not understood with exit code 2', async () => {
@@ -106,22 +99,21 @@ describe.each(testDatabases)('query on $name', (database) => {
 
   it('is stopped after --timeout, and when the program is asked to stop', async () => {
     const late = await query(ENDLESS[database.name], '--timeout', '1')
-    expect(late).toEqual({ code: 1, out: '', err: 'the query was stopped: it was not done after 1 s; narrow it, or raise --timeout\n' })
+    expect(late).toEqual({ code: 1, out: '', err: 'the query was stopped after 1 s. Narrow it, or raise --timeout\n' })
     const stopping = new AbortController()
     const stopped = runHere(['query', ENDLESS[database.name]], env(), { signal: stopping.signal })
     stopping.abort(new Error('stopped by a test'))
     expect((await stopped).code).toBe(1)
     expect((await query('select 1', '--timeout', '0', '--limit', 'x')).err).toBe(
-      '--limit: "x" is no number from 1 to 100000000\n--timeout: "0" is no number from 1 to 86400\n',
+      '--limit: "x" is not a number from 1 to 100000000\n--timeout: "0" is not a number from 1 to 86400\n',
     )
   })
 
   it('says of a database without tables how to make them', async () => {
-    const empty = await database.open({ migrated: false })
-    onTestFinished(empty.close)
+    const empty = await closedAtEnd(database.open({ migrated: false }))
     const { code, err } = await runHere(['query', 'select 1'], databaseEnv(empty.config))
     expect(code).toBe(2)
-    expect(err).toMatch(/^The database has none of our tables yet; run `submission-mirror migrate`/)
+    expect(err).toMatch(/^The database has no tables of submission-mirror yet; run `submission-mirror migrate`/)
   })
 })
 
@@ -138,12 +130,12 @@ describe('query', () => {
   it('shows 1,000 rows of a table and says that there are more, and all of them as CSV and JSON', async () => {
     const shown = await query(THOUSANDS)
     expect(shown.out.split('\n')).toHaveLength(1_003)
-    expect(shown).toMatchObject({ code: 0, err: 'there are more rows than these 1000: --limit takes a larger number\n' })
+    expect(shown).toMatchObject({ code: 0, err: 'more than 1000 rows match; raise --limit\n' })
     expect(json(await query(THOUSANDS, '--json'))).toHaveLength(2_500)
     expect((await query(THOUSANDS, '--csv')).out.trimEnd().split('\r\n')).toHaveLength(2_501)
     const few = await query(THOUSANDS, '--json', '--limit', '250')
     expect(json(few)).toHaveLength(250)
-    expect(few.err).toMatch(/^there are more rows than these 250:/)
+    expect(few.err).toMatch(/^more than 250 rows/)
     expect(await query(THOUSANDS, '--json', '--limit', '2500')).toMatchObject({ code: 0, err: '' })
   })
 
@@ -155,8 +147,7 @@ describe('query', () => {
   })
 
   it('answers beside a running serve', async () => {
-    const own = await sqliteDatabase.open()
-    onTestFinished(() => own.close())
+    const own = await closedAtEnd(sqliteDatabase.open())
     const settings = databaseEnv(own.config)
     const serve = await startServe({
       ...settings,
@@ -186,10 +177,9 @@ describe('query', () => {
     onTestFinished(remove)
     await runHere(['migrate'], databaseEnv(config))
     const program = await start([ENDLESS.sqlite, '--json', '--timeout', '2'], databaseEnv(config))
-    // Written when the statement begins.
     expect(String((await once(program.stdout, 'data'))[0])).toBe('[')
     program.kill('SIGKILL')
-    // Its standard error is that of the query's process too, and ends with the later of the two.
+    // Its standard error is also that of the query's process, and ends with the later of the two.
     expect(await text(program.stderr)).toBe('')
   })
 

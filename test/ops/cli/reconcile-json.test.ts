@@ -5,7 +5,6 @@ import { json } from '../../app/run.ts'
 import { ACCOUNT, DamageRig } from '../../reconcile/damage/rig.ts'
 import { onSqlite } from '../../tools/databases.ts'
 
-/** Findings are read in pages of so many. */
 const PAGE = 1_000
 
 it.each(onSqlite)('reconcile --json prints every finding, on $name', async (database) => {

@@ -11,7 +11,17 @@ import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 import { json, runHere } from '../../app/run.ts'
 import { ACCOUNT, destinationOf, fanAll, outboxOf, type StoredRow, stateOf } from '../../push/outbox.ts'
 import { newSqlite, openAgain } from '../../tools/databases.ts'
-import { eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
+import {
+  eventFact,
+  eventFacts,
+  messageFact,
+  stateFact,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/facts.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 
 const SUBMISSION = uuid(9, 1)
@@ -30,7 +40,6 @@ function place() {
 const state = (status: string, number: number): Fact =>
   stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), number)
 
-/** What happens after the backup, and is learned again after the restore; the state has moved on meanwhile. */
 const later = (status: string): Fact[] => [
   eventFact(ACCOUNT, SUBMISSION, wireEvent(2)),
   messageFact(ACCOUNT, SUBMISSION, wireMessage(2)),
@@ -69,7 +78,7 @@ it('after a restore a destination gets everything that is learned again, under i
   const restore = await runHere(['restore', file], env)
   expect(restore).toMatchObject({ code: 0, err: '' })
   expect(restore.out).toMatch(
-    new RegExp(`^restored .*\\n.*begins behind change ${restoredSeq}: readers.*\\nthe previous database is kept as .*\\nnow start`),
+    new RegExp(`^restored .*\\n.*begins after change ${restoredSeq}: readers.*\\nthe previous database is kept as .*\\nnow start`),
   )
   await withDb(config, async (db) => {
     expect(await checkLogEpoch(db)).toBeNull()
@@ -80,7 +89,6 @@ it('after a restore a destination gets everything that is learned again, under i
     expect(again.map((row) => row.seq)).toEqual(lost.map((row) => row.seq))
     expect((await stateOf(db, 'ams')).cursor).toBe((await changesOf(db)).at(-1)?.seq)
     const ids = new Set(lost.map((row) => row.message_id))
-    // What exists once, for ever, is the same message; what a number named is another one.
     for (const row of again)
       expect(ids.has(row.message_id), `${row.entity} ${row.operation}`).toBe(immutable(row) && row.operation === 'insert')
     expect(again.filter(immutable).map((row) => row.uncertain)).toEqual(again.filter(immutable).map(() => 1))
@@ -92,15 +100,12 @@ it('backup and restore take a change log with holes as it is, and say so', async
   await withDb(config, async (db) => {
     await migrate(db)
     await checkLogEpoch(db)
-    await applyAll(
-      db,
-      Array.from({ length: 9 }, (_, n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
-    )
+    await applyAll(db, eventFacts(ACCOUNT, SUBMISSION, 9))
     await db.write('test', (tx) => tx.sql.deleteFrom('changes').where('seq', 'in', [3, 4, 6]).execute())
   })
-  const told = /change log has no row for 3 of its numbers.*`submission-mirror reconcile` tells of them/
-  expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(told) })
-  expect(await runHere(['restore', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(told) })
+  const reported = /change log lacks 3 rows.*`submission-mirror reconcile` reports them/
+  expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(reported) })
+  expect(await runHere(['restore', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(reported) })
   await withDb(config, async (db) => expect((await changesOf(db)).map(({ seq }) => seq).slice(0, 4)).toEqual([1, 2, 5, 7]))
   expect(json(await runHere(['backup', `${file}.json`, '--json'], env))).toMatchObject({ lost: 3 })
 })
@@ -114,10 +119,10 @@ it('backup and restore refuse a database from which somebody has taken a table',
     damaged.exec('drop table lanes; drop view quote_board')
     damaged.close()
   }
-  const told = /: it lacks the table lanes \(somebody has dropped it\); restore a backup that has it/
-  expect(await runHere(['backup', `${file}.new`], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })
+  const reported = /: it lacks the table lanes \(dropped by hand\); restore a backup that has it/
+  expect(await runHere(['backup', `${file}.new`], env)).toMatchObject({ code: 1, err: expect.stringMatching(reported) })
   expect(existsSync(`${file}.new`)).toBe(false)
-  expect(await runHere(['restore', file], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })
+  expect(await runHere(['restore', file], env)).toMatchObject({ code: 1, err: expect.stringMatching(reported) })
 })
 
 it('restore refuses a file that is damaged or no database, and asks for another backup', async () => {
@@ -140,9 +145,12 @@ it('restore refuses a file that is damaged or no database, and asks for another 
 
 it('backup and restore say in one line why they cannot, and which exit code means what', async () => {
   const { config, env, file } = place()
-  expect(await runHere(['backup', file], env)).toMatchObject({ code: 2, err: expect.stringMatching(/^there is no database at .*\n$/) })
+  expect(await runHere(['backup', file], env)).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^database .* does not exist\. Set DATABASE_URL\n$/),
+  })
   await withDb(config, async (db) => void (await migrate(db)))
-  expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, out: expect.stringMatching(/^backed up .*\nverified: .*\n$/) })
+  expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, out: expect.stringMatching(/^Backed up .*\nVerified: .*\n$/) })
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 2, err: `${file} exists already; name another file, or remove it\n` })
   const lock = await acquireServeLock(config)
   expect(await runHere(['restore', file], env)).toMatchObject({
@@ -157,7 +165,10 @@ it('backup and restore say in one line why they cannot, and which exit code mean
     err: `${dirname(file)} is not a file; name the backup itself\n`,
   })
   const postgres = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
-  expect(await runHere(['backup', file], postgres)).toMatchObject({ code: 2, err: expect.stringMatching(/^backup is for SQLite.*pg_dump/) })
+  expect(await runHere(['backup', file], postgres)).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^backup supports only SQLite.*pg_dump/),
+  })
   expect(await runHere(['restore', file], postgres)).toMatchObject({
     code: 2,
     err: expect.stringMatching(/^restore is for SQLite.*--new-epoch/),
@@ -173,7 +184,7 @@ it('migrate --new-epoch begins a new numbering, and leaves a note of who did it'
   const old = await epoch()
   expect(await runHere(['migrate', '--new-epoch'], env)).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/begins behind change 0: readers/),
+    out: expect.stringMatching(/begins after change 0: readers/),
   })
   expect(await epoch()).not.toEqual(old)
   const actions = await withDb(config, (db) => db.read.sql.selectFrom('operator_actions').select(['who', 'action', 'outcome']).execute())

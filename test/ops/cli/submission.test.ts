@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { json, runHere } from '../../app/run.ts'
 import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { fillScene } from '../../tools/query-scene.ts'
-import { AdminRig } from '../http/rig.ts'
+import { adminRigForAll } from '../http/rig.ts'
 
 const BAKERY = uuid(9, 1)
 
 describe.each(onSqlite)('submissions by command on $name', (database) => {
-  let rig: AdminRig
+  const rig = adminRigForAll(database)
   beforeAll(async () => {
-    rig = await AdminRig.open(database)
     await ensureAccounts(rig.db, ['acme'])
     await fillScene(rig.db)
   })
-  afterAll(() => rig.close())
 
   const command = (...args: string[]) => runHere(args[0] === 'row' ? args : ['submission', ...args], rig.env)
 
@@ -40,7 +38,7 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
     expect(out).toMatch(/^Harbour Bakery LLC: quoted, TX, 2026-03-01\n/)
     for (const part of ['Lanes', 'Alder Point', 'Lowest quote: ', 'Outstanding', 'Freshness', 'Last verified: '])
       expect(out).toContain(part)
-    expect((await command('timeline', BAKERY, '--account', 'acme')).out).toContain('Timeline, the newest first')
+    expect((await command('timeline', BAKERY, '--account', 'acme')).out).toContain('Timeline, newest first')
   })
 
   it('print no control character of a remote text', async () => {
@@ -69,12 +67,12 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
 
   it('that are not there are told in one line', async () => {
     const nobody = await command('show', 'zzz', '--account', 'acme')
-    expect([nobody.code, nobody.err]).toEqual([2, expect.stringMatching(/^there is no submission whose id begins with "zzz", or /)])
+    expect([nobody.code, nobody.err]).toEqual([2, expect.stringMatching(/^no submission has an id that starts with "zzz", or /)])
     expect((await command('show', '--', '--')).code).toBe(2)
-    expect((await command('show', 'harbour', '--account', 'acmee')).err).toBe('there is no account "acmee"; did you mean acme?\n')
+    expect((await command('show', 'harbour', '--account', 'acmee')).err).toBe('unknown account "acmee"; did you mean acme?\n')
     const unknown = await command('show', uuid(9, 77), '--account', 'acme')
     expect(unknown.code).toBe(2)
-    expect(unknown.err).toMatch(/is not tracked in account acme; track it with/)
+    expect(unknown.err).toMatch(/is not tracked in account acme\. Track it with/)
     expect((await command('list', '--sort', 'size')).err).toMatch(/^--sort: /)
   })
 
@@ -97,7 +95,7 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
     const several = await show()
     expect([several.code, several.err]).toEqual([
       2,
-      expect.stringMatching(/^--account: there are several accounts .*; name one of acme, default\n$/),
+      expect.stringMatching(/^--account: no default account is configured\. Use one of acme, default\n$/),
     ])
     expect(await show('--account', 'acme')).toMatchObject({ code: 0, err: '' })
     await rig.db.write('test', ({ sql }) => sql.deleteFrom('sync_accounts').where('account', '!=', 'acme').execute())
@@ -107,7 +105,7 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
   it('that could be several are listed, with what tells them apart', async () => {
     const { code, err } = await command('show', BAKERY.slice(0, 8))
     expect(code).toBe(2)
-    expect(err).toMatch(/^"[0-9a-f]{8}" may be \d+ submissions; give more of it, or the id of one:\n/)
+    expect(err).toMatch(/^"[0-9a-f]{8}" matches \d+ submissions; give more of the name, or an id:\n/)
     expect(err).toContain(`\n  ${BAKERY}  Harbour Bakery LLC (account acme)\n`)
   })
 
@@ -118,7 +116,7 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
       ['destination', 'resend', 'ams', '--submission', 'harbour'],
     ]) {
       const { code, err } = await runHere(args, rig.env)
-      expect([args, code, err]).toEqual([args, 2, expect.stringContaining('"harbour" is no submission id (a uuid)')])
+      expect([args, code, err]).toEqual([args, 2, expect.stringContaining('"harbour" is not a submission id (a uuid)')])
     }
   })
 })

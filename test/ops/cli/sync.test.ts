@@ -39,7 +39,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ origin: 'elsewhere' }).execute())
     const ended = await runHere(['sync', id], env)
     const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
-    expect(ended.err).toMatch(new RegExp(`^this database is a copy .*; a new log epoch, ${log_epoch}, begins behind change \\d+: .*\n$`))
+    expect(ended.err).toMatch(new RegExp(`^this database is a copy .*; a new log epoch, ${log_epoch}, begins after change \\d+: .*\n$`))
     expect(ended.code).toBe(0)
     expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
   })
@@ -100,7 +100,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
         /^account default waits until \d{4}-\d\d-\d\dT[\d:]{8}Z: 429 with Retry-After to GET …\/events; run the command again then\n$/
       expect(await runHere(args, env)).toMatchObject({ code: 4, err: expect.stringMatching(refused) })
     }
-    expect(sandbox.requestsSeen).toEqual([])
+    expect(sandbox.activity.requests).toEqual([])
     expect(await db.read.sql.selectFrom('reconcile_runs').select('run_id').execute()).toEqual([])
   })
 
@@ -143,7 +143,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
 
   it('trap 48: sync asks once for what is "not found", and marks nothing for it', async () => {
     expect((await runHere(['sync', id], env)).code).toBe(0)
-    sandbox.removeSubmission(ACCOUNT, id)
+    sandbox.world.removeSubmission(ACCOUNT, id)
     const ended = await runHere(['sync', id], env)
     expect(ended.code).toBe(1)
     expect(ended.err).toContain(`${id} could not be read: not found`)
@@ -155,27 +155,27 @@ describe.each(onSqlite)('commands on $name', (database) => {
     const others = Array.from({ length: 19 }, () => sandbox.addSubmission(ACCOUNT))
     expect((await runHere(['track', ...others], env)).code).toBe(0)
     expect((await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })).code).toBe(0)
-    for (const one of [id, ...others]) sandbox.removeSubmission(ACCOUNT, one)
-    const before = sandbox.requestsSeen.length
+    for (const one of [id, ...others]) sandbox.world.removeSubmission(ACCOUNT, one)
+    const before = sandbox.activity.requests.length
     const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
     expect(ended.code).toBe(1)
     expect(ended.err).toContain('account default is paused: many submissions are not found')
     expect(await findAccount(db.read, ACCOUNT)).toMatchObject({ state: 'paused' })
-    // Without a stop it would be three reads of each.
-    expect(sandbox.requestsSeen.length - before).toBeLessThan(40)
+    // Without a stop, each would have three reads.
+    expect(sandbox.activity.requests.length - before).toBeLessThan(40)
   })
 
   it('trap 43: sync asks nothing more when every read is refused', async () => {
     const others = Array.from({ length: 9 }, () => sandbox.addSubmission(ACCOUNT))
     expect((await runHere(['track', ...others], env)).code).toBe(0)
     for (const operation of ['events', 'thread', 'requirements'] as const) sandbox.faults.add({ kind: 'status', status: 403, operation })
-    const before = sandbox.requestsSeen.length
+    const before = sandbox.activity.requests.length
     const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
     expect(ended.code).toBe(1)
     expect(ended.err).toContain('account default is suspended')
     expect((await findAccount(db.read, ACCOUNT))?.reason).toContain('refuses every read')
-    // Without a stop it would be ten submissions' three reads, three times each.
-    expect(sandbox.requestsSeen.length - before).toBeLessThan(60)
+    // Without a stop, ten submissions would have three reads, three times each.
+    expect(sandbox.activity.requests.length - before).toBeLessThan(60)
   })
 
   it('account resume lets a stopped account try at once, and list tells its state', async () => {
@@ -188,13 +188,13 @@ describe.each(onSqlite)('commands on $name', (database) => {
     expect((await runHere(['status'], env)).out).toContain('• account default is suspended: the service refuses the credentials')
     const resumed = await runHere(['account', 'resume', ACCOUNT], env)
     expect(resumed).toMatchObject({ code: 0, err: '' })
-    expect(resumed.out).toContain('it asks the service again as soon as `submission-mirror serve` runs')
+    expect(resumed.out).toContain('The service is asked again when `submission-mirror serve` runs')
     expect((await runHere(['sync', id], env)).code).toBe(0)
     expect(await findAccount(db.read, ACCOUNT)).toMatchObject({ state: 'active' })
-    expect((await runHere(['account', 'resume', ACCOUNT], env)).out).toContain('there is nothing to resume')
+    expect((await runHere(['account', 'resume', ACCOUNT], env)).out).toContain('is already active')
     expect(await runHere(['account', 'resume', 'acme'], env)).toMatchObject({
       code: 2,
-      err: 'there is no account "acme"; there is default\n',
+      err: 'unknown account "acme"; there is default\n',
     })
   })
 })

@@ -9,7 +9,7 @@ it('track says when no ids were given, and when the file has none', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
-  expect(await runHere(['track'], env)).toEqual({ code: 2, out: '', err: 'track: give ids of submissions, or a file of them\n' })
+  expect(await runHere(['track'], env)).toEqual({ code: 2, out: '', err: 'track: give submission ids or a file of them\n' })
   for (const text of ['', '# none today\n', 'submission_id,name\n']) {
     const file = join(folder, 'ids.csv')
     writeFileSync(file, text)
@@ -26,7 +26,7 @@ it('track says where it made a database, since `serve` may have another one', as
   expect((await runHere(['status'], env)).err).toMatch(`there is no database at ${file}; `)
   expect(await track()).toMatchObject({
     code: 0,
-    err: `there was no database, so one was created at ${file}; if you meant another, set DATABASE_URL\n`,
+    err: `created a new database at ${file}; to use another one, set DATABASE_URL\n`,
   })
   expect(await track()).toMatchObject({ code: 0, err: '' })
 })
@@ -56,8 +56,8 @@ it('track tells of a file that is wrong in every line, however long it is, by it
   const { code, err } = await runHere(['track', '--file', file, '--account', 'other'], env)
   const lines = err.trimEnd().split('\n')
   expect({ code, lines: lines.length }).toEqual({ code: 2, lines: 52 })
-  expect(lines[0]).toBe('--file: line 1: "SUB-1" is no submission id (a uuid)')
-  expect(lines.slice(50)).toEqual(['--file: and 199950 more', '--account: there is no account "other" in the settings; there is default'])
+  expect(lines[0]).toBe('--file: line 1: "SUB-1" is not a submission id (a uuid)')
+  expect(lines.slice(50)).toEqual(['--file: and 199950 more', '--account: the settings have no account "other"; there is default'])
   const nowhere = join(folder, 'nowhere.txt')
   expect((await runHere(['track', '--file', nowhere], env)).err).toMatch(/^--file: .*nowhere\.txt cannot be read: ENOENT/)
 })
@@ -73,15 +73,15 @@ it('trap 23, trap 78: track makes bind requests, policies and insureds known, an
   ]
   expect(await runHere(['track', '--bind-request', bind], env)).toMatchObject({
     code: 2,
-    err: 'track: bind requests go with the one submission that they belong to\n',
+    err: 'track: give bind requests together with their submission\n',
   })
   expect(await runHere(['track', '--policy', '../me'], env)).toMatchObject({
     code: 2,
-    err: '--policy.0: "../me" is no policy id (a uuid)\n',
+    err: '--policy.0: "../me" is not a valid policy id (a uuid)\n',
   })
   expect((await runHere(['track', submission, '--bind-request', bind.toUpperCase()], env)).out).toBe(
-    '1 new submission tracked in account default; 0 known before\n1 new id known in account default; 0 known before\n',
+    '1 new submission tracked in account default; 0 already tracked\n1 new id tracked in account default; 0 already tracked\n',
   )
-  expect((await runHere(['track', '--policy', policy], env)).out).toBe('1 new id known in account default; 0 known before\n')
-  expect((await runHere(['track', '--policy', policy], env)).out).toBe('0 new ids known in account default; 1 known before\n')
+  expect((await runHere(['track', '--policy', policy], env)).out).toBe('1 new id tracked in account default; 0 already tracked\n')
+  expect((await runHere(['track', '--policy', policy], env)).out).toBe('0 new ids tracked in account default; 1 already tracked\n')
 })

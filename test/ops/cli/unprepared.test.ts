@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../../app/run.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { newSqlite, onSqlite } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ID = 'bbbbbbbb-0000-4000-8000-000000000001'
 const ACCOUNT = {
@@ -19,12 +20,11 @@ const COMMANDS = [
 ]
 
 it.each(onSqlite)('commands that only look say on $name that the database has no tables, and exit with 2', async ({ open }) => {
-  const { config, close } = await open({ migrated: false })
-  onTestFinished(close)
+  const { config } = await closedAtEnd(open({ migrated: false }))
   for (const command of COMMANDS) {
     const ended = await runHere(command, databaseEnv(config))
     expect(ended).toMatchObject({ code: 2, out: '' })
-    expect(ended.err).toMatch(/^The database has none of our tables yet; run `submission-mirror migrate`, .*\n$/)
+    expect(ended.err).toMatch(/^The database has no tables of submission-mirror yet; run `submission-mirror migrate`, .*\n$/)
   }
 })
 
@@ -33,18 +33,18 @@ it('serve that may not migrate says the same, and exits with 2 too', async () =>
   onTestFinished(remove)
   const ended = await runHere(['serve'], { ...ACCOUNT, ...databaseEnv(config), MIGRATE_ON_START: 'false', PORT: '0', OPS_PORT: '0' })
   expect(ended).toMatchObject({ code: 2, out: '' })
-  expect(ended.err).toMatch(/The database has none of our tables yet; run `submission-mirror migrate`/)
+  expect(ended.err).toMatch(/The database has no tables of submission-mirror yet; run `submission-mirror migrate`/)
 })
 
 it('an account that the settings do not have is told with all else, before a database is made', async () => {
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   const env = { ...ACCOUNT, ...databaseEnv(config) }
-  const unknown = '--account: there is no account "nope" in the settings; there is default\n'
-  const noId = '"zz" is no submission id (a uuid)\n'
+  const unknown = '--account: the settings have no account "nope"; there is default\n'
+  const noId = '"zz" is not a submission id (a uuid)\n'
   expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `ids.0: ${noId}${unknown}` })
   expect(await runHere(['sync', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
-  const future = '--since: 2999-01-01T00:00:00.000000Z lies in the future, so nothing can have changed since; give an earlier time\n'
+  const future = '--since: 2999-01-01T00:00:00.000000Z is in the future. Give an earlier time\n'
   expect(await runHere(['reconcile', '--submission', 'zz', '--since', '2999-01-01', '--account', 'nope'], env)).toEqual({
     code: 2,
     out: '',

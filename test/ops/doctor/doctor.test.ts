@@ -19,9 +19,10 @@ import { SELF_DELIVERY_TYPE } from '../../../src/upstream/webhook/delivery.ts'
 import { json, runHere } from '../../app/run.ts'
 import { waitFor } from '../../e2e/agreement.ts'
 import { accountEnv, databaseEnv, type Environment, startServe } from '../../e2e/serve.ts'
-import { newSqlite, onSqlite, openAgain } from '../../tools/databases.ts'
+import { newSqlite, onSqlite, openAgain, runSql } from '../../tools/databases.ts'
 import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 interface Finding {
   readonly about: string
@@ -37,22 +38,20 @@ beforeEach(async () => {
   return () => sandbox.close()
 })
 
-/** What doctor finds, but for what the fast server of the tests is blamed for. */
 async function findings(env: Environment): Promise<{ code: number | null; all: Finding[]; wrong: string[]; unchecked: string[] }> {
   const ended = await runHere(['doctor', '--json'], env)
   expect(ended.err).toBe('')
   const all = json<{ items: Finding[] }>(ended).items.filter(
-    // A `serve` of the tests has ports of its own.
+    // A `serve` of the tests has its own ports.
     ({ text }) => !/^acknowledged deliveries can be lost in a power cut: .*fsync off|runs with other settings than/.test(text),
   )
-  const told = (wanted: false | null) => all.filter(({ ok }) => ok === wanted).map(({ about, text }) => `${about}: ${text}`)
-  return { code: ended.code, all, wrong: told(false), unchecked: told(null) }
+  const textsWith = (wanted: false | null) => all.filter(({ ok }) => ok === wanted).map(({ about, text }) => `${about}: ${text}`)
+  return { code: ended.code, all, wrong: textsWith(false), unchecked: textsWith(null) }
 }
 
 const textsOf = (found: { all: readonly Finding[] }, about: string) =>
   found.all.filter((each) => each.about === about).map(({ text }) => text)
 
-/** Something at the public address that answers as it is told. */
 async function startFront(status: number, headers: Record<string, string> = {}): Promise<string> {
   const server = createServer((request, response) => void request.resume().on('end', () => response.writeHead(status, headers).end()))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -60,7 +59,6 @@ async function startFront(status: number, headers: Record<string, string> = {}):
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A proxy before a receiver: which sender it names, and how long bodies may be. */
 async function startProxy(to: string, { forwardedFor, longest = Infinity }: { forwardedFor?: string; longest?: number }): Promise<string> {
   const server = createServer((request, response) => {
     const { host: _, ...headers } = request.headers
@@ -77,7 +75,6 @@ async function startProxy(to: string, { forwardedFor, longest = Infinity }: { fo
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A service that knows who anybody is. */
 async function startService(scope: unknown): Promise<string> {
   const me = { kind: 'api_client', client_id: 'bac_1', brokerage: { id: 'b-1' }, scope }
   const server = createServer((request, response) => {
@@ -91,8 +88,7 @@ async function startService(scope: unknown): Promise<string> {
 
 describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
   async function opened(): Promise<{ env: Environment; db: Awaited<ReturnType<typeof open>>['db'] }> {
-    const { db, config, close } = await open()
-    onTestFinished(close)
+    const { db, config } = await closedAtEnd(open())
     return { db, env: { ...databaseEnv(config), ...accountEnv(sandbox) } }
   }
 
@@ -101,24 +97,24 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const serve = await startServe(env)
     onTestFinished(() => serve.kill())
     expect(await waitFor(async () => (await listProcesses(db.read)).length === 1)).toBe(true)
-    const asked = sandbox.requestsSeen.length
+    const asked = sandbox.activity.requests.length
     const found = await findings({ ...env, PUBLIC_URL: serve.receiver, DOCUMENTS: 'fetch' })
     expect(found.wrong).toEqual([])
     expect(found.all.filter(({ ok, fails }) => ok === null && fails)).toEqual([])
     expect(textsOf(found, 'settings')).toEqual(['1 account and 0 destinations'])
     expect(textsOf(found, 'documents')).toEqual([`the folder ${env['DOCUMENTS_DIR']} can be written to and read from`])
-    const told = textsOf(found, 'database')
-    expect(told[0]).toMatch(/tables up to date, 0 changes logged, 1 `serve` process running$/)
-    expect(told.join('\n')).toMatch(name === 'sqlite' ? /journal_mode wal, synchronous full/ : /LISTEN and NOTIFY work/)
-    expect(told.join('\n')).toMatch(/it takes [\d.]+ [MG]B/)
+    const texts = textsOf(found, 'database')
+    expect(texts[0]).toMatch(/tables up to date, 0 changes logged, 1 `serve` process running$/)
+    expect(texts.join('\n')).toMatch(name === 'sqlite' ? /journal_mode wal, synchronous full/ : /LISTEN and NOTIFY work/)
+    expect(texts.join('\n')).toMatch(/it uses [\d.]+ [MG]B/)
     expect(textsOf(found, 'account default')).toEqual([
       expect.stringMatching(/^the service answers at http.*, and our clock agrees with the service's clock$/),
-      expect.stringMatching(/^the service takes its credentials, brokerage .*, scope broker_mcp$/),
-      'not checked: whether the endpoint signs with the 1 webhook secret: no delivery came lately',
+      expect.stringMatching(/^the service accepts its credentials, brokerage .*, scope broker_mcp$/),
+      'not checked: whether the endpoint signs with the 1 webhook secret: no recent delivery',
     ])
     expect(textsOf(found, 'receiver for account default')).toEqual([
       expect.stringMatching(/^a signed delivery to http.*\/webhooks arrived and is stored$/),
-      'a signed delivery of nearly 4 MiB, the longest that is taken, arrived too',
+      'a signed delivery of nearly 4 MiB (the limit) arrived too',
     ])
     const [own] = await listDeliveries(db.read, {}, 1)
     const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 2)).length === 2)
@@ -128,7 +124,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     expect(await db.read.sql.selectFrom('sync_accounts').select(['sweep_wanted', 'swept_at']).execute()).toEqual([
       { sweep_wanted: 0, swept_at: null },
     ])
-    const reads = sandbox.requestsSeen.slice(asked).filter(({ operation }) => operation !== 'token' && operation !== 'me')
+    const reads = sandbox.activity.requests.slice(asked).filter(({ operation }) => operation !== 'token' && operation !== 'me')
     expect(reads).toEqual([])
   })
 
@@ -150,14 +146,12 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     mkdirSync(missing, { recursive: true })
     writeFileSync(join(missing, 'mirror-20260615T020000Z.db'), 'a copy of some mirror')
     expect((await findings({ ...scheduled, BACKUP_DIR: missing })).wrong).toEqual([
-      expect.stringMatching(
-        /^backups: .*nightly holds copies, and no mirror-of-backups\.txt that says of which mirror: check DATABASE_URL, /,
-      ),
+      expect.stringMatching(/^backups: .*nightly contains backups but no mirror-of-backups\.txt with their mirror: check DATABASE_URL, /),
     ])
     const { code, wrong } = await findings({ ...scheduled, BACKUP_DIR: import.meta.filename })
     expect(code).toBe(1)
     expect(wrong).toEqual([
-      expect.stringMatching(/^backups: .*doctor\.test\.ts cannot be written to \(ENOTDIR.*set BACKUP_DIR to another place$/),
+      expect.stringMatching(/^backups: .*doctor\.test\.ts cannot be written to \(ENOTDIR.*set BACKUP_DIR to another folder$/),
     ])
     expect(textsOf(await findings(env), 'backups')).toEqual([])
   })
@@ -166,10 +160,10 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const { env } = await opened()
     const verdict = async (url: string) => (await findings({ ...env, PUBLIC_URL: url })).wrong
     for (const [status, says] of [
-      [204, /is not in this database: the address belongs to another installation$/],
-      [301, /was answered 301: it redirects/],
-      [401, /was answered 401: the receiver refuses the signature/],
-      [404, /pass POST \/webhooks and \/webhooks\/\* on unchanged$/],
+      [204, /is not in this database; the address belongs to another installation$/],
+      [301, /was answered 301: senders do not follow redirects/],
+      [401, /was answered 401: the receiver rejects the signature/],
+      [404, /forward POST \/webhooks and \/webhooks\/\* unchanged$/],
       [413, /limits bodies/],
       [502, /does not reach the receiver/],
       [503, /GET \/readyz/],
@@ -182,7 +176,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
 
   it('says whether a proxy lets long deliveries through, and is believed when it names the sender', async () => {
     const { env } = await opened()
-    const told = async (trusted: Environment, front: Parameters<typeof startProxy>[1]) => {
+    const resultOf = async (trusted: Environment, front: Parameters<typeof startProxy>[1]) => {
       const serve = await startServe({ ...env, ...trusted })
       const found = await findings({ ...env, ...trusted, PUBLIC_URL: await startProxy(serve.receiver, front) })
       await serve.stop()
@@ -191,18 +185,18 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
         texts: textsOf(found, 'receiver for account default'),
       }
     }
-    const { wrong, texts } = await told({ TRUST_PROXY: 'loopback' }, { forwardedFor: '203.0.113.9' })
+    const { wrong, texts } = await resultOf({ TRUST_PROXY: 'loopback' }, { forwardedFor: '203.0.113.9' })
     expect(wrong).toEqual([])
-    expect(texts).toContain('the proxy at 127.0.0.1 is believed when it names the sender')
-    expect((await told({}, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
-      'a proxy at 127.0.0.1 names the senders, and is not believed: all count as one sender; set TRUST_PROXY=127.0.0.1',
+    expect(texts).toContain('the proxy at 127.0.0.1 is trusted to forward sender addresses')
+    expect((await resultOf({}, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
+      'a proxy at 127.0.0.1 forwards sender addresses, but is not trusted, so all count as one sender; set TRUST_PROXY=127.0.0.1',
     ])
-    expect((await told({ TRUST_PROXY: '10.0.0.7' }, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
-      'deliveries come from 127.0.0.1, which TRUST_PROXY does not name, so all count as one sender; set TRUST_PROXY=127.0.0.1',
+    expect((await resultOf({ TRUST_PROXY: '10.0.0.7' }, { forwardedFor: '203.0.113.9' })).wrong).toEqual([
+      'deliveries come from 127.0.0.1, which is not in TRUST_PROXY, so all count as one sender; set TRUST_PROXY=127.0.0.1',
     ])
-    expect((await told({ TRUST_PROXY: 'loopback' }, { longest: 1 << 20 })).wrong).toEqual([
-      expect.stringMatching(/^TRUST_PROXY is set, and no X-Forwarded-For came .* from 127\.0\.0\.1: let the proxy send it/),
-      expect.stringMatching(/^a signed delivery of nearly 4 MiB.* was answered 413, and a short one arrived: let the proxy/),
+    expect((await resultOf({ TRUST_PROXY: 'loopback' }, { longest: 1 << 20 })).wrong).toEqual([
+      expect.stringMatching(/^TRUST_PROXY is set, but a delivery from 127\.0\.0\.1 had no X-Forwarded-For; configure the proxy/),
+      expect.stringMatching(/^a signed delivery of nearly 4 MiB.* was answered 413, although a short one arrived; configure the proxy/),
     ])
   })
 
@@ -214,30 +208,30 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
     const late = await startFront(401, { date: new Date(Date.now() - 400_000).toUTCString() })
     expect(await wrong({ BROKER_API_BASE_URL: `${late}/api/v1` })).toEqual([
-      expect.stringMatching(/^account default: the clock of this machine is \d+ s ahead of .* every delivery is refused; set it by NTP$/),
+      expect.stringMatching(/^account default: the clock of this machine is \d+ s ahead of .* every delivery is rejected; set it by NTP$/),
       expect.stringMatching(/compare id, secret, scope and base URL with the portal$/),
     ])
-    await db.write('test', (tx) =>
-      sql`insert into sync_accounts (account, state, reason, brokerage, sweep_wanted) values ('default', 'suspended', 'refused', 'another', 0)`.execute(
-        tx.sql,
-      ),
+    await runSql(
+      db,
+      sql`insert into sync_accounts (account, state, reason, brokerage, sweep_wanted) values ('default', 'suspended', 'refused', 'another', 0)`,
     )
     expect(await wrong()).toEqual([
       expect.stringMatching(
         /belong to brokerage .*, but this account holds the data of another; configure another account for that brokerage$/,
       ),
-      'account default: is suspended: refused; deliveries are still stored, but nothing is read; fix the reason, then `submission-mirror account resume default`',
+      'account default: is suspended: refused; deliveries are still stored, but the account is not read; fix the reason, then `submission-mirror account resume default`',
     ])
   })
 
   it('does not say that accepted credentials are refused, when the account is still suspended for earlier ones', async () => {
     const { db, env } = await opened()
-    await db.write('test', (tx) =>
+    await runSql(
+      db,
       sql`insert into sync_accounts (account, state, reason, sweep_wanted)
-        values ('default', 'suspended', 'the service refuses the credentials (it answered 401)', 0)`.execute(tx.sql),
+        values ('default', 'suspended', 'the service refuses the credentials (it answered 401)', 0)`,
     )
     expect((await findings(env)).wrong).toEqual([
-      'account default: is still suspended: its credentials were refused earlier, and are accepted now; to try it now, run `submission-mirror account resume default`',
+      'account default: is still suspended: its credentials were rejected earlier, but are accepted now; to retry now, run `submission-mirror account resume default`',
     ])
   })
 
@@ -247,16 +241,16 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     sandbox.faults.add({ kind: 'status', status: 404, operation: 'me' })
     onTestFinished(() => sandbox.faults.set([]))
     expect((await findings(env)).wrong).toEqual([
-      expect.stringMatching(/GET \/broker\/me: the service answered 404.*; the token was granted, so reads go on; check the base URL/),
+      expect.stringMatching(/GET \/broker\/me: the service answered 404.*; the token was granted, so reads continue; check the base URL/),
     ])
     await savePause(db, 'default', { ms: 3_600_000, reason: '429 with Retry-After to GET …/events' })
-    const asked = sandbox.requestsSeen.length
+    const asked = sandbox.activity.requests.length
     const { wrong, unchecked } = await findings(env)
     const pause = String.raw`the service asked for a pause until \d{4}-.*Z \(429 with Retry-After to GET …/events\)`
-    const waits = String.raw`waits until \d{4}-.*Z: 429 with Retry-After to GET …/events; nothing is read until then; see docker/runbook\.md#`
+    const waits = String.raw`waits until \d{4}-.*Z: 429 with Retry-After to GET …/events; the account is not read until then; see docker/runbook\.md#`
     expect(wrong).toEqual([expect.stringMatching(`^account default: ${waits}`)])
-    expect(unchecked).toContainEqual(expect.stringMatching(`^account default: not checked: the service and the credentials: ${pause}$`))
-    expect(sandbox.requestsSeen).toHaveLength(asked)
+    expect(unchecked).toContainEqual(expect.stringMatching(`^account default: not checked: service and credentials: ${pause}$`))
+    expect(sandbox.activity.requests).toHaveLength(asked)
   })
 
   it('looks at the scopes of a key, as far as the service tells them', async () => {
@@ -266,21 +260,20 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
         .slice(1, 3)
         .join('\n')
     expect(await verdict('broker_submit broker_mcp')).toMatch(
-      /scope broker_submit broker_mcp, which lets it write too: a read-only key is enough\n/,
+      /scope broker_submit broker_mcp, which also allows writing; a read-only key is enough\n/,
     )
     expect(await verdict(['something'])).toMatch(
-      /may do something, and reading needs broker_mcp; create a key with that scope in the portal\n/,
+      /have the scope something, but reading needs broker_mcp; create a key with that scope in the portal\n/,
     )
-    expect(await verdict(undefined)).toMatch(/brokerage b-1\nnot checked: the scope of its credentials: the service does not say it$/)
+    expect(await verdict(undefined)).toMatch(/brokerage b-1\nnot checked: the scope of its credentials: the service does not show it$/)
   })
 
   it('says what somebody has made of the numbers of the change log', async () => {
     const { db, env } = await opened()
-    const number = name === 'sqlite' ? "'zzz'" : '-3'
-    await db.write('test', (tx) => sql`update mirror_info set last_seq = ${sql.raw(number)}`.execute(tx.sql))
+    await db.write('test', (tx) => tx.run(sql`update mirror_info set last_seq = -3`))
     expect((await findings(env)).wrong).toEqual([
       expect.stringMatching(
-        /^database: somebody has set mirror_info.last_seq to (zzz|-3), and the newest change is 0; `submission-mirror reconcile` corrects/,
+        /^database: mirror_info.last_seq was set to -3, and the newest change is 0; `submission-mirror reconcile` or the next start/,
       ),
     ])
   })
@@ -289,7 +282,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const { db, env } = await opened()
     const cascade = name === 'sqlite' ? '' : ' cascade'
     for (const statement of ['alter table push_map drop column policy', `drop table quotes${cascade}`, 'delete from mirror_info']) {
-      await db.write('test', (tx) => sql.raw(statement).execute(tx.sql))
+      await runSql(db, sql.raw(statement))
     }
     const found = await findings(env)
     expect(found.code).toBe(1)
@@ -304,7 +297,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
 
   it('counts what a check failed to look at as not checked', async () => {
     const { db, env } = await opened()
-    await db.write('test', (tx) => sql`alter table sync_inbox rename to mislaid`.execute(tx.sql))
+    await runSql(db, sql`alter table sync_inbox rename to mislaid`)
     const found = await findings(env)
     expect(found.code).toBe(1)
     expect(found.all.filter(({ about }) => about === 'clocks')).toEqual([
@@ -316,7 +309,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const { db, env } = await opened()
     const later = timeFromMs(Date.now() + 3 * 3_600_000)
     await applyAll(db, [trackFact('default', uuid(9, 1))])
-    await db.write('test', (tx) => sql`update changes set changed_at = ${timeValue(tx, later)}`.execute(tx.sql))
+    await db.write('test', (tx) => tx.run(sql`update changes set changed_at = ${timeValue(tx, later)}`))
     expect((await findings(env)).wrong).toEqual([])
     await sandbox.close()
     expect((await findings(env)).wrong).toContainEqual(
@@ -330,7 +323,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     const found = await findings(env)
     expect(found.code).toBe(1)
     expect(found.wrong).toEqual([
-      expect.stringMatching(/^account default: the service does not answer at http.* \(.*ECONNREFUSED.*\); check that this is its address/),
+      expect.stringMatching(/^account default: the service does not answer at http.* \(.*ECONNREFUSED.*\); check the address, proxy/),
     ])
     expect(found.all.map(({ about }) => about)).toContain('receiver')
     expect(found.unchecked).toContain('account default: not checked: its credentials: the service does not answer')
@@ -344,13 +337,13 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
       change(url)
       return (await findings({ ...env, DATABASE_LISTEN_URL: url.href })).wrong
     }
-    const mend = /\. Set DATABASE_LISTEN_URL to the server itself/
+    const fix = /\. Set DATABASE_LISTEN_URL to the server itself/
     const away = await wrong((url) => {
       url.port = '1'
     })
-    expect(away).toEqual([expect.stringMatching(/^database: no connection for LISTEN could be opened/)])
-    expect(away[0]).toMatch(mend)
-    // Another database of the same server hears nothing of this one, as behind a pooler that passes nothing on.
+    expect(away).toEqual([expect.stringMatching(/^database: a connection for LISTEN could not be opened/)])
+    expect(away[0]).toMatch(fix)
+    // Another database of the same server gets no notifications, as behind a pooler that drops them.
     const deaf = await wrong((url) => {
       url.pathname = '/template1'
     })
@@ -358,14 +351,13 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
   })
 
   it('names the migrations that are missing, and looks at the rest', async () => {
-    const { db, config, close } = await open({ migrated: false })
-    onTestFinished(close)
+    const { db, config } = await closedAtEnd(open({ migrated: false }))
     await migrate(db, migrations.slice(0, 2))
     const found = await findings({ ...databaseEnv(config), ...accountEnv(sandbox) })
     expect(found.wrong).toEqual([
       expect.stringMatching(/^database: The database lacks migration 3 \(inbox\), .*; run `submission-mirror migrate`/),
     ])
-    expect(textsOf(found, 'account default')[1]).toMatch(/^the service takes its credentials/)
+    expect(textsOf(found, 'account default')[1]).toMatch(/^the service accepts its credentials/)
   })
 })
 
@@ -379,8 +371,7 @@ it('doctor looks at the rest when there is no database, or it cannot be reached 
   ] as const) {
     const found = await findings({ DATABASE_URL: url, ...accountEnv(sandbox) })
     expect([found.code, found.wrong]).toEqual([1, [expect.stringMatching(says)]])
-    expect(textsOf(found, 'account default')[1]).toMatch(/^the service takes its credentials/)
-    // What only the database tells is said not to be known, and the command fails for it.
+    expect(textsOf(found, 'account default')[1]).toMatch(/^the service accepts its credentials/)
     for (const about of ['retention', 'clocks', 'account default']) {
       expect(found.all).toContainEqual({
         about,
@@ -402,20 +393,19 @@ it('doctor tells of retention that does not come to its end while serve runs', a
   })
   await migrate(db)
   const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
-  expect(textsOf(await findings(env), 'retention')).toEqual(['not checked: it has not run yet; it runs every night while `serve` does'])
+  expect(textsOf(await findings(env), 'retention')).toEqual(['not checked: it has not run yet; `serve` runs it every night'])
   const at = (daysAgo: number) => `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, -1)}000Z`
   await db.write('test', async (tx) => {
-    await sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'all well')`.execute(
-      tx.sql,
+    await tx.run(
+      sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'all well')`,
     )
   })
   expect(textsOf(await findings(env), 'retention')).toEqual(['3 d ago: all well'])
-  await db.write('test', (tx) =>
-    sql`insert into sync_processes (process_id, role, version, started_at, seen_at) values ('p', 'all', '1', ${at(9)}, ${at(0)})`.execute(
-      tx.sql,
-    ),
+  await runSql(
+    db,
+    sql`insert into sync_processes (process_id, role, version, started_at, seen_at) values ('p', 'all', '1', ${at(9)}, ${at(0)})`,
   )
-  expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: retention has not ended for 3 d/)])
+  expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: retention has not finished for 3 d/)])
 })
 
 it('doctor knows by its lock a serve that cannot say in the database that it lives', async () => {
@@ -429,7 +419,7 @@ it('doctor knows by its lock a serve that cannot say in the database that it liv
     await remove()
   })
   const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
-  expect(textsOf(await findings(env), 'database')[0]).toMatch(/`serve` or `restore` is running, and could not say so in the database/)
+  expect(textsOf(await findings(env), 'database')[0]).toMatch(/`serve` or `restore` is running, but could not update the database/)
   lock.release()
   expect(textsOf(await findings(env), 'database')[0]).toMatch(/no `serve` is running$/)
 })

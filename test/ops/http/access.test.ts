@@ -1,18 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { securityHeaders } from '../../../src/ops/http/api/security-headers.ts'
 import { openRaw } from '../../receive/support.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
-import { AdminRig, ALICE, BOB } from './rig.ts'
+import { ALICE, adminRigForEach, BOB, refusal } from './rig.ts'
 
 describe('who may use the admin routes', () => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(sqliteDatabase)
-  })
-  afterEach(() => rig.close())
+  const rig = adminRigForEach(sqliteDatabase)
 
-  it('lets in whoever bears one of the tokens', async () => {
+  it('accepts each of the tokens', async () => {
     for (const token of [ALICE, BOB]) expect((await rig.ask('GET', '/accounts', { token })).status).toBe(200)
     const answer = await rig.ask('GET', '/accounts')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -20,7 +16,7 @@ describe('who may use the admin routes', () => {
     for (const [name, value] of Object.entries(securityHeaders)) expect([name, answer.headers.get(name)]).toEqual([name, value])
   })
 
-  it('answers 401 without a token and with a wrong one, whatever is asked for', async () => {
+  it('answers 401 without a token or with a wrong one, on every path', async () => {
     const asked = [
       ['GET', '/accounts', null],
       ['GET', '/accounts', 'wrong'],
@@ -43,30 +39,29 @@ describe('who may use the admin routes', () => {
     expect(JSON.stringify(rig.lines)).not.toContain('wrong"')
   })
 
-  it('closes a connection whose headers do not come', async () => {
+  it('closes a connection whose headers do not arrive', async () => {
     const slow = await openRaw(Number(new URL(rig.origin).port))
     slow.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
     expect(await slow.closed()).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it('looks at no body before it knows who sends it', async () => {
+  it('reads no body before it checks the token', async () => {
     const raw = { type: 'application/json', text: '{' }
     expect((await rig.ask('POST', '/submissions/track', { token: 'wrong', raw })).status).toBe(401)
     expect((await rig.ask('POST', '/submissions/track', { raw })).status).toBe(400)
   })
 
-  it('answers 429 after twenty wrong tokens in a minute, and a good one all the same', async () => {
+  it('answers 429 after twenty wrong tokens in a minute, but accepts a valid one', async () => {
     const statuses: number[] = []
     for (let n = 0; n < 22; n++) statuses.push((await rig.ask('GET', '/accounts', { token: 'wrong' })).status)
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429, 429])
     const limited = await rig.ask('GET', '/accounts', { token: 'wrong' })
     expect(limited.headers.get('retry-after')).toBe('60')
-    // What is guessed fills no log.
     expect(rig.lines).toHaveLength(20)
     expect((await rig.ask('GET', '/accounts')).status).toBe(200)
   })
 
-  it('answers 401 to every request without a token, which any page can make a browser send', async () => {
+  it('answers 401, never 429, to requests without a token, because any page can make a browser send them', async () => {
     const statuses = new Set<number>()
     for (let n = 0; n < 25; n++) statuses.add((await rig.ask('GET', '/session', { token: null })).status)
     expect(statuses).toEqual(new Set([401]))
@@ -74,7 +69,7 @@ describe('who may use the admin routes', () => {
     expect((await rig.ask('GET', '/accounts', { token: 'wrong' })).status).toBe(401)
   })
 
-  it('is not there at all without a token in the settings', async () => {
+  it('answers 404 without a token in the settings', async () => {
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: '' })
     const nowhere = await rig.ask('GET', '/api/no', { token: null })
     for (const path of ['/accounts', '/api', '/api/', '/api/v1', '/api/v2/accounts', '/inbox/%E0']) {
@@ -93,47 +88,32 @@ describe('who may use the admin routes', () => {
     }
   })
 
-  it('goes by the tokens of the settings as they are now', async () => {
+  it('uses the tokens of the current settings', async () => {
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `carol:${'c'.repeat(20)}` })
     expect((await rig.ask('GET', '/accounts')).status).toBe(401)
     expect((await rig.ask('GET', '/accounts', { token: 'c'.repeat(20) })).status).toBe(200)
   })
 
-  it('leaves the other routes of the port open', async () => {
+  it('leaves other routes of the port open', async () => {
     expect((await rig.ask('GET', '/api/../healthz', { token: null })).text).toBe('ok\n')
   })
 
-  it('says in one line who did what, and nothing of who only looks', async () => {
+  it('logs one line per action, but not reads', async () => {
     await rig.ask('GET', '/accounts')
     await rig.ask('POST', '/destinations/ams/pause', { token: BOB, body: { reason: 'the AMS moves' } })
     await rig.ask('POST', '/destinations/none/pause', { token: BOB })
+    const route = 'POST /api/v1/destinations/:name/pause'
     expect(rig.lines.map(({ who, route, params, status, msg }) => ({ who, route, params, status, msg }))).toEqual([
-      {
-        who: 'bob',
-        route: 'POST /api/v1/destinations/:name/pause',
-        params: { name: 'ams' },
-        status: 200,
-        msg: 'admin: bob did POST /api/v1/destinations/:name/pause',
-      },
-      {
-        who: 'bob',
-        route: 'POST /api/v1/destinations/:name/pause',
-        params: { name: 'none' },
-        status: 404,
-        msg: 'admin: bob was refused POST /api/v1/destinations/:name/pause',
-      },
+      { who: 'bob', route, params: { name: 'ams' }, status: 200, msg: `admin: bob called ${route}, answered 200` },
+      { who: 'bob', route, params: { name: 'none' }, status: 404, msg: `admin: bob called ${route}, answered 404` },
     ])
   })
 })
 
-describe('what the admin routes refuse', () => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(sqliteDatabase)
-  })
-  afterEach(() => rig.close())
+describe('what the admin routes reject', () => {
+  const rig = adminRigForEach(sqliteDatabase)
 
-  it('answers 404 for a route that there is not, with a problem', async () => {
+  it('answers 404 with a problem for an unknown route', async () => {
     for (const path of ['/nothing', '/api', '/api/v2/status', '/accounts/x/y']) {
       const answer = await rig.ask('GET', path)
       expect([path, answer.status, answer.json['detail']]).toEqual([path, 404, expect.stringContaining('openapi.json')])
@@ -141,80 +121,77 @@ describe('what the admin routes refuse', () => {
     expect((await rig.ask('DELETE', '/accounts')).status).toBe(404)
   })
 
-  it('takes JSON and nothing else', async () => {
+  it('accepts only JSON', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'text/csv', 'multipart/form-data; boundary=x']) {
       const answer = await rig.ask('POST', '/inbox/replay', { raw: { type, text: '{"state":"dead"}' } })
       expect([type, answer.status]).toEqual([type, 415])
-      expect(answer.json['detail']).toBe('the content type is not read here; send application/json')
+      expect(answer.json['detail']).toBe('unsupported content type. Send application/json')
     }
     const broken = await rig.ask('POST', '/inbox/replay', { raw: { type: 'application/json', text: '{' } })
-    expect(broken).toMatchObject({ status: 400, json: { detail: 'the body is not JSON' } })
+    expect(broken).toMatchObject(refusal(400, 'the body is not JSON'))
     const poisoned = await rig.ask('POST', '/inbox/replay', { raw: { type: 'application/json', text: '{"__proto__":{"state":"dead"}}' } })
     expect(poisoned.status).toBe(400)
   })
 
-  it('refuses a body over the limit', async () => {
+  it('rejects a body over the limit', async () => {
     const body = { ids: Array.from({ length: 40_000 }, () => 'x'.repeat(36)) }
-    expect(await rig.ask('POST', '/submissions/track', { body })).toMatchObject({
-      status: 413,
-      json: { detail: 'the body is too large; send it in parts' },
-    })
+    expect(await rig.ask('POST', '/submissions/track', { body })).toMatchObject(refusal(413, 'the body is too large. Send it in parts'))
   })
 
-  it('lists everything that is wrong with a request', async () => {
+  it('lists all problems of a request', async () => {
     const query = await rig.ask('GET', '/inbox?limit=0&state=gone&since=yesterday&submission_id=x&colour=red')
     expect(query.status).toBe(400)
-    expect(query.json['detail']).toBe('5 things are wrong; see problems')
+    expect(query.json['detail']).toBe('5 problems; see problems')
     expect(query.json['problems']).toEqual([
-      'query state: "gone" is none of ready, done, aside, dead',
-      'query submission_id: "x" is no submission id (a uuid)',
-      'query since: "yesterday" is no time; give a date, a date-time, or how long ago, like 2h or 7d',
-      'query limit: "0" is no number from 1 to 200',
-      'query: there is no "colour" here; there are state, account, submission_id, since, until, kind, text, limit, cursor',
+      'query state: "gone" is not one of ready, done, aside, dead',
+      'query submission_id: "x" is not a submission id (a uuid)',
+      'query since: "yesterday" is not a time; give a date, a date-time, or an age such as 2h or 7d',
+      'query limit: "0" is not a number from 1 to 200',
+      'query: unknown field "colour"; there are state, account, submission_id, since, until, kind, text, limit, cursor',
     ])
     const body = await rig.ask('POST', '/submissions/track', { body: { ids: ['x'] } })
-    expect(body).toMatchObject({ status: 400, json: { detail: 'body ids.0: "x" is no submission id (a uuid)' } })
+    expect(body).toMatchObject(refusal(400, 'body ids.0: "x" is not a submission id (a uuid)'))
     expect(body.json['problems']).toBeUndefined()
     expect((await rig.ask('POST', '/submissions/track')).status).toBe(400)
   })
 
-  it('says what is wrong in the words of the commands', async () => {
+  it('describes problems like the commands', async () => {
     const refused = async (method: string, path: string, body?: unknown) => {
       const { status, json } = await rig.ask(method, path, { body })
       expect(status).toBe(400)
       return json['problems'] ?? json['detail']
     }
-    const range = '"many" is no number from 1 to 200'
+    const range = '"many" is not a number from 1 to 200'
     expect(await refused('GET', '/outbox?limit=many')).toBe(`query limit: ${range}`)
-    expect(await refused('GET', '/outbox?limit=1.5')).toBe('query limit: "1.5" is no number from 1 to 200')
-    expect(await refused('GET', '/outbox?cursor=-1')).toBe('cursor: is not `next_cursor` of a page of this list')
-    expect(await refused('GET', '/rejected/nope')).toBe('path id: "nope" is no number')
-    expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must hold at least 1')
+    expect(await refused('GET', '/outbox?limit=1.5')).toBe('query limit: "1.5" is not a number from 1 to 200')
+    expect(await refused('GET', '/outbox?cursor=-1')).toBe('cursor: must be the `next_cursor` of a page of this list')
+    expect(await refused('GET', '/rejected/nope')).toBe('path id: "nope" is not a number')
+    expect(await refused('POST', '/submissions/track', { ids: [] })).toBe('body ids: must have at least 1')
     expect(await refused('POST', '/submissions/track')).toBe('body: is missing')
-    expect(await refused('POST', '/submissions/track', {})).toBe('body: give ids of submissions, or a file of them')
+    expect(await refused('POST', '/submissions/track', {})).toBe('body: give submission ids or a file of them')
     expect(await refused('POST', '/submissions/track', { ids: 'x', colour: 'red', size: 1 })).toEqual([
-      'body ids: "x" is no list',
-      'body: there is no "colour" here; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
-      'body: there is no "size" here; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
+      'body ids: "x" is not a list',
+      'body: unknown field "colour"; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
+      'body: unknown field "size"; there are account, ids, file, again, bind_request_ids, policy_ids, insured_ids',
     ])
     expect(await refused('POST', '/outbox/retry', { destination: 'x'.repeat(201), ids: Array.from({ length: 501 }, () => '1') })).toEqual([
-      'body ids: must not hold more than 500',
+      'body ids: must have at most 500',
       `body destination: "${'x'.repeat(80)}" is longer than 200 characters`,
     ])
     expect(await refused('POST', '/outbox/retry', { ids: ['1', ''] })).toBe('body ids.1: "" is empty')
     expect(await refused('POST', '/reconcile-runs', { dry_run: 'yes', concurrency: 1000, since: 7, submissions: {} })).toEqual([
-      'body submissions: is no list',
-      'body since: 7 is no text',
+      'body submissions: is not a list',
+      'body since: 7 is not text',
       'body dry_run: "yes" is neither true nor false',
-      'body concurrency: 1000 is no number from 1 to 256',
+      'body concurrency: 1000 is not a number from 1 to 256',
     ])
-    expect(await refused('POST', '/reconcile-runs', [])).toBe('body: is no object')
+    expect(await refused('POST', '/reconcile-runs', [])).toBe('body: is not an object')
   })
 
-  it('refuses a path that nobody can read, and one that is too long, as a problem like any other', async () => {
+  it('rejects malformed and too long paths with a problem', async () => {
     for (const [path, status, detail] of [
-      ['/inbox/%E0', 400, 'the path is not well encoded: what follows a % must be UTF-8'],
-      ['/%ED%A0%80', 400, 'the path is not well encoded: what follows a % must be UTF-8'],
+      ['/inbox/%E0', 400, 'the path is malformed: percent-encoded bytes must be UTF-8'],
+      ['/%ED%A0%80', 400, 'the path is malformed: percent-encoded bytes must be UTF-8'],
       [`/inbox/${'a'.repeat(513)}`, 414, 'a part of the path is longer than 512 characters'],
     ] as const) {
       const answer = await rig.ask('GET', path)
@@ -227,26 +204,21 @@ describe('what the admin routes refuse', () => {
     expect([outside.status, await outside.text()]).toEqual([404, 'not found\n'])
   })
 
-  it('refuses a query that a route knows nothing of, whichever route it is', async () => {
+  it('rejects unknown query parameters on every route', async () => {
     for (const path of ['/openapi.json', '/status', '/accounts', '/destinations', '/outbox/1'])
-      expect([path, (await rig.ask('GET', `${path}?zz=1`)).json['detail']]).toEqual([path, 'query: there is no "zz" here; there is none'])
-    expect((await rig.ask('GET', '/completeness?zz=1')).json['detail']).toBe('query: there is no "zz" here; there is account')
+      expect([path, (await rig.ask('GET', `${path}?zz=1`)).json['detail']]).toEqual([path, 'query: unknown field "zz"; there is none'])
+    expect((await rig.ask('GET', '/completeness?zz=1')).json['detail']).toBe('query: unknown field "zz"; there is account')
     expect((await rig.ask('POST', '/outbox/skip?destination=ams', { body: { state: 'ready' } })).status).toBe(400)
     expect(await rig.notes()).toEqual([])
-    expect(await rig.ask('GET', '/completeness?account=nope')).toMatchObject({
-      status: 404,
-      json: { detail: 'there is no account "nope"; there is default' },
-    })
+    expect(await rig.ask('GET', '/completeness?account=nope')).toMatchObject(refusal(404, 'unknown account "nope"; there is default'))
     expect((await rig.ask('GET', '/completeness?account=default')).json).toEqual((await rig.ask('GET', '/completeness')).json)
   })
 
-  it('says when the database cannot be used, and nothing of why', async () => {
+  it('answers 503 without details if the database is unavailable', async () => {
     await rig.db.close()
     const answer = await rig.ask('POST', '/destinations/ams/pause')
-    expect(answer).toMatchObject({
-      status: 503,
-      json: { title: 'Service Unavailable', detail: 'the database cannot be used now; try again' },
-    })
+    expect(answer.json).toMatchObject({ title: 'Service Unavailable', status: 503, detail: 'the database is unavailable. Try again' })
+    expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('5')
     expect(answer.text).not.toMatch(/closed|\.ts|\.db/i)
   })

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { allOperations } from '../../../src/ops/operations/index.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
-import { AdminRig } from './rig.ts'
+import { adminRigForAll } from './rig.ts'
 
 interface Media {
   readonly schema: unknown
@@ -32,14 +32,13 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>>; readonly securitySchemes: object }
 }
 
-/** Every route that is made of no operation. */
+/** Routes without an operation. */
 const ROUTES = [
   'GET /api/v1/documents/{key}',
   'POST /api/v1/destinations/{name}/mappings.csv',
   'GET /api/v1/asyncapi.json',
   'GET /api/v1/openapi.json',
   'GET /api/v1/reconcile-runs/{id}/report.html',
-  'GET /api/v1/live',
   'DELETE /api/v1/session',
   'GET /api/v1/session',
   'GET /api/v1/session/methods',
@@ -47,26 +46,24 @@ const ROUTES = [
 ]
 
 const made = await allOperations()
+const described = (http: string) => http.replace(' ', ' /api/v1').replaceAll(/:(\w+)/g, '{$1}')
 
-/** The lists that are handed out as a CSV, too. */
+/** Lists that are also a CSV. */
 const CSV = made.filter(({ hasCsv }) => hasCsv).map(({ http }) => `${http.replace(' ', ' /api/v1')}.csv`)
 
-/** Routes that answer with a file. */
+/** Content types of routes that answer with a file. */
 const BYTES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(CSV.map((route) => [route.slice('GET '.length), 'text/csv'])),
   '/api/v1/documents/{key}': 'application/octet-stream',
-  '/api/v1/live': 'text/event-stream',
   '/api/v1/reconcile-runs/{id}/report.html': 'text/html',
 }
 
 describe('the description of the admin routes', () => {
-  let rig: AdminRig
+  const rig = adminRigForAll(sqliteDatabase)
   let document: Document
   beforeAll(async () => {
-    rig = await AdminRig.open(sqliteDatabase)
     document = (await rig.ask<Document>('GET', '/openapi.json')).json
   })
-  afterAll(() => rig.close())
 
   const operations = () =>
     Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -82,15 +79,12 @@ describe('the description of the admin routes', () => {
     expect(document.components.securitySchemes).toMatchObject({ token: { type: 'http', scheme: 'bearer' }, session: { in: 'cookie' } })
   })
 
-  it('tells of every route', () => {
-    expect(
-      operations()
-        .map(({ name }) => name)
-        .sort(),
-    ).toEqual([...ROUTES, ...CSV, ...made.map(({ http }) => http.replace(' ', ' /api/v1').replaceAll(/:(\w+)/g, '{$1}'))].sort())
+  it('lists every route', () => {
+    const names = operations().map(({ name }) => name)
+    expect(names.sort()).toEqual([...ROUTES, ...CSV, ...made.map(({ http }) => described(http))].sort())
   })
 
-  it('says of each what it is for, what it takes and what it answers', () => {
+  it('describes purpose, parameters and answers of each route', () => {
     for (const { name, path, operation } of operations()) {
       expect([name, typeof operation.summary, operation.tags?.length]).toEqual([name, 'string', 1])
       const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
@@ -110,10 +104,8 @@ describe('the description of the admin routes', () => {
     const csv = document.paths['/api/v1/destinations/{name}/mappings.csv']?.['post']?.requestBody?.content
     expect([Object.keys(rows ?? {}), Object.keys(csv ?? {})]).toEqual([['application/json'], ['text/csv']])
     const bodies = operations().filter(({ operation }) => operation.requestBody?.required === false)
-    const without = [
-      'alarms/test',
-      'destinations/{name}/pause',
-      'destinations/{name}/verify',
+    const ofDestination = ['pause', 'verify'].map((action) => `destinations/{name}/${action}`)
+    const others = [
       'doctor',
       'doctor/conformance',
       'documents/check',
@@ -122,12 +114,13 @@ describe('the description of the admin routes', () => {
       'rejected/replay',
       'retention/run',
     ]
+    const without = ['alarms/test', ...ofDestination, ...others]
     expect(bodies.map(({ name }) => name).sort()).toEqual(without.map((path) => `POST /api/v1/${path}`))
   })
 
   it('states the role that each operation requires', () => {
     const stated = Object.fromEntries(operations().map(({ name, operation }) => [name, operation['x-required-role']]))
-    for (const { http, role } of made) expect(stated[http.replace(' ', ' /api/v1').replaceAll(/:(\w+)/g, '{$1}')], http).toBe(role)
+    for (const { http, role } of made) expect(stated[described(http)], http).toBe(role)
     // Signing in requires none.
     expect(Object.keys(stated).filter((name) => stated[name] === undefined)).toEqual(
       expect.arrayContaining(['GET /api/v1/session/methods', 'POST /api/v1/session']),
@@ -137,21 +130,21 @@ describe('the description of the admin routes', () => {
     })
   })
 
-  it('names each operation once, and says what each tag is about', () => {
+  it('gives each operation a unique id, and describes each tag', () => {
     const ids = operations().map(({ operation }) => operation.operationId ?? '')
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^(?:get|post|put|delete)[A-Z][A-Za-z]+$/)
     expect(ids).toEqual(expect.arrayContaining(['getInboxById', 'postInboxReplay', 'getReconcileRunsByIdReportHtml', 'deleteSession']))
-    const described = document.tags.map(({ name }) => name)
-    expect([...new Set(operations().flatMap(({ operation }) => operation.tags ?? []))].sort()).toEqual([...described].sort())
+    const used = new Set(operations().flatMap(({ operation }) => operation.tags ?? []))
+    expect([...used].sort()).toEqual(document.tags.map(({ name }) => name).sort())
   })
 
-  it('leaves the linter for such descriptions nothing to say', async () => {
+  it('passes the OpenAPI linter', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-openapi-'))
     try {
       writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document))
       const redocly = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url))
-      // It asks nobody whether there is a newer one, and tells nobody that it ran.
+      // Without telemetry and update checks.
       const env = { ...process.env, CI: 'true', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
       const options = ['lint', 'openapi.json', '--extends=recommended', '--format=json']
       const { stdout } = await promisify(execFile)(process.execPath, [redocly, ...options], { cwd: folder, env })
@@ -163,13 +156,13 @@ describe('the description of the admin routes', () => {
     }
   })
 
-  it('refers to nothing that is not there', () => {
+  it('has no broken references', () => {
     const names = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, to = '']) => to))
     expect(names.size).toBeGreaterThan(10)
     for (const to of names) expect(Object.keys(document.components.schemas)).toContain(to.replace('#/components/schemas/', ''))
   })
 
-  it('gives a schema to whatever goes in or out', () => {
+  it('has a schema for every parameter, body and answer', () => {
     const empty: string[] = []
     for (const { name, operation } of operations()) {
       const given = [

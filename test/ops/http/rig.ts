@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { systemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
@@ -18,7 +19,6 @@ import { knowDestinations, startTarget, type Target } from '../cli/push-rig.ts'
 export const ALICE = 'alice-0123456789-abcdef'
 export const BOB = 'bob-0123456789-abcdef'
 
-/** What an admin route answered. */
 export interface Answer<T = Record<string, unknown>> {
   readonly status: number
   readonly headers: Headers
@@ -26,26 +26,28 @@ export interface Answer<T = Record<string, unknown>> {
   readonly json: T
 }
 
+export interface Page<T = Record<string, unknown>> {
+  readonly items: readonly T[]
+  readonly next_cursor: string | null
+}
+
+export const refusal = (status: number, detail: unknown) => ({ status, json: { detail } })
+
 export interface Asked {
-  /** null for none. */
   readonly token?: string | null
   readonly body?: unknown
-  /** Besides those that follow from the rest. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as it is, of this type. */
+  /** A body of another type. */
   readonly raw?: { readonly type: string; readonly text: string | Buffer }
 }
 
-/** An ops server over a database of its own, with two tokens and two destinations; nothing of the product runs beside it. */
+/** An ops server with its own database, two tokens and two destinations, without other parts of the product. */
 export class AdminRig {
   readonly opened: OpenedDatabase
   readonly target: Target
   readonly env: Readonly<Record<string, string>>
-  /** The settings that the routes go by; a test may set others. */
   config: Config
-  /** What a reload gives. */
   reloaded: ReloadResult = { applied: [], needsRestart: [], fromEnvironment: [], problems: [] }
-  /** The log's lines. */
   readonly lines: Record<string, unknown>[] = []
   readonly #folder: string
   readonly #stopping = new AbortController()
@@ -83,7 +85,7 @@ export class AdminRig {
     return rig
   }
 
-  /** Adds operators to the settings file, and goes by it. @param yaml a list, each line indented. */
+  /** Adds alert recipients to the settings. @param yaml a list, each line indented. */
   useOperators(yaml: string): void {
     appendFileSync(this.env['CONFIG_FILE'] ?? '', `operators:\n${yaml}`)
     this.config = loadConfig(this.env)
@@ -117,26 +119,25 @@ export class AdminRig {
     })
   }
 
-  /** @param path behind `/api/v1`, or the whole of it when it begins with `/api`. */
+  /** @param path after `/api/v1`, or the full path if it begins with `/api`. */
   async ask<T = Record<string, unknown>>(method: string, path: string, asked: Asked = {}): Promise<Answer<T>> {
     const { token = ALICE, body, raw } = asked
     const headers = new Headers({ ...asked.headers, ...(token !== null && { authorization: `Bearer ${token}` }) })
     const sent = raw ?? (body === undefined ? null : { type: 'application/json', text: JSON.stringify(body) })
     if (sent) headers.set('content-type', sent.type)
-    const url = `${this.origin}${path.startsWith('/api') ? path : `/api/v1${path}`}`
+    const url = `${this.origin}${path.startsWith('/api/') ? path : `/api/v1${path}`}`
     const response = await fetch(url, { method, headers, ...(sent && { body: sent.text }) })
     const text = await response.text()
     const isJson = text !== '' && /json/.test(response.headers.get('content-type') ?? '')
     return { status: response.status, headers: response.headers, text, json: (isJson ? JSON.parse(text) : null) as T }
   }
 
-  /** What the notes say, the oldest first, without number and time. */
+  /** @returns audit entries without number and time, oldest first. */
   async notes(): Promise<Omit<StoredAuditEntry, 'action_id' | 'at'>[]> {
     const all = await listActions(this.db.read, {}, 1_000)
     return all.reverse().map(({ action_id: _, at: __, ...note }) => note)
   }
 
-  /** The process begins to stop. */
   beginStop(): void {
     this.#stopping.abort(new Error('the process is stopping'))
   }
@@ -148,4 +149,30 @@ export class AdminRig {
     await this.opened.close()
     rmSync(this.#folder, { recursive: true, force: true })
   }
+}
+
+/** A rig that is opened before each test and closed after it. */
+export function adminRigForEach(...open: Parameters<typeof AdminRig.open>): AdminRig {
+  return currentRig(beforeEach, afterEach, open)
+}
+
+/** A rig that all tests of a suite share. */
+export function adminRigForAll(...open: Parameters<typeof AdminRig.open>): AdminRig {
+  return currentRig(beforeAll, afterAll, open)
+}
+
+/** @returns an object that forwards to the rig that is open. */
+function currentRig(before: typeof beforeAll, after: typeof afterAll, open: Parameters<typeof AdminRig.open>): AdminRig {
+  let rig: AdminRig
+  before(async () => {
+    rig = await AdminRig.open(...open)
+  })
+  after(() => rig.close())
+  return new Proxy({} as AdminRig, {
+    get: (_, name) => {
+      const value: unknown = Reflect.get(rig, name)
+      return typeof value === 'function' ? value.bind(rig) : value
+    },
+    set: (_, name, value) => Reflect.set(rig, name, value),
+  })
 }

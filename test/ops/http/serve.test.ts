@@ -5,17 +5,16 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
 import { onSqlite } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 
 const ALICE = 'alice-0123456789-abcdef'
 const CAROL = 'carol-0123456789-abcdef'
 
 describe.each(onSqlite)('the admin routes of a serve on $name', (database) => {
-  it('track, sync, reconcile and reload what runs beside them, and show no secret', async () => {
-    const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-    onTestFinished(() => sandbox.close())
-    const opened = await database.open()
-    onTestFinished(() => opened.close())
+  it('track, sync, reconcile and reload, and show no secret', async () => {
+    const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+    const opened = await closedAtEnd(database.open())
     const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-admin-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const tokens = join(folder, 'tokens')
@@ -26,34 +25,21 @@ describe.each(onSqlite)('the admin routes of a serve on $name', (database) => {
     const seen: string[] = []
     const ask = async (method: string, path: string, body?: unknown, token = ALICE) => {
       const headers = { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) }
-      const response = await fetch(`${serve.ops}/api/v1${path}`, {
-        method,
-        headers,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+      const response = await fetch(`${serve.ops}/api/v1${path}`, { method, headers, ...sent })
       const text = await response.text()
       seen.push(text, ...response.headers.values())
-      return {
-        status: response.status,
-        text,
-        json: () => JSON.parse(text) as { items: Record<string, unknown>[] } & Record<string, unknown>,
-      }
+      const json = () => JSON.parse(text) as { items: Record<string, unknown>[] } & Record<string, unknown>
+      return { status: response.status, text, json }
     }
 
     const id = sandbox.addSubmission('default')
     sandbox.addMessage('default', id, { body_text: 'One.' }, { quiet: true })
-    expect((await ask('POST', '/submissions/track', { ids: [id] })).json()).toEqual({
-      account: 'default',
-      added: 1,
-      known: 0,
-      purged: 0,
-      ids_added: 0,
-      ids_known: 0,
-    })
+    const tracked = { account: 'default', added: 1, known: 0, purged: 0, ids_added: 0, ids_known: 0 }
+    expect((await ask('POST', '/submissions/track', { ids: [id] })).json()).toEqual(tracked)
     const stored = opened.db.read.sql.selectFrom('thread_messages').select('message_id').where('submission_id', '=', id)
     const messages = async () => (await stored.execute()).length
     await until('the message is there', async () => (await messages()) === 1)
-    // Nobody delivers it, and the next poll is an hour away.
     const reads = opened.db.read.sql.selectFrom('sync_reads').select('read').where('submission_id', '=', id)
     await until('all is read', async () => (await reads.where('last_read_at', 'is', null).execute()).length === 0)
     sandbox.addMessage('default', id, { body_text: 'Two.' }, { quiet: true })

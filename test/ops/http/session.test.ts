@@ -1,21 +1,20 @@
 import { type IncomingMessage, request } from 'node:http'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { endLapsedSessions } from '../../../src/ops/http/api/sessions.ts'
 import { letSessionsAge } from '../../store/operators/session-time.ts'
 import { onSqlite, silentLog } from '../../tools/databases.ts'
-import { AdminRig, ALICE } from './rig.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
+import { AdminRig, ALICE, adminRigForEach } from './rig.ts'
 
 const VIEWER = 'viewer-0123456789-abc'
 const MINUTE_MS = 60_000
 
 describe.each(onSqlite)('sessions on $name', (database) => {
-  let rig: AdminRig
+  const rig = adminRigForEach(database)
   beforeEach(async () => {
-    rig = await AdminRig.open(database)
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:${VIEWER}:viewer` })
   })
-  afterEach(() => rig.close())
 
   const signIn = async (token: string): Promise<string> => {
     const answer = await rig.ask('POST', '/session', { token: null, body: { token } })
@@ -25,7 +24,7 @@ describe.each(onSqlite)('sessions on $name', (database) => {
   const cookieOf = (set: string): string => set.split(';')[0] ?? ''
   const own = () => ({ origin: rig.origin })
 
-  it('begin with a token, tell who one is, and end', async () => {
+  it('begin with a token, show name and role, and end', async () => {
     const set = await signIn(VIEWER)
     expect(set).toMatch(/^submission_mirror_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/)
     const cookie = cookieOf(set)
@@ -36,21 +35,17 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     const out = await rig.ask('DELETE', '/session', { token: null, headers: { cookie, ...own() } })
     expect([out.status, out.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')])
     const over = await rig.ask('GET', '/session', { token: null, headers: { cookie } })
-    expect([over.status, over.json['detail']]).toEqual([401, 'the session has ended; sign in again'])
-    const notes = (await rig.notes()).map(({ who, action }) => [who, action])
-    expect(notes).toEqual([
-      ['vera', 'session.begin'],
-      ['vera', 'session.end'],
-    ])
+    expect([over.status, over.json['detail']]).toEqual([401, 'the session has ended. Sign in again'])
+    expect((await rig.notes()).map(({ who, action }) => `${who} ${action}`)).toEqual(['vera session.begin', 'vera session.end'])
   })
 
-  it('tell of the token when there is no session', async () => {
+  it('show the token if there is no session', async () => {
     const who = await rig.ask('GET', '/session')
     const all = ['viewer', 'operator', 'admin']
     expect(who.json).toEqual({ name: 'alice', role: 'admin', may: all, via: 'token', ends_at: null, idle_ends_at: null })
   })
 
-  it('are refused to a wrong token, after ten in a minute unseen', async () => {
+  it('reject wrong tokens, and after ten in a minute every token', async () => {
     const statuses: number[] = []
     for (let n = 0; n < 11; n++) {
       const answer = await rig.ask('POST', '/session', { token: null, body: { token: `wrong-${n}` } })
@@ -59,7 +54,6 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     }
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
     expect((await rig.ask('POST', '/session', { token: null, body: { token: ALICE } })).status).toBe(429)
-    // A bearer is another door.
     expect((await rig.ask('GET', '/accounts')).status).toBe(200)
   })
 
@@ -73,38 +67,31 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     expect((await rig.ask('GET', '/session', { token: null, headers: { cookie } })).json).toMatchObject({ name: 'vera' })
   })
 
-  it('are refused to a token with the name of another', async () => {
+  it('reject a token with the name of another', async () => {
     expect((await rig.ask('POST', '/session', { token: null, body: { token: `alice:${VIEWER}` } })).status).toBe(401)
   })
 
-  it('end when another one begins in the same browser', async () => {
+  it('end when another begins in the same browser', async () => {
     const cookie = cookieOf(await signIn(VIEWER))
     expect((await rig.ask('POST', '/session', { token: null, headers: { cookie, ...own() }, body: { token: ALICE } })).status).toBe(204)
     expect((await rig.ask('GET', '/session', { token: null, headers: { cookie } })).status).toBe(401)
-    expect((await rig.notes()).map(({ who, action }) => `${who} ${action}`)).toEqual([
-      'vera session.begin',
-      'alice session.begin',
-      'vera session.end',
-    ])
+    const actions = ['vera session.begin', 'alice session.begin', 'vera session.end']
+    expect((await rig.notes()).map(({ who, action }) => `${who} ${action}`)).toEqual(actions)
   })
 
   it.each([
     ['loopback', 401],
     ['off', 429],
   ])('count wrong tokens by the address that a trusted proxy names (TRUST_PROXY=%s)', async (trusted, other) => {
-    const behind = await AdminRig.open(database, { TRUST_PROXY: trusted })
-    try {
-      const tryFrom = (address: string) =>
-        behind.ask('POST', '/session', { token: null, headers: { 'x-forwarded-for': address }, body: { token: 'wrong' } })
-      for (let n = 0; n < 10; n++) await tryFrom('203.0.113.7')
-      expect((await tryFrom('203.0.113.7')).status).toBe(429)
-      expect((await tryFrom('198.51.100.1')).status).toBe(other)
-    } finally {
-      await behind.close()
-    }
+    const behind = await closedAtEnd(AdminRig.open(database, { TRUST_PROXY: trusted }))
+    const tryFrom = (address: string) =>
+      behind.ask('POST', '/session', { token: null, headers: { 'x-forwarded-for': address }, body: { token: 'wrong' } })
+    for (let n = 0; n < 10; n++) await tryFrom('203.0.113.7')
+    expect((await tryFrom('203.0.113.7')).status).toBe(429)
+    expect((await tryFrom('198.51.100.1')).status).toBe(other)
   })
 
-  it('change nothing for a page of another server', async () => {
+  it('reject changes from a page of another server', async () => {
     const cookie = cookieOf(await signIn(ALICE))
     const asked = [undefined, 'null', 'http://evil.example', `${rig.origin}1`]
     for (const origin of asked) {
@@ -120,7 +107,7 @@ describe.each(onSqlite)('sessions on $name', (database) => {
   it('have the role of their token', async () => {
     const cookie = cookieOf(await signIn(VIEWER))
     const answer = await rig.ask('POST', '/destinations/ams/pause', { token: null, headers: { cookie, ...own() } })
-    expect([answer.status, answer.json['detail']]).toEqual([403, 'this takes the role operator; the token vera has the role viewer'])
+    expect([answer.status, answer.json['detail']]).toEqual([403, 'requires the operator role; vera has the viewer role'])
   })
 
   it('follow a change of the role of their token', async () => {
@@ -144,13 +131,12 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     expect(await status()).toBe(401)
   })
 
-  it('end when nothing was asked for a while, and in any case after some hours', async () => {
+  it('end after a while without requests, and after some hours in any case', async () => {
     const cookie = cookieOf(await signIn(ALICE))
     const status = async () => (await rig.ask('GET', '/session', { token: null, headers: { cookie } })).status
     await letSessionsAge(rig.db, 29 * MINUTE_MS)
     expect(await status()).toBe(200)
     await letSessionsAge(rig.db, 29 * MINUTE_MS)
-    // The request before was noted.
     expect(await status()).toBe(200)
     await letSessionsAge(rig.db, 31 * MINUTE_MS)
     expect(await status()).toBe(401)
@@ -162,7 +148,7 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     expect((await rig.ask('GET', '/session', { token: null, headers: { cookie: other } })).status).toBe(401)
   })
 
-  it('are not known to the database itself: it holds neither their id nor the token', async () => {
+  it('are stored without their id and token', async () => {
     const id = cookieOf(await signIn(ALICE)).split('=')[1] ?? ''
     const rows = await rig.db.read.sql.selectFrom('sync_console_sessions').selectAll().execute()
     expect(rows).toHaveLength(1)
@@ -174,9 +160,9 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     ['passes Host on', { host: 'mirror.agency.example:8443' }],
     ['passes it on without the port', { host: 'mirror.agency.example' }],
     ['passes it on in another case, with another port', { host: 'Mirror.Agency.Example:443' }],
-    ["sends the upstream's name, as nginx does unless told otherwise", {}],
+    ["sends the upstream's name, the default of nginx", {}],
     ["sends the upstream's name and X-Forwarded-Host, as Apache does", { 'x-forwarded-host': 'mirror.agency.example:8443' }],
-  ])('need HTTPS where the pages are reached by it, through a proxy that %s', async (_, passedOn) => {
+  ])('require HTTPS for an HTTPS address, through a proxy that %s', async (_, passedOn) => {
     const origin = 'https://mirror.agency.example:8443'
     rig.config = loadConfig({ ...rig.env, OPS_PUBLIC_URL: origin })
     const json = { 'content-type': 'application/json' }
@@ -186,12 +172,10 @@ describe.each(onSqlite)('sessions on $name', (database) => {
     const headers = { ...passedOn, cookie: cookieOf(set), origin }
     expect((await askAs(`${rig.origin}/api/v1/destinations/ams/pause`, headers)).statusCode).toBe(200)
     expect((await askAs(`${rig.origin}/api/v1/destinations/ams/resume`, { ...headers, origin: 'https://evil.test' })).statusCode).toBe(403)
-    // Over loopback there is no HTTPS, and a browser would not send it.
     expect(await signIn(ALICE)).not.toContain('Secure')
   })
 })
 
-/** Posts under the name of another host than the one that it connects to. */
 function askAs(url: string, headers: Readonly<Record<string, string>>, body = ''): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request(url, { method: 'POST', headers }, (response) => resolve(response.resume()))

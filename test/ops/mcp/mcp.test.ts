@@ -9,18 +9,9 @@ import { programPath } from '../../tools/program.ts'
 import { type AdminRig, ALICE } from '../http/rig.ts'
 import { type Answered, BAKERY, call, filled, HOSTILE, HOSTILE_ID, OPERATOR, overHttp, SECRET_BODY, VIEWER } from './rig.ts'
 
-const READING = [
-  'overview',
-  'search_submissions',
-  'get_submission',
-  'get_timeline',
-  'list_open_items',
-  'list_quotes',
-  'list_deliveries',
-  'changes_since',
-  'list_pushes',
-].sort()
-const ACTING = ['read_now', 'replay', 'reconcile', 'retry_push']
+const READING =
+  'changes_since get_submission get_timeline list_deliveries list_open_items list_pushes list_quotes overview search_submissions'.split(' ')
+const ACTING = ['sync', 'replay', 'reconcile', 'retry_push']
 
 async function toolsOf(client: Client): Promise<string[]> {
   return (await client.listTools()).tools.map(({ name }) => name).sort()
@@ -37,7 +28,6 @@ function itemsOf({ data }: Answered): Record<string, unknown>[] {
   return data as Record<string, unknown>[]
 }
 
-/** Every page of a list. */
 async function pages(client: Client, name: string, given: Record<string, unknown>): Promise<Record<string, unknown>[]> {
   const all: Record<string, unknown>[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -79,11 +69,9 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     }
     expect((await call(client, 'overview')).data).toMatchObject({ verdict: expect.any(String), sentence: expect.any(String) })
     const found = itemsOf(await call(client, 'search_submissions', { query: 'harb' }))
-    expect(found).toMatchObject([
-      { account: 'acme', submission_id: BAKERY, insured_name: 'Harbour Bakery LLC', best_quote: { total_cents: 118_000 } },
-    ])
-    expect(itemsOf(await call(client, 'search_submissions', { query: BAKERY.slice(0, 8), limit: 200 })).length).toBeGreaterThan(0)
     const of = { account: 'acme', submission_id: BAKERY }
+    expect(found).toMatchObject([{ ...of, insured_name: 'Harbour Bakery LLC', best_quote: { total_cents: 118_000 } }])
+    expect(itemsOf(await call(client, 'search_submissions', { query: BAKERY.slice(0, 8), limit: 200 })).length).toBeGreaterThan(0)
     const whole = await call(client, 'get_submission', { ...of, submission_id: BAKERY.toUpperCase(), limit: 1 })
     expect(whole.data).toMatchObject({
       summary: { submission_id: BAKERY },
@@ -109,14 +97,14 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     expect(await rig.notes()).toEqual([])
   })
 
-  it('lists and calls every tool over standard input and output, which bears nothing else', async () => {
+  it('lists and calls every tool over standard input and output, without other output', async () => {
     const { client, said } = await overStdio(rig)
     await checkEveryTool(client)
     expect(said()).toBe('')
-    expect(await refusal(client, 'read_now', { ids: [BAKERY] })).toMatch(/not found/)
+    expect(await refusal(client, 'sync', { ids: [BAKERY] })).toMatch(/not found/)
   })
 
-  it('shows no personal value and no body, whoever asks, and hands hostile text over as data', async () => {
+  it('masks personal values and bodies for every role, and returns hostile text as data', async () => {
     const client = await overHttp(rig, ALICE)
     const of = { account: 'default', submission_id: HOSTILE_ID }
     const repeated = { state: 'dead', status: 422, error: `it answered 422 (${SECRET_BODY})` } as const
@@ -143,35 +131,34 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     expect(all).not.toContain('Jane Roe')
     expect(all).toContain('it answered 422 ••••')
     expect(all).not.toMatch(/"body_text":"[^•]/)
-    // Where it may stand it stands whole, but cannot hide or turn what is around it.
+    // Allowed text is complete, but cannot hide or reorder the text around it.
     const [event] = (await call(client, 'get_timeline', { ...of, kinds: ['event'] })).data as Record<string, unknown>[]
     expect(event?.['summary']).toBe(HOSTILE)
     expect(all).toContain('\\u202eevil')
     expect(all).not.toContain('\u202e')
   })
 
-  it('refuses wrong arguments, cursors and names, and says what is wrong', async () => {
+  it('rejects invalid arguments, cursors and names with a reason', async () => {
     const client = await overHttp(rig, VIEWER)
     expect(await refusal(client, 'search_submissions', { query: 'a', limit: 201 })).toMatch(/limit/)
     expect(await refusal(client, 'search_submissions', { zz: 1 })).toMatch(/zz/)
     expect(await refusal(client, 'search_submissions', { query: 'a\u0000' })).toMatch(/^query: .*U\+0000/)
-    expect(await refusal(client, 'get_submission', { account: 'acme', submission_id: 'x' })).toMatch(/no submission id/)
-    expect(await refusal(client, 'get_submission', { account: 'acme', submission_id: uuid(9, 99) })).toMatch(
-      /is not tracked in account acme/,
-    )
-    expect(await refusal(client, 'list_pushes', { destination: 'nobody' })).toMatch(/no destination "nobody"/)
+    expect(await refusal(client, 'get_submission', { account: 'acme', submission_id: 'x' })).toMatch(/not a submission id/)
+    const unknown = { account: 'acme', submission_id: uuid(9, 99) }
+    expect(await refusal(client, 'get_submission', unknown)).toMatch(/is not tracked in account acme/)
+    expect(await refusal(client, 'list_pushes', { destination: 'nobody' })).toMatch(/unknown destination "nobody"/)
     expect(await refusal(client, 'changes_since', { seq: -1 })).toMatch(/seq/)
     expect(await refusal(client, 'changes_since', { epoch: 'another' })).toMatch(/^the log epoch is .*, not another/)
     const lists = ['search_submissions', 'list_open_items', 'list_quotes', 'list_deliveries', 'list_pushes']
     for (const name of lists) {
       for (const cursor of ['x', 'W10', Buffer.from('["a\\u0000",1,2]').toString('base64url')]) {
-        expect([name, await refusal(client, name, { cursor })]).toEqual([name, 'cursor: is not `next_cursor` of a page of this list'])
+        expect([name, await refusal(client, name, { cursor })]).toEqual([name, 'cursor: must be the `next_cursor` of a page of this list'])
       }
     }
     expect(await refusal(client, 'nothing')).toMatch(/not found/)
   })
 
-  it('offers actions to an operator alone, when the settings allow it, and notes them', async () => {
+  it('offers actions only to operators, if the settings allow it, and records them', async () => {
     rig.config = loadConfig({ ...rig.env, OPS_MCP_ACTIONS: 'true' })
     onTestFinished(() => {
       rig.config = loadConfig(rig.env)
@@ -181,18 +168,18 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     for (const name of ACTING) expect(await refusal(viewer, name, { ids: ['msg_1'], submission_ids: [HOSTILE_ID] })).toMatch(/not found/)
     const client = await overHttp(rig, OPERATOR)
     expect(await toolsOf(client)).toEqual([...READING, ...ACTING].sort())
-    expect((await call(client, 'read_now', { account: 'default', ids: [HOSTILE_ID] })).data).toEqual({ account: 'default', submissions: 1 })
+    expect((await call(client, 'sync', { account: 'default', ids: [HOSTILE_ID] })).data).toEqual({ account: 'default', submissions: 1 })
     expect((await call(client, 'replay', { ids: ['msg_1'] })).data).toEqual({ replayed: 1 })
     const [push] = itemsOf(await call(client, 'list_pushes', { destination: 'ams', limit: 1 }))
     await rig.db.write('test', (tx) =>
       tx.sql.updateTable('sync_outbox').set({ state: 'dead' }).where('outbox_id', '=', Number(push?.['outbox_id'])).execute(),
     )
     expect((await call(client, 'retry_push', { ids: [String(push?.['outbox_id'])] })).data).toEqual({ changed: 1, under_way: 0 })
-    // An assistant that does not say otherwise only looks.
+    // Assistants get a dry run by default.
     expect((await call(client, 'reconcile', { account: 'default', submissions: [HOSTILE_ID] })).data).toMatchObject([
       { account: 'default', state: 'requested', options: { dry_run: true, submissions: [HOSTILE_ID] } },
     ])
-    expect(await refusal(client, 'replay', { ids: ['nothing'] })).toBe('there is no delivery nothing')
+    expect(await refusal(client, 'replay', { ids: ['nothing'] })).toBe('delivery nothing does not exist')
     expect((await rig.notes()).map(({ who, action, outcome }) => [who, action, outcome])).toEqual([
       ['o', 'submission.sync', 'done'],
       ['o', 'inbox.replay', 'done'],
@@ -201,7 +188,7 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     ])
   })
 
-  it('takes the tokens and hosts of the admin routes, and POST alone', async () => {
+  it('accepts the tokens and hosts of the admin routes, and only POST', async () => {
     const ask = (init: RequestInit) => fetch(`${rig.origin}/mcp`, init)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -209,13 +196,10 @@ describe.each(onSqlite)('the Model Context Protocol on $name', (database) => {
     expect((await ask({ method: 'POST', headers, body })).status).toBe(401)
     expect((await ask({ method: 'POST', headers: { ...headers, authorization: 'Bearer wrong-0123456789-abc' }, body })).status).toBe(401)
     const good = await ask({ method: 'POST', headers: { ...headers, ...bearer }, body })
-    expect([good.status, good.headers.get('content-type'), good.headers.get('x-content-type-options')]).toEqual([
-      200,
-      'application/json',
-      'nosniff',
-    ])
+    const types = ['content-type', 'x-content-type-options'].map((name) => good.headers.get(name))
+    expect([good.status, ...types]).toEqual([200, 'application/json', 'nosniff'])
     expect(good.headers.get('mcp-session-id')).toBeNull()
-    // curl says */*, and some clients say null for no arguments.
+    // curl sends */*, and some clients send null arguments.
     const call = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'overview', arguments: null } })
     for (const accept of ['*/*', 'application/json, */*;q=0.1']) {
       const answer = await ask({ method: 'POST', headers: { ...headers, ...bearer, accept }, body: call })

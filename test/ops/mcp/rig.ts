@@ -26,20 +26,18 @@ export interface Answered {
   readonly next_cursor?: string | null
 }
 
-/** What a tool answered, in both forms. */
 export async function call(client: Client, name: string, given: Record<string, unknown> = {}): Promise<Answered> {
   const answer = (await client.callTool({ name, arguments: given })) as CallToolResult
   const [text] = answer.content
   const said = text?.type === 'text' ? text.text : ''
   expect(answer.isError ?? false, `${name}: ${said}`).toBe(false)
-  // Both forms say the same.
   expect(JSON.parse(said)).toEqual(answer.structuredContent)
   const answered = answer.structuredContent as unknown as Answered
-  expect(answered.note).toMatch(/follow no instruction/)
+  expect(answered.note).toMatch(/do not follow instructions/)
   return answered
 }
 
-/** Routes and tools over a mirror with hostile and personal texts, for one token of each role. */
+/** A rig with hostile and personal texts, and one token per role. */
 export async function filled(database: TestDatabase): Promise<AdminRig> {
   const rig = await AdminRig.open(database, { OPS_TOKENS: `alice:${ALICE} v:${VIEWER}:viewer o:${OPERATOR}:operator` })
   await ensureAccounts(rig.db, ['acme'])
@@ -49,22 +47,11 @@ export async function filled(database: TestDatabase): Promise<AdminRig> {
     messageFact('default', HOSTILE_ID, wireMessage(66, { subject: HOSTILE, body_text: SECRET_BODY })),
   ]
   await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply(facts))
-  const delivery = {
-    account: 'default',
-    deliveryId: 'msg_1',
-    receivedAt: '2026-01-05T12:00:00.000000Z',
-    headers: { 'svix-id': 'msg_1' },
-    secret: 1,
-  }
+  const receivedAt = '2026-01-05T12:00:00.000000Z'
+  const delivery = { account: 'default', deliveryId: 'msg_1', receivedAt, headers: { 'svix-id': 'msg_1' }, secret: 1 }
   await new InboxAppender(rig.db).append([{ ...delivery, body: Buffer.from(JSON.stringify({ text: SECRET_BODY })) }])
   await rig.db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'done' }).execute())
-  const refused = {
-    account: 'default',
-    path: '/webhooks',
-    receivedAt: delivery.receivedAt,
-    address: '192.0.2.1',
-    reason: 'wrong_signature',
-  }
+  const refused = { account: 'default', path: '/webhooks', receivedAt, address: '192.0.2.1', reason: 'wrong_signature' }
   const rejected = new RejectedStore(rig.db, silentLog)
   rejected.keep({ ...refused, headers: delivery.headers, body: Buffer.from(SECRET_BODY) })
   await rejected.settled()
@@ -72,7 +59,6 @@ export async function filled(database: TestDatabase): Promise<AdminRig> {
   return rig
 }
 
-/** A client of the tools. */
 export async function overHttp(rig: AdminRig, token: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })
   const requestInit = { headers: { authorization: `Bearer ${token}` } }

@@ -11,7 +11,7 @@ import { ensureDestinations, findDestination } from '../../../src/store/outbox/d
 import { writeFigures } from '../../../src/store/upkeep/figures.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
-import { byFirstWalk, byWebhook, eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { byFirstFeedRead, byWebhook, eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -21,7 +21,6 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
   let opened: OpenedDatabase
   let others: Db[]
   beforeEach(async () => {
-    // Two seconds after a minute began.
     clock = new ManualClock(Math.floor(Date.now() / MINUTE) * MINUTE + 2_000)
     opened = await database.open({ clock })
     others = []
@@ -31,7 +30,6 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     await opened.close()
   })
 
-  /** Another process on the same database. */
   async function another(): Promise<Db> {
     const db = await openAgain(opened.config, { clock })
     others.push(db)
@@ -55,7 +53,6 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     two.observer.count('deliveries_total', { account: 'b', answer: '401' })
     await Promise.all([one.recorder.write(), two.recorder.write()])
     expect(await deliveries()).toEqual({ 204: 7, 401: 1 })
-    // A new process under the same roof.
     const three = recording(await another())
     three.observer.count('deliveries_total', { account: 'a', answer: '204' }, 5)
     await three.recorder.write()
@@ -113,7 +110,7 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     const facts = [
       trackFact('a', uuid(9, 1)),
       eventFact('a', uuid(9, 1), event(1, 2_000), byWebhook),
-      eventFact('a', uuid(9, 1), event(2, 3 * DAY), byFirstWalk),
+      eventFact('a', uuid(9, 1), event(2, 3 * DAY), byFirstFeedRead),
     ]
     for (const fact of facts) await inApplyTransaction(opened.db, observer, 'test-apply', (apply) => apply.apply([fact]))
     observer.time('push_lag_seconds', 40, { destination: 'ams' })

@@ -7,7 +7,7 @@ import { ensureAccounts, noteUnreadableEvents } from '../../../src/store/reads/a
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 import {
   at,
-  byFirstWalk,
+  byFirstFeedRead,
   byPoll,
   byWebhook,
   eventFact,
@@ -18,16 +18,14 @@ import {
   wireEvent,
   wireMessage,
 } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 
-/** WEBHOOK_LOST_AFTER of these tests. */
 const LOST_AFTER_MS = 900_000
 
 const ACCOUNT = 'default'
 const submission = uuid(9, 1)
 const MINUTE = 60_000
 
-/** Counts until there is nothing more to count. @returns what was counted. */
 async function countAll(db: Db): Promise<Record<string, number>> {
   const total: Record<string, number> = {}
   for (let more = true; more; ) {
@@ -60,7 +58,6 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
       eventFact(ACCOUNT, submission, wireEvent(3), byWebhook),
     ])
     clock.advance(5 * MINUTE)
-    // Late, but not lost.
     const late = [eventFact(ACCOUNT, submission, wireEvent(2), byWebhook), messageFact(ACCOUNT, submission, wireMessage(2), byWebhook)]
     await applyAll(db, late)
     expect(await countAll(db)).toEqual({})
@@ -84,27 +81,26 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
   })
 
   it('are not the history of a submission that was tracked', async () => {
-    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstWalk)])
+    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstFeedRead)])
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({})
   })
 
   it('are nothing that happened before the submission was tracked, however short before', async () => {
     await applyAll(db, [
-      ...[-59, -1].map((minute, n) => eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstWalk)),
-      messageFact(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstWalk),
-      eventFact(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstWalk),
+      ...[-59, -1].map((minute, n) => eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstFeedRead)),
+      messageFact(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstFeedRead),
+      eventFact(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstFeedRead),
     ])
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({ market_events: 1 })
   })
 
   it('are what happened shortly before, where a webhook made the submission known: there was an endpoint', async () => {
-    const told = uuid(9, 2)
-    await applyAll(db, [eventFact(ACCOUNT, told, wireEvent(1), byWebhook)])
-    await applyAll(
-      db,
-      [-61, -59, -1].map((minute, n) => eventFact(ACCOUNT, told, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstWalk)),
+    const announced = uuid(9, 2)
+    await applyAll(db, [eventFact(ACCOUNT, announced, wireEvent(1), byWebhook)])
+    await applyEach(db, [-61, -59, -1], (minute, n) =>
+      eventFact(ACCOUNT, announced, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstFeedRead),
     )
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({ market_events: 2 })

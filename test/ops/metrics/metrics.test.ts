@@ -30,12 +30,12 @@ describe('metrics', () => {
     expect(text).toContain('submission_mirror_acknowledge_seconds_bucket{le="0.005",account="default"} 1')
     expect(text).toContain('submission_mirror_upstream_rate{account="default"} 2.5')
     expect(text).toContain('process_resident_memory_bytes')
-    // What was never set is not told: 0 bytes free would be a full disk.
+    // Unset values aren't shown: 0 bytes free would be a full disk.
     expect(text).not.toMatch(/^submission_mirror_disk_(?:free|size)_bytes/m)
     observer.set('disk_free_bytes', 7)
     expect(await registry.metrics()).toMatch(/^submission_mirror_disk_free_bytes 7$/m)
     const names = registry.getMetricsAsArray().map((metric) => metric.name)
-    for (const name of ['lost_webhooks_total', 'token_mints_total', 'upstream_requests_total', 'applied_rows_total', 'walks_total']) {
+    for (const name of ['lost_webhooks_total', 'token_mints_total', 'upstream_requests_total', 'applied_rows_total', 'feed_reads_total']) {
       expect(names).toContain(`submission_mirror_${name}`)
     }
   })
@@ -87,7 +87,6 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
         'dead_letters{account="default"} 0',
         'account_state{account="default",state="suspended"} 1',
         'account_state{account="default",state="active"} 0',
-        // Postgres's own clock goes on.
         'account_pause_seconds{account="default"} 3',
         'never_read{account="default",read="events"} 2',
         'destination_state{destination="ams",state="suspended"} 1',
@@ -98,7 +97,6 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       ]) {
         expect(text).toContain(`submission_mirror_${line}`)
       }
-      // Asked again at once, the store is left alone.
       await applyAll(db, [trackFact(ACCOUNT, uuid(9, 3))])
       await gauges.refresh()
       expect(await registry.metrics()).toContain('submission_mirror_last_seq 2')

@@ -16,7 +16,6 @@ interface Described {
   readonly summary: string
 }
 
-/** A reconcile run with a finding whose values are personal on both sides. */
 async function findSomething(rig: AdminRig): Promise<void> {
   const [run] = (await rig.ask<{ items: { run_id: string }[] }>('POST', '/reconcile-runs', { body: { no_state: true } })).json.items
   const fields = JSON.stringify([{ field: 'body_text', mirror: 'Jane Roe called', service: 'Jane Roe wrote' }])
@@ -35,7 +34,7 @@ async function findSomething(rig: AdminRig): Promise<void> {
         read: 'thread' as const,
         destination: null,
         seq: null,
-        standing: false,
+        known: false,
         repaired_at: null,
         detail: 'it differs',
         found_at: '2026-01-05T12:00:00.000000Z',
@@ -47,7 +46,6 @@ async function findSomething(rig: AdminRig): Promise<void> {
 const operations = await allOperations()
 const reading = operations.filter(({ http, withoutCommand }) => http.startsWith('GET ') && withoutCommand === undefined)
 
-/** As JSON, without what grows older while one asks thrice. */
 function ageless(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer), (name, value: unknown) => {
     if (/_seconds$|_ms$/.test(name)) return 'an age'
@@ -66,7 +64,7 @@ describe('every operation', () => {
   })
   afterAll(() => rig.close())
 
-  /** What it is asked about: what its input names as an example, or else the first of what the list of the same subject holds. */
+  /** Required inputs: the examples of the schema, or else values of the first item in the list of the same subject. */
   async function placeOf(op: AnyOperation): Promise<Readonly<Record<string, string>>> {
     const inPath = [...op.http.matchAll(/:(\w+)/g)].map(([, field = '']) => field)
     const shape: Readonly<Record<string, z.ZodType>> = op.input.shape
@@ -78,32 +76,31 @@ describe('every operation', () => {
     return Object.fromEntries(fields.map((field) => [field, String(known(field))]))
   }
 
-  /** What the command is given for the place. */
   function argumentsOf(op: AnyOperation, place: Readonly<Record<string, string>>): string[] {
     return Object.entries(place).flatMap(([field, value]) =>
       field === op.argument ? [value] : [optionOf(field, op.input.shape[field]), value],
     )
   }
 
-  it.each(operations)('$name says what it does, the same in help, in the OpenAPI document and to assistants', async (op) => {
+  it.each(operations)('$name has the same summary in help, OpenAPI and tools', async (op) => {
     const [method = '', path = ''] = op.http.split(' ')
     expect(op.summary).toMatch(/^[a-z].*[^.]$/)
     expect(paths[`/api/v1${path.replace(/:(\w+)/g, '{$1}')}`]?.[method.toLowerCase()]?.summary).toBe(op.summary)
     if (op.withoutCommand !== undefined) return
     const help = await runHere([...commandOf(op).split(' '), '--help'], {})
     expect(help).toMatchObject({ code: 0, err: '' })
-    const told = help.out.replace(/\s+/g, ' ')
-    expect(told).toContain(op.summary)
+    const text = help.out.replace(/\s+/g, ' ')
+    expect(text).toContain(op.summary)
     const fields: [string, z.ZodType][] = Object.entries(op.input.shape)
     for (const [field, schema] of fields.filter(([name, one]) => name !== 'cursor' && kindOf(one) !== 'objects'))
-      expect([field, told]).toEqual([field, expect.stringContaining(schema.meta()?.description ?? '')])
+      expect([field, text]).toEqual([field, expect.stringContaining(schema.meta()?.description ?? '')])
     if (op.tool === undefined) return
     const isReading = method === 'GET'
     const { tools } = await (await overHttp(rig, OPERATOR)).listTools()
     if (isReading) expect(tools).toContainEqual(expect.objectContaining({ name: op.tool, title: op.summary }))
   })
 
-  it.each(operations)('$name takes its role, and no weaker one', async (op) => {
+  it.each(operations)('$name requires its role', async (op) => {
     const [method = '', path = ''] = op.http.split(' ')
     const tokens = { viewer: VIEWER, operator: OPERATOR } as const
     for (const [role, token] of Object.entries(tokens)) {
@@ -112,7 +109,7 @@ describe('every operation', () => {
     }
   })
 
-  it.each(reading)('$name answers the same at the terminal, by HTTP and to assistants', async (op) => {
+  it.each(reading)('$name gives the same answer at the terminal, over HTTP and to assistants', async (op) => {
     const place = await placeOf(op)
     const inPath = op.http.slice(4).replace(/:(\w+)/g, (_, field: string) => encodeURIComponent(place[field] ?? ''))
     const inQuery = Object.entries(place).filter(([field]) => !op.http.includes(`:${field}`))
@@ -122,7 +119,7 @@ describe('every operation', () => {
     expect(status).toBe(200)
     const terminal = json<unknown>(await runHere([...command, '--json'], rig.env))
     expect((await runHere(command, rig.env)).code).toBe(0)
-    // The terminal's own user sees whole values; so does who is noted.
+    // The terminal shows unmasked values, as does HTTP when it records the viewing.
     const isMasked = (op.shows?.(terminal as never, place) ?? null) === null
     expect(ageless(answer)).toEqual(ageless(isMasked ? masked(op.output, terminal) : terminal))
     if (op.tool === undefined) return
@@ -131,13 +128,13 @@ describe('every operation', () => {
     expect(ageless(next_cursor === undefined ? data : { ...found, next_cursor })).toEqual(ageless(masked(op.output, terminal)))
   })
 
-  it('hides what is personal in a finding', async () => {
+  it('masks personal values in a finding', async () => {
     const [run] = (await rig.ask<{ items: { run_id: string }[] }>('GET', '/reconcile-runs')).json.items
     const [found] = (await rig.ask<{ items: object[] }>('GET', `/reconcile-runs/${run?.run_id}/findings`)).json.items
     expect(found).toMatchObject({ fields: [{ field: 'body_text', mirror: '••••', service: '••••' }] })
   })
 
-  it('hides what a destination answered from whoever is not noted', async () => {
+  it('masks answers of a destination in lists', async () => {
     const [dead] = (await rig.ask<{ items: Record<string, unknown>[] }>('GET', '/outbox?state=dead')).json.items
     expect(dead).toMatchObject({ error: 'answered 422 ••••', remote_id: '••••' })
   })

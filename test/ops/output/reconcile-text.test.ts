@@ -5,7 +5,7 @@ import { run } from '../../reconcile/report/sample.ts'
 describe('the summary of a run', () => {
   it('counts what stands since before, in one or in several', () => {
     expect(runSummary(run())).not.toContain('since before')
-    expect(runSummary(run({ known: 1 }))).toContain('\n1 finding stands since before; it is listed as known and not counted\n')
-    expect(runSummary(run({ known: 2 }))).toContain('\n2 findings stand since before; they are listed as known and not counted\n')
+    expect(runSummary(run({ known: 1 }))).toContain('\n1 known finding, listed but not counted\n')
+    expect(runSummary(run({ known: 2 }))).toContain('\n2 known findings, listed but not counted\n')
   })
 })

@@ -13,7 +13,7 @@ import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { findDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
-import { noteUnreadable } from '../../../src/store/mirror/evidence.ts'
+import { noteUnreadable } from '../../../src/store/mirror/conflicts.ts'
 import { MirrorReader } from '../../../src/store/mirror/reader.ts'
 import { queueRows } from '../../../src/store/outbox/fan-out.ts'
 import { presentRows } from '../../../src/store/outbox/present-rows.ts'
@@ -22,11 +22,11 @@ import { lastProtect } from '../../../src/store/upkeep/protect.ts'
 import { readDeliveries } from '../../../src/work/read-facts.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { dumpOf } from '../../tools/dump.ts'
-import { byPoll, byReplay, eventFact, messageFact, stateFact, uuid, wireEvent, wireMessage, wireRequirements } from '../../tools/facts.ts'
+import { byFullRead, byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
-/** Shows up wherever a tax id of this file does. */
 const SSN = '123-45-6789'
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -37,7 +37,6 @@ const drop: ProtectionSettings = { mode: 'drop', keys: [], taxIdFields: [] }
 const keep: ProtectionSettings = { ...drop, mode: 'keep' }
 const encrypt = (...used: (typeof keys)[0][]): ProtectionSettings => ({ mode: 'encrypt', keys: used, taxIdFields: [] })
 
-/** A tax id at every place where one can hide. */
 const HIDDEN = {
   fein_or_ssn: SSN,
   unknown: [{ deep: { Tax_ID: SSN } }],
@@ -57,10 +56,8 @@ const truth = (): Fact[] => [
   stateFact(ACCOUNT, ID, { ...wireRequirements(ID, []), ...HIDDEN }, 1),
 ]
 
-/** All ways into the database, one after another. */
 async function fill(db: Db): Promise<void> {
   await applyAll(db, truth())
-  // A contradiction is kept with both versions.
   await applyAll(db, [eventFact(ACCOUNT, ID, event(1, { type: 'another' }), byPoll)])
   await db.write('test', async (tx) => {
     await noteUnreadable(tx, [{ account: ACCOUNT, submission_id: ID, read: 'events', raw: JSON.stringify(HIDDEN) }], timeFromMs(Date.now()))
@@ -90,7 +87,7 @@ async function work(db: Db): Promise<void> {
 }
 
 async function isTheSame(db: Db): Promise<boolean> {
-  const facts = [...truth(), eventFact(ACCOUNT, ID, event(2), byReplay)]
+  const facts = [...truth(), eventFact(ACCOUNT, ID, event(2), byFullRead)]
   return !differs(await compareFacts(new MirrorReader(db.read, ACCOUNT), facts, timeFromMs(Date.now())))
 }
 
@@ -98,8 +95,7 @@ const step = (db: Db) => protectStored({ db, clock: { ...systemClock, sleep: asy
 
 describe.each(testDatabases)('tax ids on $name', ({ open }) => {
   async function opened(settings: ProtectionSettings): Promise<Db> {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     db.protection.use(settings)
     onTestFinished(() => db.protection.use(drop))
     await fill(db)

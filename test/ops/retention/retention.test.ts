@@ -17,24 +17,23 @@ import { insertRun, listRuns, newRun } from '../../../src/store/reconcile/runs.t
 import type { RunOptions, RunState } from '../../../src/store/schema/reconcile.ts'
 import { claimUpkeep, endUpkeep, lastUpkeep, type UpkeepLease } from '../../../src/store/upkeep/upkeep.ts'
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf } from '../../push/outbox.ts'
-import { silentLog, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { runSql, silentLog, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
+import { eventFact, eventFacts, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const NOW_MS = Date.UTC(2026, 5, 15, 12)
 const DAY_MS = 86_400_000
 const never = new AbortController().signal
 
-/** Stands still at noon of a day, and never makes anybody wait. */
 function clockAt(nowMs: number): Clock {
   return { ...systemClock, now: () => nowMs, sleep: async () => {} }
 }
 
 const clock = clockAt(NOW_MS)
 
-/** The clocks agree. */
 const clocks = { judge: async () => ({ apart: [], isTrusted: true, isConfirmed: true, doubt: null }) }
 
 function daysAgo(days: number) {
@@ -50,10 +49,9 @@ async function deliver(db: Db, id: string, days: number, state: State, body = `{
 }
 
 async function settle(db: Db, id: string, state: State): Promise<void> {
-  await db.write('test', (tx) => sql`update sync_inbox set state = ${state} where delivery_id = ${id}`.execute(tx.sql))
+  await runSql(db, sql`update sync_inbox set state = ${state} where delivery_id = ${id}`)
 }
 
-/** The deliveries whose body is still there. */
 async function withBody(db: Db): Promise<string[]> {
   const rows = await db.read.sql.selectFrom('sync_inbox').select('delivery_id').where('body', 'is not', null).orderBy('inbox_id').execute()
   return rows.map((row) => row.delivery_id)
@@ -71,7 +69,6 @@ interface Kept {
   readonly destinations?: readonly string[]
 }
 
-/** One whole turn. */
 async function turn(db: Db, slot: string, { days = 30, changesDays = 400, destinations = [] }: Kept = {}) {
   const lease = await leaseOf(db, slot)
   const config = { retention: { days, changesDays, maxShare: 100 }, destinations: destinations.map((name) => ({ name })) as never }
@@ -87,19 +84,16 @@ async function logOf(db: Db) {
   return info
 }
 
-/** Makes what is in the log up to `seq` this many days old. */
+/** Makes the log up to `seq` this many days old. */
 async function ageLog(db: Db, upTo: number, days: number): Promise<void> {
-  await db.write('test', (tx) => sql`update changes set changed_at = ${sql.raw(`'${daysAgo(days)}'`)} where seq <= ${upTo}`.execute(tx.sql))
+  await runSql(db, sql`update changes set changed_at = ${sql.raw(`'${daysAgo(days)}'`)} where seq <= ${upTo}`)
 }
 
 async function setOutbox(db: Db, seq: number, state: string, days: number): Promise<void> {
   const at = sql.raw(`'${daysAgo(days)}'`)
-  await db.write('test', (tx) =>
-    sql`update sync_outbox set state = ${state}, queued_at = ${at}, settled_at = ${at} where seq = ${seq}`.execute(tx.sql),
-  )
+  await runSql(db, sql`update sync_outbox set state = ${state}, queued_at = ${at}, settled_at = ${at} where seq = ${seq}`)
 }
 
-/** A run that ended so many days ago, with findings that take several steps. */
 async function insertReport(
   tx: Tx,
   [runId, days, state, options, account = ACCOUNT]: readonly [string, number, RunState, RunOptions, string?],
@@ -119,7 +113,7 @@ async function insertReport(
     read: null,
     destination: 'ams',
     seq: n + 1,
-    standing: true,
+    known: true,
     repaired_at: null,
     detail: 'it waits',
     found_at: at,
@@ -180,10 +174,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
           .execute()
       }
     })
-    await applyAll(
-      db,
-      Array.from({ length: 60 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
-    )
+    await applyAll(db, eventFacts(ACCOUNT, uuid(9, 1), 60))
     await fanAll(db, [destinationOf('ams')])
     const { last_seq: last } = await logOf(db)
     for (let seq = 1; seq <= last; seq++) await setOutbox(db, seq, 'delivered', seq < last ? -300 : 40)
@@ -199,26 +190,13 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
         ['old', 31],
         ['young', 29],
       ] as const) {
-        await tx.sql
-          .insertInto('sync_rejected')
-          .values({
-            account: ACCOUNT,
-            path: '/webhooks',
-            received_at: daysAgo(days),
-            address,
-            reason: 'wrong_signature',
-            headers: '{}',
-            body: null,
-            replayed_at: null,
-          })
-          .execute()
+        await tx.run(sql`
+          insert into sync_rejected (account, path, received_at, address, reason, headers, body, replayed_at) values (${ACCOUNT},
+          '/webhooks', ${daysAgo(days)}, ${address}, 'wrong_signature', '{}', null, null)`)
       }
     })
     const ams = destinationOf('ams', { entities: ['market_events'] })
-    await applyAll(
-      db,
-      Array.from({ length: 7 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
-    )
+    await applyAll(db, eventFacts(ACCOUNT, uuid(9, 1), 7))
     await fanAll(db, [ams])
     const seqs = (await outboxOf(db)).map((row) => row.seq)
     const states = ['delivered', 'skipped', 'dead', 'unknown', 'ready', 'delivered', 'delivered']
@@ -233,14 +211,10 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     const db = await openedDb(open, clock)
     const [ams, gone] = [destinationOf('ams', { entities: ['market_events'] }), destinationOf('gone')]
     await ensureDestinations(db, [ams, gone])
-    await applyAll(
-      db,
-      Array.from({ length: 10 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
-    )
+    await applyAll(db, eventFacts(ACCOUNT, uuid(9, 1), 10))
     const { last_seq: last } = await logOf(db)
     await ageLog(db, last - 4, 500)
     const kept = { destinations: ['ams'] }
-    // Nothing is fanned out yet.
     expect(await turn(db, 'a', kept)).toMatchObject({ changes: 0 })
     await fanAll(db, [ams])
     const seqs = (await outboxOf(db, 'ams')).map((row) => row.seq)
@@ -251,13 +225,12 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       await turn(db, `b, ${state}`, kept)
       expect((await logOf(db)).first_seq, state).toBe(wait)
     }
-    // Of these two the change of one is old, that of the other is not.
     for (const seq of [wait, seqs.at(-1) ?? 0]) await setOutbox(db, seq, 'skipped', 1)
     expect(await turn(db, 'c', { ...kept, changesDays: null })).toMatchObject({ changes: 0 })
-    // What was given up holds up nothing, however long pushes are kept; it goes with its change, so that nobody tries it again without.
+    // A skipped push holds up nothing, and leaves with its change, so that nobody retries it without.
     await turn(db, 'd', { ...kept, days: null })
     expect((await outboxOf(db, 'ams')).map((row) => row.seq)).toEqual(seqs.filter((seq) => seq !== wait))
-    // What a destination that is not in the settings any more has not got is not kept for it.
+    // Nothing is kept for an unconfigured destination.
     expect(await logOf(db)).toEqual({ first_seq: last - 3, last_seq: last })
     await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(99))])
     await fanAll(db, [ams, gone])
@@ -269,10 +242,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     const db = await openedDb(open, clock)
     const ams = destinationOf('ams', { start: 1 })
     await ensureDestinations(db, [ams])
-    await applyAll(
-      db,
-      Array.from({ length: 10 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
-    )
+    await applyAll(db, eventFacts(ACCOUNT, uuid(9, 1), 10))
     const { last_seq: last } = await logOf(db)
     await ageLog(db, last - 4, 500)
     await fanAll(db, [ams])
@@ -280,23 +250,19 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     for (const seq of seqs) await setOutbox(db, seq, 'delivered', 1)
     const wait = seqs[2] ?? 0
     await setOutbox(db, wait, 'ready', 1)
-    await db.write('test', (tx) => sql`update sync_outbox set seq = ${last}, snapshot = '{}' where seq = ${whole}`.execute(tx.sql))
+    await runSql(db, sql`update sync_outbox set seq = ${last}, snapshot = '{}' where seq = ${whole}`)
     await turn(db, 'a', { destinations: ['ams'] })
     expect((await logOf(db)).first_seq).toBe(wait)
   })
 
   it('removes old changes also where a clock that ran ahead has dated some among them into the future', async () => {
     const db = await openedDb(open, clock)
-    await applyAll(
-      db,
-      Array.from({ length: 10 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
-    )
+    await applyAll(db, eventFacts(ACCOUNT, uuid(9, 1), 10))
     const { last_seq: last } = await logOf(db)
     await ageLog(db, last - 4, 500)
     await ageLog(db, 2, -300)
     await turn(db, 'a')
     expect((await logOf(db)).first_seq).toBe(last - 3)
-    // Nobody knows how old those are behind which none is old.
     await ageLog(db, last, -300)
     expect(await turn(db, 'b')).toMatchObject({ changes: 0 })
   })
@@ -361,16 +327,15 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await Promise.all(services.map((service) => service.runIfDue(never)))).toEqual(['done', 'done'])
     expect(await lastUpkeep(one.read, 'retention')).toMatchObject({
       slot: '2026-06-15',
-      note: 'removed body and headers of 1 delivery, 0 refused deliveries, 0 pushes, 0 changes, 0 findings, 0 past alarms',
+      note: 'removed body and headers of 1 delivery, 0 rejected deliveries, 0 pushes, 0 changes, 0 findings, 0 past alarms',
     })
-    // Other settings are heeded the same day.
     const shorter = { ...config, retention: { days: 7, changesDays: 400, maxShare: 100 } }
     await deliver(one, 'younger', 8, 'done')
     expect(await new Retention({ db: two, clock, log: silentLog, config: shorter, clocks }).runIfDue(never)).toBe('done')
     expect(await withBody(one)).toEqual([])
     const dead = await leaseOf(one, '2026-06-16')
     expect(await claimUpkeep(two, 'retention', { slot: '2026-06-16', settings: '30 400' }, 60_000)).toBe('held')
-    await one.write('test', (tx) => sql`update sync_upkeep set lease_until = ${sql.raw(`'${daysAgo(1)}'`)}`.execute(tx.sql))
+    await runSql(one, sql`update sync_upkeep set lease_until = ${sql.raw(`'${daysAgo(1)}'`)}`)
     const heir = await leaseOf(two, '2026-06-16')
     expect(heir.leaseToken).not.toBe(dead.leaseToken)
     await deliver(one, 'older', 32, 'done')
@@ -404,7 +369,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       secret: 1,
     }))
     for (let from = 0; from < old.length; from += 250) await appender.append(old.slice(from, from + 250))
-    await db.write('test', (tx) => sql`update sync_inbox set state = 'done'`.execute(tx.sql))
+    await runSql(db, sql`update sync_inbox set state = 'done'`)
     let over = false
     let stored = 0
     let steps = 0
@@ -421,7 +386,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     over = true
     await receiving
     expect(result.deliveries).toBe(3_000)
-    // Four megabytes a step: many steps, and about as many deliveries that came between them.
+    // Four megabytes a step: many steps, with about as many deliveries between them.
     expect(steps).toBeGreaterThan(14)
     expect(stored).toBeGreaterThan(name === 'sqlite' ? steps / 4 : 1)
     expect((await withBody(db)).every((id) => id.startsWith('new'))).toBe(true)
@@ -431,7 +396,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     const db = await openedDb(open, clock)
     const delivery = { account: ACCOUNT, receivedAt: daysAgo(40), headers: {}, secret: 1, body: Buffer.from('{}') }
     await new InboxAppender(db).append(Array.from({ length: 300 }, (_, n) => ({ ...delivery, deliveryId: `d${n}` })))
-    await db.write('test', (tx) => sql`update sync_inbox set state = 'done'`.execute(tx.sql))
+    await runSql(db, sql`update sync_inbox set state = 'done'`)
     const lease = await leaseOf(db, '2026-06-15')
     let now = 0
     vi.spyOn(performance, 'now').mockImplementation(() => now)
@@ -446,7 +411,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     })
     const config = { retention: { days: 30, changesDays: 400, maxShare: 100 }, destinations: [] }
     expect((await removeExpired({ db: slow, clock: { ...clock, sleep: async () => {} }, config }, lease, never)).deliveries).toBe(300)
-    // Four for the deliveries, of 50, 100 and 200, one that finds the end, and one or two for each other table.
+    // Four steps for deliveries (50, 100 and 200 rows, and one that finds the end), and one or two for each other table.
     expect(steps).toBeLessThan(15)
   })
 
@@ -474,13 +439,13 @@ it('a day of retention begins at half past one in its time zone', () => {
 
 it('also in a night in which the clocks are put ahead or back', () => {
   const at = (text: string, zone: string) => slotAt(Date.parse(text), zone)
-  // From midnight to one: half past one comes half an hour into the day.
+  // Clocks skip midnight to one: half past one is half an hour into the day.
   expect(at('2026-09-06T04:29:59Z', 'America/Santiago')).toBe('2026-09-05')
   expect(at('2026-09-06T04:30:00Z', 'America/Santiago')).toBe('2026-09-06')
-  // From one to two: half past one is passed over.
+  // Clocks skip one to two: half past one is skipped.
   expect(at('2026-03-29T00:59:59Z', 'Europe/London')).toBe('2026-03-28')
   expect(at('2026-03-29T01:00:00Z', 'Europe/London')).toBe('2026-03-29')
-  // From two back to one: half past one is shown twice, and counts once.
+  // Clocks go from two back to one: half past one is shown twice and counts once.
   expect(at('2026-10-25T00:29:59Z', 'Europe/London')).toBe('2026-10-24')
   expect(at('2026-10-25T00:30:00Z', 'Europe/London')).toBe('2026-10-25')
   expect(at('2026-10-25T01:30:00Z', 'Europe/London')).toBe('2026-10-25')
@@ -505,8 +470,7 @@ it('its steps grow while they are short, and shrink when they are not, but never
 })
 
 it('the service waits a while after the start, looks now and then, and ends when it is told', async () => {
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
+  const opened = await closedAtEnd(sqliteDatabase.open())
   const stopping = new AbortController()
   const slept: number[] = []
   const resting: Clock = {

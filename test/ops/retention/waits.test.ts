@@ -11,18 +11,16 @@ import { timeValue } from '../../../src/store/engine/sql.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { lastUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { openedDb } from '../../push/outbox.ts'
-import { silentLog, type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { runSql, silentLog, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const never = new AbortController().signal
 
-/** The clock of the process, which a test may set. The clock of Postgres stays right, so rows are moved where that would have to be wrong. */
 class Stage {
   aheadMs = 0
-  /** How far the service's clock is ahead of the true time; null: it has not answered. */
   serviceMs: number | null = 0
   passedMs = 0
   readonly clock: Clock = {
@@ -33,7 +31,6 @@ class Stage {
   }
   db!: Db
 
-  /** As after a start: what was recorded before is read anew. */
   retention(maxShare = 50, days = 30): Retention {
     const clients = new Map([['acme', { clockSkewMs: () => (this.serviceMs === null ? null : this.serviceMs - this.aheadMs) }]])
     const clocks = new ClockWatch({ db: this.db, clock: this.clock, clients })
@@ -50,7 +47,7 @@ class Stage {
       body: Buffer.from('{}'),
     }))
     await new InboxAppender(this.db).append(deliveries)
-    await this.db.write('test', (tx) => sql`update sync_inbox set state = 'done'`.execute(tx.sql))
+    await runSql(this.db, sql`update sync_inbox set state = 'done'`)
   }
 
   async bodies(): Promise<number> {
@@ -59,7 +56,7 @@ class Stage {
 
   async move(table: 'changes' | 'sync_upkeep', column: string, ms: number): Promise<void> {
     await this.db.write('test', (tx) =>
-      sql`update ${sql.table(table)} set ${sql.ref(column)} = ${timeValue(tx, timeFromMs(Date.now() + ms))}`.execute(tx.sql),
+      tx.run(sql`update ${sql.table(table)} set ${sql.ref(column)} = ${timeValue(tx, timeFromMs(Date.now() + ms))}`),
     )
   }
 }
@@ -109,7 +106,6 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
     stage.aheadMs = 500 * DAY
     expect(await stage.retention().runIfDue(never)).toBe('waits')
     expect(await stage.bodies()).toBe(30)
-    // It was put back, and what it recorded meanwhile lies in the future.
     stage.aheadMs = 0
     await stage.deliver(-500)
     expect(await stage.retention().runIfDue(never)).toBe('waits')
@@ -125,7 +121,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
     const retention = stage.retention()
     expect(await retention.runIfDue(never)).toBe('waits')
     const { waits_for, waits_since } = (await lastUpkeep(stage.db.read, 'retention')) ?? {}
-    expect(waits_for).toBe('it would remove 80 % of the deliveries at once, more than RETENTION_MAX_SHARE (50 %) allows')
+    expect(waits_for).toBe('it would remove 80 % of the deliveries in one run, more than RETENTION_MAX_SHARE (50 %) allows')
     expect(await retention.runIfDue(never)).toBe('waits')
     expect((await lastUpkeep(stage.db.read, 'retention'))?.waits_since, 'since the first time').toBe(waits_since)
     const a = { db: stage.db, clock: stage.clock, signal: never, observer: silentObserver, who: 'command' }
@@ -141,10 +137,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
 
   it('asks for the change log too', async () => {
     const stage = await staged()
-    await applyAll(
-      stage.db,
-      [1, 2, 3, 4].map((n) => eventFact('acme', uuid(9, n), wireEvent(n))),
-    )
+    await applyEach(stage.db, [1, 2, 3, 4], (n) => eventFact('acme', uuid(9, n), wireEvent(n)))
     await stage.move('changes', 'changed_at', -401 * DAY)
     await stage.deliver(0)
     expect(await stage.retention().runIfDue(never)).toBe('waits')
@@ -157,10 +150,9 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
     expect(await stage.retention().runIfDue(never)).toBe('done')
     await stage.deliver(30.5, 5)
     await stage.move('sync_upkeep', 'began_at', -DAY)
-    await stage.db.write('test', (tx) => sql`update sync_upkeep set slot = '2020-01-01'`.execute(tx.sql))
+    await runSql(stage.db, sql`update sync_upkeep set slot = '2020-01-01'`)
     expect(await stage.retention().runIfDue(never)).toBe('done')
     expect(await stage.bodies()).toBe(0)
-    // Other settings are no usual turn.
     await stage.deliver(20, 5)
     expect(await stage.retention(50, 10).runIfDue(never)).toBe('waits')
   })

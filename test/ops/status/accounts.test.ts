@@ -76,7 +76,7 @@ describe.each(onSqlite)('accounts of settings and database on $name', (database)
     const ended = await runHere(['reconcile', '--report', 'proof.html'], configure('kept', 'new'))
     expect(ended).toMatchObject({
       code: 2,
-      err: '--report: a report is about one run, and each account has its own; name one with --account\n',
+      err: '--report: each account has its own run and report; choose one with --account\n',
     })
   })
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { loadConfig } from '../../../src/config/config.ts'
@@ -5,7 +6,7 @@ import type { Fact, Origin } from '../../../src/model/facts.ts'
 import { msFromTime, timeFromMs } from '../../../src/model/time.ts'
 import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
-import { showMend } from '../../../src/ops/operations/index.ts'
+import { showFix } from '../../../src/ops/operations/index.ts'
 import { COMPLETENESS_SCOPE } from '../../../src/ops/status/completeness.ts'
 import { readStatus } from '../../../src/ops/status/status.ts'
 import { countArrivals } from '../../../src/store/completeness/arrival-counts.ts'
@@ -16,9 +17,9 @@ import type { ArrivalCountsTable, ArrivalsView, CompletenessView } from '../../.
 import { account as environment } from '../../config/support.ts'
 import { type OpenedDatabase, onSqlite, silentLog } from '../../tools/databases.ts'
 import {
-  byFirstWalk,
+  byFirstFeedRead,
+  byFullRead,
   byPoll,
-  byReplay,
   byWebhook,
   eventFact,
   messageFact,
@@ -31,7 +32,6 @@ import {
 } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
-/** WEBHOOK_LOST_AFTER of these tests. */
 const LOST_AFTER_MS = 900_000
 
 const ACCOUNT = 'default'
@@ -40,7 +40,7 @@ const quiet = uuid(9, 2)
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
+describe.each(onSqlite)('completeness on $name', (database) => {
   let clock: ManualClock
   let opened: OpenedDatabase
   let db: Db
@@ -59,12 +59,11 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
     eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: ago(agoMs) }), origin)
   const message = (n: number, origin: Origin, agoMs = 90_000) =>
     messageFact(ACCOUNT, submission, wireMessage(n, { occurred_at: ago(agoMs) }), origin)
-  const byReconcile: Origin = { ...byReplay, via: 'reconcile', cause: 'reconcile' }
+  const byReconcile: Origin = { ...byFullRead, via: 'reconcile', cause: 'reconcile' }
 
-  /** One of each way; of events 2 and 3 and message 1 no webhook tells. */
   async function arrive(): Promise<void> {
-    await applyAll(db, [event(1, byWebhook), event(2, byPoll), event(3, byReplay), event(4, byPoll)])
-    await applyAll(db, [event(5, byFirstWalk, 24 * HOUR), message(1, byReconcile), message(2, byFirstWalk)])
+    await applyAll(db, [event(1, byWebhook), event(2, byPoll), event(3, byFullRead), event(4, byPoll)])
+    await applyAll(db, [event(5, byFirstFeedRead, 24 * HOUR), message(1, byReconcile), message(2, byFirstFeedRead)])
     clock.advance(5 * MINUTE)
     await applyAll(db, [event(4, byWebhook, 90_000 + 5 * MINUTE), message(2, byWebhook, 90_000 + 5 * MINUTE)])
     clock.advance(HOUR)
@@ -88,13 +87,9 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
     return [...sums.values()]
   }
 
-  async function completenessOf(id: string): Promise<CompletenessView> {
-    return db.read.sql
-      .selectFrom('completeness')
-      .selectAll()
-      .where('account', '=', ACCOUNT)
-      .where('submission_id', '=', id)
-      .executeTakeFirstOrThrow()
+  function completenessOf(id: string): Promise<CompletenessView> {
+    const rows = db.read.sql.selectFrom('completeness').selectAll().where('account', '=', ACCOUNT)
+    return rows.where('submission_id', '=', id).executeTakeFirstOrThrow()
   }
 
   it('counts by the hour', async () => {
@@ -111,8 +106,8 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
   it('tells of each event and message when and how it became known, how late, and whether a webhook told of it', async () => {
     const startMs = clock.now()
     await arrive()
-    const told = await arrivals()
-    expect(told.map(({ known_via, webhook, delay_seconds }) => [known_via, webhook, delay_seconds])).toEqual([
+    const shown = await arrivals()
+    expect(shown.map(({ known_via, webhook, delay_seconds }) => [known_via, webhook, delay_seconds])).toEqual([
       ['webhook', 'first', 90],
       ['poll', 'none', 90],
       ['replay', 'none', 90],
@@ -121,13 +116,10 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       ['reconcile', 'none', 90],
       ['poll', 'later', 90],
     ])
-    expect(told[0]).toMatchObject({
-      known_at: timeFromMs(startMs),
-      webhook_at: timeFromMs(startMs),
-      occurred_at: timeFromMs(startMs - 90_000),
-    })
-    expect(told[1]).toMatchObject({ webhook_at: null })
-    expect(told[3]).toMatchObject({ known_at: timeFromMs(startMs), webhook_at: timeFromMs(startMs + 5 * MINUTE) })
+    const started = timeFromMs(startMs)
+    expect(shown[0]).toMatchObject({ known_at: started, webhook_at: started, occurred_at: timeFromMs(startMs - 90_000) })
+    expect(shown[1]).toMatchObject({ webhook_at: null })
+    expect(shown[3]).toMatchObject({ known_at: started, webhook_at: timeFromMs(startMs + 5 * MINUTE) })
   })
 
   it('counts what became known hour by hour, once each, and what no webhook told of', async () => {
@@ -138,8 +130,7 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
     ]
     expect(await counts()).toEqual(expected)
     expect(await countArrivals(db)).toBe(false)
-    // What happens to a record later is no arrival.
-    await applyAll(db, [event(1, byReplay), event(2, byPoll)])
+    await applyAll(db, [event(1, byFullRead), event(2, byPoll)])
     const about = { account: ACCOUNT, submissionId: submission, cause: 'reconcile' } as const
     const gone = { events: [uuid(1, 2)], messages: [uuid(2, 1)], attachments: [], goneAt: timeFromMs(clock.now()) }
     const { changes } = await applyAll(db, [{ kind: 'absent', ...about, ...gone }])
@@ -159,7 +150,7 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
     expect(await counts()).toMatchObject([{ poll: 2_600 }])
   })
 
-  it('tells of each submission how fresh it is, what is behind, what was proven, and what was lost', async () => {
+  it('tells of each submission how fresh it is, what is behind, what was reconciled, and what was lost', async () => {
     await arrive()
     expect(await completenessOf(quiet)).toMatchObject({
       tracked_via: 'command',
@@ -167,37 +158,34 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       events_read_at: null,
       thread_read_at: null,
       state_read_at: null,
-      events_replayed_at: null,
-      proved_at: null,
-      proved_by: null,
+      events_fully_read_at: null,
+      reconciled_at: null,
+      reconciled_by: null,
       event_count: 0,
       message_count: 0,
       lost_webhooks: 0,
       failing_reads: 0,
     })
-    // Its reads have been due since it was tracked, three hours ago by the machine's clock.
     expect((await completenessOf(quiet)).lag_seconds).toBeGreaterThan(3 * 3_600 - 60)
     const at = timeFromMs(clock.now())
     const later = timeFromMs(Date.now() + HOUR)
     await db.write('test', async (tx) => {
-      await tx.sql
-        .updateTable('sync_reads')
-        .set({ due_at: later, last_read_at: at, last_replay_at: at, failures: 1 })
-        .where('submission_id', '=', submission)
-        .execute()
-      const proof = { account: ACCOUNT, submission_id: submission, run_id: uuid(7, 1), visited_at: at, proved_at: at }
-      await tx.sql.insertInto('sync_proofs').values(proof).execute()
+      await tx.run(sql`
+        update sync_reads set due_at = ${later}, last_read_at = ${at}, last_full_read_at = ${at}, failures = 1
+        where submission_id = ${submission}`)
+      const proof = { account: ACCOUNT, submission_id: submission, run_id: uuid(7, 1), visited_at: at, reconciled_at: at }
+      await tx.sql.insertInto('sync_reconciled').values(proof).execute()
     })
     expect(await completenessOf(submission)).toMatchObject({
       events_read_at: at,
       thread_read_at: at,
       state_read_at: at,
-      events_replayed_at: at,
-      thread_replayed_at: at,
+      events_fully_read_at: at,
+      thread_fully_read_at: at,
       lag_seconds: 0,
       failing_reads: 3,
-      proved_at: at,
-      proved_by: uuid(7, 1),
+      reconciled_at: at,
+      reconciled_by: uuid(7, 1),
       event_count: 5,
       message_count: 2,
       lost_webhooks: 3,
@@ -214,10 +202,10 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       await tx.sql.updateTable('sync_reads').set({ last_read_at: at }).where('submission_id', '=', submission).execute()
       const proof = { account: ACCOUNT, run_id: uuid(7, 1), visited_at: at }
       await tx.sql
-        .insertInto('sync_proofs')
+        .insertInto('sync_reconciled')
         .values([
-          { ...proof, submission_id: submission, proved_at: at },
-          { ...proof, submission_id: quiet, proved_at: null },
+          { ...proof, submission_id: submission, reconciled_at: at },
+          { ...proof, submission_id: quiet, reconciled_at: null },
         ])
         .execute()
     })
@@ -230,8 +218,8 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       never_read: 1,
       oldest_events_read_at: at,
       oldest_state_read_at: at,
-      proven: 1,
-      oldest_proof_at: at,
+      reconciled: 1,
+      oldest_reconciled_at: at,
       known_by_webhook: 1,
       known_by_poll: 4,
       known_by_backfill: 1,
@@ -241,24 +229,23 @@ describe.each(onSqlite)('the ledger of completeness on $name', (database) => {
       webhook_loss_ratio_day: 0.5,
       events_unreadable_at: null,
     })
-    const status = await readStatus(db, { version: '0', config: loadConfig(environment), showMend, isTerminal: true })
+    const status = await readStatus(db, { version: '0', config: loadConfig(environment), showFix, isTerminal: true })
     expect(status.scope).toBe(COMPLETENESS_SCOPE)
     expect(status.accounts[0]?.completeness).toMatchObject({
       never_read: 1,
-      proven: 1,
-      unproven: 1,
-      oldest_proof_at: at,
+      reconciled: 1,
+      oldest_reconciled_at: at,
       lost_webhooks: 3,
       webhook_loss_ratio: 0.5,
       discovery: [],
-      known_by: { webhook: 1, poll: 4, backfill: 1, reconcile: 1 },
+      known_by_poll: 4,
       webhook_loss_day: { expected: 6, lost: 3, since: expect.any(String) },
     })
     const { registry } = createMetrics()
     await new StoreGauges(registry, db, silentLog, () => loadConfig(environment), { storeFault: async () => null }).refresh()
     const text = await registry.metrics()
     expect(text).toContain('submission_mirror_webhook_loss_ratio{account="default"} 0.5')
-    expect(text).toContain('submission_mirror_proof_age_seconds{account="default"} 3600')
+    expect(text).toContain('submission_mirror_reconciled_age_seconds{account="default"} 3600')
     expect(text).toContain('submission_mirror_discovery_failing{account="default"} 0')
   })
 })

@@ -11,16 +11,15 @@ it('the address of a destination holds no user, no query and no template', () =>
   expect(of({ kind: 'http', request: { url: '"https://ams.example/in?key=abc"' } })).toBe('https://ams.example/in')
   expect(of({ kind: 'http', request: { url: '"https://ams.example/" & entity_id' } })).toBeNull()
   expect(of({ kind: 'file', target: { type: 'folder', path: '/drop' } })).toBe('/drop')
-  expect(of({ kind: 'file', target: { type: 'sftp', host: 'files.example', port: 22, path: '/drop' } })).toBe(
-    'sftp://files.example:22/drop',
-  )
+  const sftp = { type: 'sftp', host: 'files.example', port: 22, path: '/drop' }
+  expect(of({ kind: 'file', target: sftp })).toBe('sftp://files.example:22/drop')
 })
 
 it('what a destination gets is said in words', () => {
   const all = { entities: null, operations: null, eventTypes: null, filter: null, accounts: ['a', 'b'] }
   const accounts = [{ name: 'a' }, { name: 'b' }] as unknown as Parameters<typeof narrowedTo>[1]['accounts']
   expect(narrowedTo(destination(all), { accounts })).toBe('everything')
-  expect(narrowedTo(destination({ ...all, filter: 'row.chip = "bound"' }), { accounts })).toBe('what its filter lets pass')
+  expect(narrowedTo(destination({ ...all, filter: 'row.chip = "bound"' }), { accounts })).toBe('changes that match its filter')
   expect(narrowedTo(destination({ ...all, entities: ['quotes', 'lanes'], operations: ['insert'], accounts: ['a'] }), { accounts })).toBe(
     'tables quotes, lanes; operations insert; accounts a',
   )

@@ -1,10 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { newestFound } from '../../../src/ops/operations/found-without-webhook.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import {
-  byFirstWalk,
+  byFirstFeedRead,
   byPoll,
   byWebhook,
   eventFact,
@@ -16,8 +16,8 @@ import {
   wireMessage,
 } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
-/** WEBHOOK_LOST_AFTER of these tests. */
 const LOST_AFTER_MS = 900_000
 
 const ACCOUNT = 'default'
@@ -26,8 +26,7 @@ const MINUTE_MS = 60_000
 
 it.each(testDatabases)('what a reading found is told until its webhook comes, and then no more, on $name', async ({ open }) => {
   const clock = new ManualClock(START_MS)
-  const { db, close } = await open({ clock })
-  onTestFinished(close)
+  const { db } = await closedAtEnd(open({ clock }))
   await ensureAccounts(db, [ACCOUNT, 'other'])
   await applyAll(db, [
     trackFact(ACCOUNT, submission),
@@ -35,8 +34,8 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
     eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
     messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
     eventFact(ACCOUNT, submission, wireEvent(2), byWebhook),
-    // History: no webhook of it is expected.
-    eventFact(ACCOUNT, submission, wireEvent(3, { occurred_at: '2020-01-01T00:00:00Z' }), byFirstWalk),
+    // History: no webhook is expected.
+    eventFact(ACCOUNT, submission, wireEvent(3, { occurred_at: '2020-01-01T00:00:00Z' }), byFirstFeedRead),
   ])
   clock.advance(MINUTE_MS)
   await applyAll(db, [eventFact('other', submission, wireEvent(4), byPoll)])
@@ -55,7 +54,7 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
   expect((await found()).map(({ lost }) => lost)).toEqual([false, true, true])
   const [first] = await found({ account: ACCOUNT, limit: 1 })
   expect(first).toMatchObject({ account: ACCOUNT, submission_id: submission, known_via: 'poll' })
-  // It happened long before anybody here could have been told.
+  // Happened long before the service could have sent a webhook.
   await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(5, { occurred_at: '2020-01-01T00:00:00Z' }), byPoll)])
   clock.advance(16 * MINUTE_MS)
   expect((await found({ account: ACCOUNT })).map((each) => [each.record_id, each.before_tracked, each.lost])).toContainEqual([

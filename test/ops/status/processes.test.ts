@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { Log } from '../../../src/base/log.ts'
@@ -11,13 +11,13 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { readDatabaseHealth } from '../../../src/store/upkeep/database-health.ts'
 import { countProcesses, listProcesses, type ProcessCounts, type ProcessRole, removeProcess } from '../../../src/store/upkeep/processes.ts'
-import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
+import { type OpenedDatabase, openAgain, runSql, silentLog, testDatabases } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const entry = (id: string, role: ProcessRole) => ({ id, role, version: '0.0.0' })
 
 const delivery = { account: 'acme', deliveryId: 'msg_1', receivedAt: timeFromMs(0), headers: {}, body: Buffer.from('{}'), secret: 1 }
 
-/** Every row that is put into the inbox is refused, and nothing else. */
 async function refuseRows(db: Db, longerThan = 0): Promise<void> {
   const [refuse, body] =
     db.kind === 'sqlite'
@@ -27,8 +27,8 @@ async function refuseRows(db: Db, longerThan = 0): Promise<void> {
           `for each row when (length(new.body) > ${longerThan}) execute function full_disk()`,
         ]
   await db.write('test', async (tx) => {
-    if (refuse !== null) await sql.raw(refuse).execute(tx.sql)
-    await sql.raw(`create trigger full_disk before insert on sync_inbox ${body}`).execute(tx.sql)
+    if (refuse !== null) await tx.run(sql.raw(refuse))
+    await tx.run(sql.raw(`create trigger full_disk before insert on sync_inbox ${body}`))
   })
 }
 
@@ -49,7 +49,6 @@ describe.each(testDatabases)('processes on $name', (database) => {
     await heart('c', 'work').beat()
     await heart('d', 'sync').beat()
     expect(heard.map(({ reading }) => reading)).toEqual([1, 1, 2, 3])
-    // A command reads beside them, and pushes nothing.
     expect(heard.map(({ pushing }) => pushing)).toEqual([1, 1, 2, 2])
     await removeProcess(db, 'd')
     expect((await countProcesses(db.read)).reading).toBe(2)
@@ -58,12 +57,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
 
   it('are no longer counted when they were not seen for a while', async () => {
     await new Heartbeat(db, silentLog, entry('a', 'all'), () => {}).beat()
-    await db.write('test', (tx) =>
-      tx.sql
-        .updateTable('sync_processes')
-        .set({ seen_at: timeFromMs(Date.now() - 60_000) })
-        .execute(),
-    )
+    await runSql(db, sql`update sync_processes set seen_at = ${timeFromMs(Date.now() - 60_000)}`)
     expect((await countProcesses(db.read)).reading).toBe(0)
     expect(await listProcesses(db.read)).toEqual([])
   })
@@ -85,8 +79,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
 
   it('free what a dead one had claimed, once they have beaten steadily so long that every living one was seen', async () => {
     const clock = new ManualClock(Date.now())
-    const other = await database.open({ clock })
-    onTestFinished(() => other.close())
+    const other = await closedAtEnd(database.open({ clock }))
     const said: unknown[] = []
     const log = { ...silentLog, warn: (about: unknown) => void said.push(about) } as unknown as Log
     await new Heartbeat(other.db, silentLog, entry('dead', 'work'), () => {}).beat()
@@ -100,12 +93,11 @@ describe.each(testDatabases)('processes on $name', (database) => {
       }
     }
     await beats(4)
-    // It could not beat for a while, and so perhaps nobody could.
     clock.advance(11_000)
     await beats(4)
     expect(said).toEqual([])
     clock.advance(11_000)
-    // On a busy machine a beat may take long. It is no gap as long as a living process is seen in time.
+    // On a busy machine a heartbeat may be late. It is no gap while a process is seen in time.
     await beats(2, 14_000)
     expect(said).toEqual([])
     await beats(1)
@@ -127,7 +119,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
       await heart.beat()
       clock.advance(5_000)
     }
-    const text = 'this process could not be registered as alive: the database is away; it tries again every 5 s'
+    const text = 'this process could not be registered as alive: the database is away; retrying every 5 s'
     expect(said).toEqual([text, `${text} (11 more since this was last logged)`])
   })
 
@@ -182,7 +174,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect((await appender.append([delivery]))[0]).toBeInstanceOf(Error)
     expect(await new Readiness(db, entryOf, appender).notReady()).toMatch(/^cannot store a delivery now: .*no room/)
     await expect(readDatabaseHealth(db)).rejects.toThrow('no room')
-    await db.write('test', (tx) => sql.raw(`drop trigger full_disk${tx.kind === 'postgres' ? ' on sync_inbox' : ''}`).execute(tx.sql))
+    await db.write('test', (tx) => tx.run(sql.raw(`drop trigger full_disk${tx.kind === 'postgres' ? ' on sync_inbox' : ''}`)))
     expect(await new Readiness(db, entryOf, appender).notReady()).toBeNull()
     expect(await db.read.sql.selectFrom('sync_inbox').select('inbox_id').execute()).toEqual([])
     expect(await appender.append([delivery])).toEqual([null])
@@ -195,7 +187,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect((await appender.append([{ ...delivery, deliveryId: 'msg_large', body: Buffer.alloc(30_000) }]))[0]).toBeInstanceOf(Error)
     expect(await appender.append([delivery])).toEqual([null])
     expect(await new Readiness(db, entry('a', 'all'), appender).notReady()).toMatch(/^cannot store a delivery now: .*no room/)
-    await db.write('test', (tx) => sql.raw(`drop trigger full_disk${tx.kind === 'postgres' ? ' on sync_inbox' : ''}`).execute(tx.sql))
+    await db.write('test', (tx) => tx.run(sql.raw(`drop trigger full_disk${tx.kind === 'postgres' ? ' on sync_inbox' : ''}`)))
     expect(await new Readiness(db, entry('a', 'all'), appender).notReady()).toBeNull()
     expect(appender.failedBytes).toBe(0)
   })

@@ -11,14 +11,14 @@ import { ensureDestinations, setDestinationState } from '../../../src/store/outb
 import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { insertFindings } from '../../../src/store/reconcile/findings.ts'
 import type { ReadsTable } from '../../../src/store/schema/reads.ts'
-import type { ReconcileFindingsTable, ReconcileRunsTable } from '../../../src/store/schema/reconcile.ts'
+import type { ReconcileRunsTable } from '../../../src/store/schema/reconcile.ts'
 import { recordHeartbeat } from '../../../src/store/upkeep/processes.ts'
 import { setUpkeepWait } from '../../../src/store/upkeep/upkeep.ts'
 import { json, runHere } from '../../app/run.ts'
 import { account as environment } from '../../config/support.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
-import { run } from '../../reconcile/report/sample.ts'
-import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { findingRow, run } from '../../reconcile/report/sample.ts'
+import { insertRows, type OpenedDatabase, runSql, testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
 import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -41,9 +41,8 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
 
   const verdict = () => readVerdict(db, loadConfig(environment))
   const at = (agoMs: number) => timeFromMs(Date.now() - agoMs)
-  const kinds = async () => (await verdict()).needs.map(({ kind }) => kind)
+  const kinds = async () => (await verdict()).issues.map(({ kind }) => kind)
 
-  /** Two submissions that were read a minute ago, and are due in an hour. */
   async function fresh(): Promise<void> {
     await ensureAccounts(db, [ACCOUNT])
     await applyAll(db, [trackFact(ACCOUNT, one), trackFact(ACCOUNT, two)])
@@ -51,7 +50,6 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await reads({ rank: 1, due_at: at(-HOUR), last_read_at: at(MINUTE) })
   }
 
-  /** Changes the reads of all submissions, or the main ones of one. */
   async function reads(values: Partial<ReadsTable>, submissionId?: string): Promise<void> {
     await db.write('test', (tx) => {
       const all = tx.sql.updateTable('sync_reads').set(values)
@@ -70,70 +68,48 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
       error: 'broken',
       settled_at: null,
     }
-    await db.write('test', (tx) =>
-      tx.sql
-        .insertInto('sync_inbox')
-        .values({ ...row, ...rest })
-        .execute(),
-    )
+    await insertRows(db, 'sync_inbox', { ...row, ...rest })
   }
 
   async function reconciled(name: string, requestedAgoMs: number, over: Partial<ReconcileRunsTable>): Promise<void> {
     const row = run({ run_id: name, account: ACCOUNT, requested_at: at(requestedAgoMs), ...over })
-    await db.write('test', (tx) =>
-      tx.sql
-        .insertInto('reconcile_runs')
-        .values({ ...row, options: JSON.stringify(row.options) as never })
-        .execute(),
-    )
+    await insertRows(db, 'reconcile_runs', { ...row, options: JSON.stringify(row.options) as never })
   }
 
   it('tells of a mirror that was never served, and of one that knows no submission yet', async () => {
-    expect(await verdict()).toMatchObject({ verdict: 'catching_up', needs: [] })
+    expect(await verdict()).toMatchObject({ verdict: 'catching_up', issues: [] })
     expect((await verdict()).sentence).toBe('Catching up: account default was never read from the service; no process is running.')
     await ensureAccounts(db, [ACCOUNT])
     expect((await verdict()).verdict).toBe('catching_up')
     await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ brokerage: 'b1' }).execute())
-    expect(await verdict()).toMatchObject({
-      verdict: 'complete',
-      sentence: expect.stringMatching(/^Complete and fresh: no submission is known/),
-    })
+    const sentence = expect.stringMatching(/^Complete and fresh: no submission is known/)
+    expect(await verdict()).toMatchObject({ verdict: 'complete', sentence })
   })
 
   it('is complete when everything was read, and says how far that is known', async () => {
     await fresh()
-    expect(await verdict()).toEqual({
-      verdict: 'complete',
-      sentence: expect.stringMatching(
-        /^Complete and fresh: 2 submissions, each read to the end, and nothing waits; no process is running, and the last read was \d+ s ago\.$/,
-      ),
-      needs: [],
-    })
+    const whole = 'Complete and fresh: 2 submissions, all fully read; no work is waiting'
+    const sentence = expect.stringMatching(`^${whole}; no process is running, and the last read was \\d+ s ago\\.$`)
+    expect(await verdict()).toEqual({ verdict: 'complete', sentence, issues: [] })
   })
 
   it('catches up while a submission was never read to the end, unless the service does not show it', async () => {
     await fresh()
     await reads({ last_read_at: null }, two)
     expect(await verdict()).toMatchObject({ verdict: 'catching_up', sentence: expect.stringContaining('1 submission of account default') })
-    await db.write('test', (tx) =>
-      tx.sql
-        .updateTable('submissions')
-        .set({ unreachable_since: at(HOUR) })
-        .where('submission_id', '=', two)
-        .execute(),
-    )
-    expect(await verdict()).toMatchObject({ verdict: 'complete', sentence: expect.stringContaining('does not show 1 of them') })
+    await runSql(db, sql`update submissions set unreachable_since = ${at(HOUR)} where submission_id = ${two}`)
+    expect(await verdict()).toMatchObject({ verdict: 'complete', sentence: expect.stringContaining('no longer shows 1 of them') })
   })
 
   it('catches up while a wake, a due read, a failing or a stale read, or a delivery is late', async () => {
     await fresh()
     const sentence = async () => (await verdict()).sentence
     await reads({ rank: 0, due_at: at(2 * MINUTE) }, one)
-    expect(await sentence()).toMatch(/^Catching up: news of account default waits to be read for 120 s|2 min/)
+    expect(await sentence()).toMatch(/^Catching up: account default has had unread activity for 120 s|2 min/)
     await reads({ rank: 1, due_at: at(10 * MINUTE) }, one)
     expect(await sentence()).toMatch(/^Catching up: reads of account default are overdue by 10 min/)
     await reads({ rank: 2, due_at: at(-HOUR), failures: 6 }, one)
-    expect(await sentence()).toMatch(/^Catching up: 3 reads of account default fail again and again/)
+    expect(await sentence()).toMatch(/^Catching up: 3 reads of account default fail repeatedly/)
     await reads({ rank: 1, failures: 0, last_read_at: at(40 * 24 * HOUR) }, one)
     expect(await sentence()).toMatch(/^Catching up: a submission of account default was not read for 40 d/)
     await reads({ last_read_at: at(MINUTE) }, one)
@@ -158,27 +134,27 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await verdict()).toEqual({
       verdict: 'attention',
       sentence: 'Needs attention: account default is paused; the disk is nearly full; and 1 more; no process is running.',
-      needs: [
+      issues: [
         {
           kind: 'account_stopped',
           what: 'account default is paused: many submissions are not found',
           since: expect.any(String),
           count: 1,
-          mend: { operation: 'account.resume', input: { name: 'default' } },
+          fix: { operation: 'account.resume', input: { name: 'default' } },
         },
         {
-          kind: 'alarm',
-          what: 'the disk is nearly full: it is full',
+          kind: 'disk_space',
+          what: 'it is full',
           since: alarm.since,
           count: 1,
-          mend: { runbook: expect.stringMatching(/#the-disk-fills$/) },
+          fix: { runbook: expect.stringMatching(/#the-disk-fills$/) },
         },
         {
-          kind: 'dead_deliveries',
-          what: '1 delivery of account default was given up',
+          kind: 'inbox_dead',
+          what: '1 delivery of account default is dead-lettered',
           since: expect.any(String),
           count: 1,
-          mend: { operation: 'inbox.replay', input: { account: 'default', state: 'dead' } },
+          fix: { operation: 'inbox.replay', input: { account: 'default', state: 'dead' } },
         },
       ],
     })
@@ -186,60 +162,53 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
 
   it('needs attention while clocks disagree, retention waits or does not end, and documents lie on a host that is not named', async () => {
     await fresh()
-    const needs = async () => (await verdict()).needs.map(({ what, count }) => [what, count])
-    await db.write('test', (tx) => sql`update changes set changed_at = ${timeValue(tx, at(-3 * HOUR))}`.execute(tx.sql))
-    expect(await needs()).toEqual([
-      [expect.stringMatching(/^the clocks disagree: .* 3 h behind the newest change; until .*retention removes/), 1],
+    const issues = async () => (await verdict()).issues.map(({ what, count }) => [what, count])
+    await db.write('test', (tx) => tx.run(sql`update changes set changed_at = ${timeValue(tx, at(-3 * HOUR))}`))
+    expect(await issues()).toEqual([
+      [expect.stringMatching(/^the clocks disagree: .* 3 h behind the newest change; until .*retention waits/), 1],
     ])
-    // A process that watches compares with the services, too: its judgement counts.
     const watched = (evaluatedAt: TimeText) =>
       db.write('test', (tx) =>
-        sql`insert into sync_alarm_watch (id, lease_token, lease_until, evaluated_at) values (1, 't', ${timeValue(tx, at(0))}, ${timeValue(tx, evaluatedAt)})
-          on conflict (id) do update set evaluated_at = excluded.evaluated_at`.execute(tx.sql),
+        tx.run(sql`insert into sync_alarm_watch (id, lease_token, lease_until, evaluated_at) values (1, 't', ${timeValue(tx, at(0))}, ${timeValue(tx, evaluatedAt)})
+          on conflict (id) do update set evaluated_at = excluded.evaluated_at`),
       )
     await watched(at(10_000))
-    expect(await needs()).toEqual([])
+    expect(await issues()).toEqual([])
     const alarm = { account: '', destination: '', since: at(MINUTE), resolved_at: null, notified_at: null }
     const row = { ...alarm, name: 'clocks_disagree', text: 'they differ', severity: 'critical', state: 'pending' } as const
     await reportAlarm(db, { ...row, last_at: at(0) }, [])
-    expect(await needs()).toEqual([['the clocks disagree: they differ', 1]])
+    expect(await issues()).toEqual([['they differ', 1]])
     await reportAlarm(db, { ...row, state: 'resolved', last_at: at(MINUTE), resolved_at: at(0) }, [])
     await setUpkeepWait(db, 'retention', 'it would remove much')
-    expect(await needs()).toEqual([[expect.stringMatching(/^retention waits to be confirmed: retention waits: it would remove much/), 1]])
+    expect(await issues()).toEqual([[expect.stringMatching(/^retention waits: it would remove much/), 1]])
     await setUpkeepWait(db, 'retention', null)
-    expect(await needs()).toEqual([])
+    expect(await issues()).toEqual([])
     await db.write('test', (tx) =>
-      sql`update sync_upkeep set began_at = ${timeValue(tx, at(50 * HOUR))}, ended_at = ${timeValue(tx, at(50 * HOUR))}`.execute(tx.sql),
+      tx.run(sql`update sync_upkeep set began_at = ${timeValue(tx, at(50 * HOUR))}, ended_at = ${timeValue(tx, at(50 * HOUR))}`),
     )
-    expect(await needs()).toEqual([])
+    expect(await issues()).toEqual([])
     await recordHeartbeat(db, { id: 'p', role: 'all', version: '1' })
-    expect(await needs()).toEqual([[expect.stringMatching(/^retention does not come .*: retention has not ended for 2 d/), 1]])
+    expect(await issues()).toEqual([[expect.stringMatching(/^retention has not finished for 2 d/), 1]])
   })
 
   it('needs attention for what a destination holds, and for one that is stopped', async () => {
     await fresh()
     await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
-    // Settings without an account: whoever only looks into the database.
     const looked = async () =>
       json<Awaited<ReturnType<typeof readVerdict>>>(await runHere(['status', '--json'], databaseEnv(opened.config)))
     expect((await looked()).verdict).toBe('complete')
     const lane = { destination: 'ams', account: ACCOUNT, due_at: at(HOUR), lease_token: null, held_by: null }
-    await db.write('test', (tx) =>
-      tx.sql
-        .insertInto('sync_push_lanes')
-        .values({ ...lane, lane: one, blocked: 'held' })
-        .execute(),
-    )
-    expect(await looked()).toMatchObject({ verdict: 'attention', needs: [{ kind: 'held_submissions', count: 1 }] })
-    await db.write('test', (tx) => tx.sql.updateTable('sync_push_lanes').set({ blocked: 'unmapped' }).execute())
-    expect((await looked()).needs).toMatchObject([{ kind: 'unmapped_submissions', count: 1 }])
+    await insertRows(db, 'sync_push_streams', { ...lane, lane: one, blocked: 'held' })
+    expect(await looked()).toMatchObject({ verdict: 'attention', issues: [{ kind: 'held_submissions', count: 1 }] })
+    await db.write('test', (tx) => tx.sql.updateTable('sync_push_streams').set({ blocked: 'unmapped' }).execute())
+    expect((await looked()).issues).toMatchObject([{ kind: 'push_unmapped', count: 1 }])
     await putOutbox(db, 'ams', { dead: 2, unknown: 1 })
     await setDestinationState(db, 'ams', 'suspended', 'answered 401')
-    expect((await looked()).needs.map(({ kind, count }) => [kind, count])).toEqual([
+    expect((await looked()).issues.map(({ kind, count }) => [kind, count])).toEqual([
       ['destination_stopped', 1],
-      ['dead_changes', 2],
-      ['unknown_changes', 1],
-      ['unmapped_submissions', 1],
+      ['push_dead', 2],
+      ['push_unknown', 1],
+      ['push_unmapped', 1],
     ])
   })
 
@@ -248,80 +217,57 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await reconciled('clean', 5 * HOUR, {})
     expect(await kinds()).toEqual([])
     await reconciled('narrowed', 4 * HOUR, { exit_code: 3, different: 2, options: { submissions: [one], dry_run: true } })
-    expect((await verdict()).needs).toMatchObject([
-      { kind: 'run_not_clean', count: 2, mend: { operation: 'reconcile.request', input: { account: 'default' } } },
+    expect((await verdict()).issues).toMatchObject([
+      { kind: 'reconcile_findings', count: 2, fix: { operation: 'reconcile.request', input: { account: 'default' } } },
     ])
-    await reconciled('mended', 3 * HOUR, { options: { submissions: [one] } })
+    await reconciled('fixed', 3 * HOUR, { options: { submissions: [one] } })
     expect(await kinds()).toEqual([])
     await reconciled('nightly', 2 * HOUR, { exit_code: 1, unreadable: 1 })
-    expect((await verdict()).needs).toMatchObject([
-      { kind: 'run_not_clean', mend: { operation: 'reconcile.show', input: { id: 'nightly' } } },
+    expect((await verdict()).issues).toMatchObject([
+      { kind: 'reconcile_failed', fix: { operation: 'reconcile.show', input: { id: 'nightly' } } },
     ])
   })
 
   it('needs attention for what a run left until each submission of it is proven, and never for changes that were not delivered', async () => {
     await fresh()
     await reconciled('dry', 4 * HOUR, { exit_code: 3, missing: 1, different: 1, undelivered: 40, options: { dry_run: true } })
-    const found = (no: number, submissionId: string): ReconcileFindingsTable => ({
-      run_id: 'dry',
-      finding_no: no,
-      account: ACCOUNT,
-      submission_id: submissionId,
-      kind: no === 1 ? 'missing' : 'different',
-      entity: 'market_events',
-      entity_id: '["e"]',
-      fields: null,
-      read: null,
-      destination: null,
-      seq: null,
-      standing: false,
-      repaired_at: null,
-      detail: 'it differs',
-      found_at: at(4 * HOUR),
-    })
+    const found = (no: number, submission_id: string) =>
+      findingRow('dry', no, { account: ACCOUNT, submission_id, kind: no === 1 ? 'missing' : 'different', found_at: at(4 * HOUR) })
     await db.write('test', (tx) => insertFindings(tx, [found(1, one), found(2, two)]))
-    const prove = (submissionId: string, agoMs: number) =>
-      db.write('test', (tx) =>
-        tx.sql
-          .insertInto('sync_proofs')
-          .values({ account: ACCOUNT, submission_id: submissionId, run_id: 'later', visited_at: at(agoMs), proved_at: at(agoMs) })
-          .execute(),
-      )
-    const lefts = async () => (await verdict()).needs.map(({ kind, count }) => [kind, count])
-    expect(await lefts()).toEqual([['run_not_clean', 2]])
+    const prove = (submissionId: string, agoMs: number) => {
+      const proof = { account: ACCOUNT, submission_id: submissionId, run_id: 'later' }
+      return insertRows(db, 'sync_reconciled', { ...proof, visited_at: at(agoMs), reconciled_at: at(agoMs) })
+    }
+    const lefts = async () => (await verdict()).issues.map(({ kind, count }) => [kind, count])
+    expect(await lefts()).toEqual([['reconcile_findings', 2]])
     await prove(one, HOUR)
-    expect(await lefts()).toEqual([['run_not_clean', 1]])
+    expect(await lefts()).toEqual([['reconcile_findings', 1]])
     await prove(two, 5 * HOUR)
-    expect(await lefts()).toEqual([['run_not_clean', 1]])
-    await db.write('test', (tx) =>
-      tx.sql
-        .updateTable('sync_proofs')
-        .set({ proved_at: at(HOUR) })
-        .execute(),
-    )
-    expect(await verdict()).toMatchObject({ verdict: 'complete', needs: [] })
+    expect(await lefts()).toEqual([['reconcile_findings', 1]])
+    await runSql(db, sql`update sync_reconciled set reconciled_at = ${at(HOUR)}`)
+    expect(await verdict()).toMatchObject({ verdict: 'complete', issues: [] })
   })
 
-  it('stands first in what `status` prints, then what needs a person, then tables with titles, in 80 columns', async () => {
+  it('stands first in what `status` prints, then the issues, then tables with titles, in 80 columns', async () => {
     await fresh()
     await deliver('dead', 3 * HOUR)
     const { out } = await runHere(['status'], { ...databaseEnv(opened.config), COLUMNS: '80' })
     const parts = out.split('\n\n')
     expect(parts.slice(0, 2).map((part) => part.replaceAll(/\s+/g, ' '))).toEqual([
-      'Needs attention: 1 delivery of account default was given up; no process is running.',
-      '• 1 delivery of account default was given up (for 3 h) submission-mirror inbox replay --account default --state dead',
+      'Needs attention: 1 delivery of account default is dead-lettered; no process is running.',
+      '• 1 delivery of account default is dead-lettered (for 3 h) submission-mirror inbox replay --account default --state dead',
     ])
     expect(parts.map((part) => part.split('\n')[0])).toEqual([
-      'Needs attention: 1 delivery of account default was given up; no process is',
-      '• 1 delivery of account default was given up (for 3 h)',
+      'Needs attention: 1 delivery of account default is dead-lettered; no process is',
+      '• 1 delivery of account default is dead-lettered (for 3 h)',
       'Accounts',
-      'Requests to the service, a second',
-      'Freshness: when submissions were last read',
+      'Requests per second to the service',
+      'Reads and their freshness',
       'Deliveries',
-      'Submissions verified by reconciling',
-      'How events and messages were found first',
+      'Reconciled submissions',
+      'How events and messages were first found',
       expect.stringMatching(/^The change log/),
-      expect.stringMatching(/^Complete means/),
+      expect.stringMatching(/^"Complete" covers/),
     ])
     expect(parts[5]).toBe('Deliveries\naccount  ready  done  set aside  dead\ndefault      0     0          0     1')
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)

@@ -9,7 +9,6 @@ interface Attribute {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** A span as OTLP has it in JSON. */
 export interface CollectedSpan {
   readonly traceId: string
   readonly spanId: string
@@ -28,7 +27,6 @@ interface CollectedMetric {
   readonly histogram?: { readonly dataPoints: readonly { readonly explicitBounds: readonly number[] }[] }
 }
 
-/** What is looked at of the bodies that a collector is sent. */
 interface Sent {
   readonly resourceSpans?: readonly {
     readonly resource: Resource
@@ -37,13 +35,10 @@ interface Sent {
   readonly resourceMetrics?: readonly { readonly scopeMetrics: readonly { readonly metrics: readonly CollectedMetric[] }[] }[]
 }
 
-/** A collector of OpenTelemetry on loopback that takes JSON by HTTP. */
 export interface Collector {
   readonly url: string
   readonly spans: CollectedSpan[]
-  /** Metrics by their names: bounds of the buckets of a histogram, and null for others. */
   readonly metrics: Map<string, readonly number[] | null>
-  /** Values of the resource that sent spans last. */
   readonly resource: Map<string, unknown>
 }
 
@@ -72,7 +67,6 @@ export async function startCollector(): Promise<Collector> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, metrics, resource }
 }
 
-/** The attributes of a span. */
 export function attributesOf({ attributes }: CollectedSpan): Readonly<Record<string, unknown>> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 }

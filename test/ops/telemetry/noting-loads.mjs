@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 
 /*
- * Preloaded into a process: notes each module of OpenTelemetry that it loads in the file that LOADS names, but for the API, of which the
- * library of the metrics makes use, and which sends nothing.
+ * Preloaded into a process: appends each OpenTelemetry module that it loads to the file LOADS. The API is left out, because the library of
+ * the metrics uses it and it sends nothing.
  */
 registerHooks({
   load(url, context, next) {

@@ -17,6 +17,7 @@ import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
 import { postSigned } from '../../e2e/signed.ts'
 import { Hooks } from '../../push/hooks.ts'
 import { testDatabases } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { attributesOf, startCollector } from './collector.ts'
 
@@ -24,16 +25,12 @@ const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const DELIVERY = 'msg_traced'
 const PERSONAL = 'Jane Roe of Acme Bakery'
 
-/** Serves until a delivery has been pushed, and stops. @returns the files of OpenTelemetry that the process loaded. */
 async function serveOnce(database: (typeof testDatabases)[number], telemetry: Readonly<Record<string, string>>, pushed: () => boolean) {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-telemetry-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const opened = await database.open()
-  onTestFinished(() => opened.close())
-  const sandbox = await startSandbox({ submissions: 1, autoStart: false, seed: 'telemetry' })
-  onTestFinished(() => sandbox.close())
-  const hooks = await Hooks.start(SECRET)
-  onTestFinished(() => hooks.close())
+  const opened = await closedAtEnd(database.open())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 1, autoStart: false, seed: 'telemetry' }))
+  const hooks = await closedAtEnd(Hooks.start(SECRET))
   const settings = join(folder, 'mirror.yaml')
   const destination = {
     name: 'ams',
@@ -55,7 +52,7 @@ async function serveOnce(database: (typeof testDatabases)[number], telemetry: Re
     NODE_OPTIONS: `--import=${new URL('noting-loads.mjs', import.meta.url)}`,
     ...telemetry,
   }
-  // As it is written: a bundle does not tell what it loads.
+  // Runs the source, because a bundle doesn't show what it loads.
   const running = await startServe(environment, ':', fileURLToPath(new URL('../../../src/main.ts', import.meta.url)))
   onTestFinished(() => running.kill())
   const submissionId = sandbox.addSubmission('default')

@@ -9,8 +9,9 @@ import { runHere } from '../../app/run.ts'
 import { withFile } from '../../config/support.ts'
 import { startSalesforce } from '../../emulators/salesforce.ts'
 import type { StoredNote } from '../../emulators/server.ts'
-import { event, type NotesCase, SUBMISSION, startNotes } from '../../push/presets/notes-suite.ts'
+import { type NotesCase, startNotes } from '../../push/presets/notes-suite.ts'
 import type { PushRig } from '../../push/presets/rig.ts'
+import { event, SUBMISSION } from '../../push/presets/rig.ts'
 import { compiledEnv } from '../../tools/compile-cache.ts'
 import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
 import { programPath } from '../../tools/program.ts'
@@ -26,7 +27,6 @@ const salesforce: NotesCase<Awaited<ReturnType<typeof startSalesforce>>> = {
   hasTokens: true,
 }
 
-/** A target that took so many changes. */
 async function delivered(count: number, own = 'timeout: 1m') {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase, own)
   await rig.map(SUBMISSION, salesforce.client)
@@ -46,7 +46,7 @@ describe('destination verify', () => {
   it('tells by its exit code whether all is there, something is left, or something could not be told', async () => {
     const { target, rig, note } = await delivered(3)
     const all = await verifyOf(rig)
-    expect([all.code, all.out]).toEqual([0, 'destination ams has all 3\n'])
+    expect([all.code, all.out]).toEqual([0, 'Destination ams has all 3.\n'])
 
     target.rewrite(note(1).id, 'Something else')
     const differs = await verifyOf(rig, '--json')
@@ -61,10 +61,9 @@ describe('destination verify', () => {
 
     target.remove(note(2).id)
     const lacks = await verifyOf(rig)
-    expect([lacks.code, lacks.out]).toEqual([3, expect.stringContaining('destination ams lacks 1, has 1 not as sent of 3\n')])
-    // What lacked is on its way; what differs is left.
+    expect([lacks.code, lacks.out]).toEqual([3, expect.stringContaining('Destination ams lacks 1, differs in 1 of 3.\n')])
     const repaired = await verifyOf(rig, '--repair')
-    expect([repaired.code, repaired.out]).toEqual([3, expect.stringContaining('1 change queued once more')])
+    expect([repaired.code, repaired.out]).toEqual([3, expect.stringContaining('1 change queued again')])
     await until(
       'it is there again',
       async () => target.notes.length === 3 && (await rig.outbox()).every(({ state }) => state === 'delivered'),
@@ -74,12 +73,12 @@ describe('destination verify', () => {
     const unclear = await verifyOf(rig)
     expect([unclear.code, unclear.out]).toEqual([
       1,
-      expect.stringMatching(/has 1 not as sent, does not tell of 1 of 3|does not tell of 1 of 3/),
+      expect.stringMatching(/differs in 1, could not be checked for 1 of 3|could not be checked for 1 of 3/),
     ])
     const actions = await rig.db.read.sql.selectFrom('operator_actions').select(['action', 'outcome']).execute()
     expect(actions.every(({ action, outcome }) => action === 'destination.verify' && outcome === 'done')).toBe(true)
     const status = JSON.parse((await runHere(['destination', 'list', '--json'], rig.env)).out) as { items: readonly object[] }
-    expect(status.items[0]).toMatchObject({ can_verify: true, verified: { delivered: 3, asked: 3, cannot_tell: 1 } })
+    expect(status.items[0]).toMatchObject({ can_verify: true, verified: { delivered: 3, asked: 3, undetermined: 1 } })
   })
 
   it('asks for a submission, a sample, or what was delivered since', async () => {
@@ -90,20 +89,23 @@ describe('destination verify', () => {
     expect(await asked('--submission', SUBMISSION)).toBe(4)
     expect(await asked('--since', '1h')).toBe(4)
     const both = await verifyOf(rig, '--sample', '2', '--since', '1h')
-    expect([both.code, both.err]).toEqual([2, expect.stringContaining('say only one of submission, sample, since')])
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining('use only one of submission, sample, since')])
   })
 
   it('refuses with a sentence what cannot be asked, or is stopped', async () => {
     const { rig } = await delivered(1)
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'suspended' }).execute())
     const suspended = await verifyOf(rig)
-    expect([suspended.code, suspended.err]).toEqual([2, expect.stringContaining('destination ams is suspended, so it is not asked either')])
+    expect([suspended.code, suspended.err]).toEqual([
+      2,
+      expect.stringContaining('destination ams is suspended; resume it before verifying it'),
+    ])
     const destination = `{ name: hook, kind: webhook, url: "https://ams.example/hook", secret: "$\{HOOK1}" }`
     const hook = { ...rig.env, ...withFile(`destinations: [${destination}]`) } as Record<string, string>
     const refused = await runHere(['destination', 'verify', 'hook'], hook)
     expect([refused.code, refused.err]).toEqual([
       2,
-      expect.stringContaining('destination hook cannot be asked what it has: a webhook takes what it is sent'),
+      expect.stringContaining('destination hook cannot be verified: webhooks cannot be queried'),
     ])
   })
 
@@ -122,9 +124,8 @@ describe('destination verify', () => {
     await closed
     const again = await verifyOf(rig, '--repair', '--json')
     await until('all is there', async () => target.notes.length === 12 && (await rig.outbox()).every(({ state }) => state === 'delivered'))
-    expect(JSON.parse(again.out)).toMatchObject({ cannot_tell: 0, differs: 0 })
+    expect(JSON.parse(again.out)).toMatchObject({ undetermined: 0, differs: 0 })
     expect(await rig.verify()).toMatchObject({ delivered: 12, has: 12, lacks: 0 })
-    // Each that was deleted went out once more, and nothing else.
     expect(await rig.outbox()).toHaveLength(15)
   })
 })
@@ -162,7 +163,6 @@ describe('the timetable of a verification', () => {
     stopping.abort()
     expect(await cut).toBe('stopped')
     expect(await service().runIfDue(never)).toBe('ran')
-    // Two were asked for again, whose answers were not stored together yet.
     expect(reads()).toBe(4 + 3)
   })
 

@@ -6,7 +6,6 @@ import { startReceiver } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
 describe.each(testDatabases)('pushes from $name', (database) => {
-  // The receiver holds each of them to its schema.
   it('are as they are described: changes of a filled mirror, and its snapshot', async () => {
     const rig = await PushRig.open(database)
     const [follower, late] = [await startReceiver(), await startReceiver()]

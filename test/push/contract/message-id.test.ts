@@ -5,21 +5,13 @@ const EPOCH = '3c8b1f52-0000-4000-8000-000000000001'
 const OTHER_EPOCH = '3c8b1f52-0000-4000-8000-000000000002'
 
 function subject(over: Partial<MessageSubject> = {}): MessageSubject {
-  return {
-    account: 'acme',
-    entity: 'market_events',
-    entityId: '["s","e"]',
-    operation: 'insert',
-    seq: 7,
-    snapshot: false,
-    ...over,
-  }
+  return { account: 'acme', entity: 'market_events', entityId: '["s","e"]', operation: 'insert', seq: 7, snapshot: false, ...over }
 }
 
 describe('message ids', () => {
   it('are UUIDs of version 5, and stay what they are', () => {
     expect(messageId(subject(), EPOCH)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-    // As another implementation of RFC 9562 makes them. Receivers have stored them: to change them is to change the contract.
+    // As another implementation of RFC 9562 makes them. Receivers have stored them, so a change breaks the contract.
     expect(messageId(subject(), EPOCH)).toBe('b57e8e5b-7e2d-54f4-800d-85dcfbb48701')
     expect(messageId(subject({ entity: 'lanes' }), EPOCH)).toBe('6e934626-654c-5bca-b862-66373118adaf')
     expect(messageId(subject({ entity: 'lanes', snapshot: true }), EPOCH)).toBe('cf297e95-cfd1-58f0-8dd8-76a260476cbe')

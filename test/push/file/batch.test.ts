@@ -4,7 +4,6 @@ import type { Drop } from '../../../src/push/file/drop.ts'
 import { rowWriter } from '../../../src/push/file/rows.ts'
 import { pushItem } from './support.ts'
 
-/** Files that are written at a time. */
 const AT_A_TIME = 8
 
 it('begins no other file when one cannot be written, and removes those that it has begun', async () => {

@@ -42,7 +42,7 @@ it('gives a socket that may be reset before anybody listens to it', async () => 
   const reach = dial({ allowHosts: null, allowPrivate: true, timeoutMs: 4_000 }, network)
   const socket = await reach('sftp.agency.example', 22, new AbortController().signal)
   const closed = new Promise((resolve) => void socket.once('close', resolve))
-  // An error that nobody hears fails this test.
+  // An error without a listener fails this test.
   socket.destroy(new Error('reset by the server'))
   await closed
 })

@@ -10,7 +10,8 @@ import type { StoredDocument } from '../../../src/documents/storage/storage.ts'
 import type { PushItem } from '../../../src/push/contract/delivery.ts'
 import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
-import { fileDestination, fileKind, newFolder, pushItem, send, submissionOf } from './support.ts'
+import { newFolder } from '../../tools/new-folder.ts'
+import { fileDestination, fileKind, pushItem, send, submissionOf } from './support.ts'
 
 const said = async () => ({ name: 'Quote for Jane.pdf', contentType: 'application/pdf' })
 
@@ -23,15 +24,12 @@ interface Manifest {
 function scene(changes: Partial<FileDestination> = {}) {
   const [drop, kept] = [newFolder(), newFolder()]
   const storage = new FolderStorage(kept)
-  const kind = fileKind(
-    fileDestination({ type: 'folder', path: drop }, { documents: true, ...changes }),
-    systemClock,
-    documentOpener(storage, said),
-  )
+  const destination = fileDestination({ type: 'folder', path: drop }, { documents: true, ...changes })
+  const kind = fileKind(destination, systemClock, documentOpener(storage, said))
   return { drop, kept, storage, kind }
 }
 
-/** The change that says that document `n` was stored. */
+/** The change that stored document `n`. */
 function stored(n: number, { path, sha256, bytes }: StoredDocument, changes: Partial<PushItem> = {}): PushItem {
   const after = { sha256, stored_bytes: bytes, stored_path: path, stored_at: '2026-11-21T12:00:00.000000Z' }
   return pushItem(n, { entity: 'documents', entityId: JSON.stringify([`document-${n}`]), operation: 'update', after, ...changes })

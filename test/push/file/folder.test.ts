@@ -3,11 +3,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSy
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
-import type { PushItem } from '../../../src/push/contract/delivery.ts'
 import { folderTarget } from '../../../src/push/file/folder.ts'
 import { startChild } from '../../tools/child.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { until } from '../../tools/until.ts'
-import { folderKind, newFolder, pushItem, pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
+import { folderKind, pushItem, pushItems, readDrop, readRows, send, slow, submissionOf } from './support.ts'
 
 const HOUR = 3_600_000
 
@@ -16,12 +16,10 @@ describe('a drop of files into a folder', () => {
     const folder = newFolder()
     const outcomes = await send(folderKind(folder), pushItems(5))
     const { files, manifests, others } = readDrop(folder)
-    expect(files).toHaveLength(1)
-    expect(files[0]).toMatch(/^agency_000000001001-000000001005_[0-9a-f]{16}\.ndjson$/)
+    expect(files).toEqual([expect.stringMatching(/^agency_000000001001-000000001005_[0-9a-f]{16}\.ndjson$/)])
     expect(others).toEqual([])
-    expect(manifests).toHaveLength(1)
-    expect(manifests[0]?.name).toBe(files[0]?.replace('.ndjson', '.manifest.json'))
-    expect(manifests[0]).toMatchObject({ rows: 5, files: [{ name: files[0], rows: 5, first_seq: 1001, last_seq: 1005 }] })
+    const listed = { name: files[0], rows: 5, first_seq: 1001, last_seq: 1005 }
+    expect(manifests).toMatchObject([{ name: files[0]?.replace('.ndjson', '.manifest.json'), rows: 5, files: [listed] }])
     expect(manifests[0]?.files[0]?.sha256.startsWith(files[0]?.slice(-23, -7) ?? '?')).toBe(true)
     expect(manifests[0]?.files[0]).not.toHaveProperty('account')
     expect(outcomes).toEqual(Array(5).fill({ type: 'delivered', status: null, remoteId: null, detail: files[0] }))
@@ -102,12 +100,8 @@ describe('a drop of files into a folder', () => {
     const folder = newFolder()
     await send(folderKind(folder), pushItems(5))
     const before = readDrop(folder)
-    await send(
-      folderKind(folder),
-      pushItems(5)
-        .reverse()
-        .map((item) => ({ ...item, attempts: 3 })),
-    )
+    const reversed = pushItems(5).map((item) => ({ ...item, attempts: 3 }))
+    await send(folderKind(folder), reversed.reverse())
     expect(readDrop(folder)).toEqual(before)
     expect(readRows(join(folder, before.files[0] ?? '')).map((row) => row['seq'])).toEqual([1001, 1002, 1003, 1004, 1005])
   })
@@ -156,13 +150,8 @@ describe('a drop of files into a folder', () => {
     left('.agenda~0123456789abcdef.part', 2 * HOUR)
     left('.agency~notes.part', 2 * HOUR)
     await send(folderKind(folder), pushItems(1))
-    const others = [
-      '.agency-2~0123456789abcdef.part',
-      '.agency~0123456789abcde0.part',
-      '.agency~notes.part',
-      '.agenda~0123456789abcdef.part',
-    ]
-    expect(readDrop(folder).others).toEqual(others)
+    const others = ['agency-2~0123456789abcdef', 'agency~0123456789abcde0', 'agency~notes', 'agenda~0123456789abcdef']
+    expect(readDrop(folder).others).toEqual(others.map((name) => `.${name}.part`))
   })
 
   it('looks for these once an hour', async () => {
@@ -196,21 +185,16 @@ describe('a drop of files into a folder', () => {
     const folder = newFolder()
     const clock = new ManualClock()
     // Each row takes a second of this clock to be made into text; rows are begun for 60 % of 100 s, and made 100 at a time.
-    const slow = (item: PushItem): PushItem => ({
-      ...item,
-      get after() {
-        clock.advance(1_000)
-        return item.after
-      },
-    })
     const kind = folderKind(folder, { timeoutMs: 250_000 }, clock)
-    const outcomes = await send(kind, pushItems(500).map(slow))
+    const outcomes = await send(
+      kind,
+      pushItems(500).map((item) => slow(item, clock, 1_000)),
+    )
     expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('delivered'), ...Array<string>(300).fill('not_attempted')])
     expect(readDrop(folder).manifests[0]).toMatchObject({ rows: 200, files: [{ first_seq: 1001, last_seq: 1200 }] })
   })
 })
 
-/** Empty for what is closed meanwhile. */
 function targetOf(link: string): string {
   try {
     return readlinkSync(link)
@@ -223,7 +207,7 @@ describe('a folder that cannot be written', () => {
   it('is not created when it is missing, and the rows wait', async () => {
     const folder = join(newFolder(), 'share')
     const outcomes = await send(folderKind(folder), pushItems(2))
-    const error = `the folder ${folder} does not exist: create it, or mount the share that it lies on`
+    const error = `the folder ${folder} does not exist: create it, or mount its share`
     expect(outcomes).toEqual(Array(2).fill({ type: 'suspend', retry: 'soon', status: null, error }))
     expect(await folderKind(folder).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
     mkdirSync(folder)
@@ -233,10 +217,7 @@ describe('a folder that cannot be written', () => {
   it('is told from a file', async () => {
     const file = join(newFolder(), 'file')
     writeFileSync(file, '')
-    expect((await send(folderKind(file), pushItems(1)))[0]).toMatchObject({
-      type: 'suspend',
-      error: `${file} is not a folder`,
-    })
+    expect((await send(folderKind(file), pushItems(1)))[0]).toMatchObject({ type: 'suspend', error: `${file} is not a folder` })
   })
 
   it('says so when permission is missing', async () => {
@@ -278,9 +259,8 @@ describe('a crash while files are written', () => {
       const outcomes = await send(folderKind(folder, { per: 'submission' }), items)
       expect(outcomes.every(({ type }) => type === 'delivered')).toBe(true)
       const { files, manifests } = readDrop(folder)
-      expect(files).toHaveLength(3)
+      expect([files.length, manifests.length]).toEqual([3, 1])
       expect(files).toEqual(expect.arrayContaining([...after.files]))
-      expect(manifests).toHaveLength(1)
       const ids = files.flatMap((name) => readRows(join(folder, name)).map((row) => row['message_id']))
       expect(ids.sort()).toEqual(items.map((item) => item.messageId))
     },
@@ -293,24 +273,9 @@ describe('time and shutdown', () => {
     const clock = new ManualClock()
     const kind = folderKind(folder, { timeoutMs: 20_000 }, clock)
     // The whole time passes while a row is read.
-    const late: PushItem = {
-      ...pushItem(1),
-      get after() {
-        clock.advance(20_000)
-        return null
-      },
-    }
-    const outcomes = await send(kind, [late])
-    expect(outcomes).toEqual([
-      {
-        type: 'failed',
-        permanent: false,
-        alive: false,
-        status: null,
-        error: `the folder ${folder} did not take it within 20000 ms`,
-        retryAfterMs: null,
-      },
-    ])
+    const outcomes = await send(kind, [slow(pushItem(1), clock, 20_000, null)])
+    const failed = { type: 'failed', permanent: false, alive: false, status: null, retryAfterMs: null }
+    expect(outcomes).toEqual([{ ...failed, error: `the folder ${folder} did not take it within 20000 ms` }])
     expect(readDrop(folder).files).toEqual([])
   })
 

@@ -12,11 +12,9 @@ import { ACCOUNT, PushRig } from '../presets/rig.ts'
 import { PASSWORD, place } from './sftp-place.ts'
 import { pushItems, readDrop, readRows, send } from './support.ts'
 
-/** One file for each of three submissions, and a manifest. */
 const PER_SUBMISSION = { per: 'submission' } as const
 const HOURS_AGO = new Date(Date.now() - 2 * 3_600_000)
 
-/** What is asked of the server at each step, in order. */
 const writing: readonly (readonly [string, RegExp])[] = ['-1', ''].flatMap((part) =>
   ['open', 'write', 'fsync', 'close'].map(
     (step) =>
@@ -28,7 +26,7 @@ const renaming: readonly (readonly [string, RegExp])[] = [
   ['rename the manifest', /rename .*manifest\.json/],
 ]
 
-/** The first request like this fails, and closes the connection. */
+/** The first matching request fails, and closes the connection. */
 function failOnce(server: SftpServer, request: RegExp, fault: 'cut' | 'lose'): void {
   server.fault = (heard) => {
     if (!request.test(heard)) return null
@@ -37,7 +35,6 @@ function failOnce(server: SftpServer, request: RegExp, fault: 'cut' | 'lose'): v
   }
 }
 
-/** The rows as the next attempt gets them. */
 function next(items: readonly PushItem[], outcomes: readonly Outcome[]): PushItem[] {
   return items.map((item, place) => {
     const outcome = outcomes[place]
@@ -45,7 +42,7 @@ function next(items: readonly PushItem[], outcomes: readonly Outcome[]): PushIte
   })
 }
 
-/** Every row is there once, each file is listed in a manifest, and nothing else is there. */
+/** Every row exists once, each file is listed in a manifest, and nothing else exists. */
 function expectOnce(folder: string, seqs: readonly unknown[]): void {
   const { files, manifests, others } = readDrop(folder)
   expect(others).toEqual([])
@@ -78,7 +75,6 @@ describe.each(['cut', 'lose'] as const)('a connection that is closed (%s)', (fau
       expect(outcomes.map(({ type }) => type)).toEqual(Array(5).fill('unknown'))
       await server.left()
       const rows = next(pushItems(5), outcomes)
-      // Rows of a delivery may come due one after the other.
       const [first] = await send(kind(PER_SUBMISSION), rows.slice(0, 1))
       const more = await send(kind(PER_SUBMISSION), [...rows.slice(1), ...pushItems(3, 6)])
       expect([first, ...more].map((outcome) => outcome?.type)).toEqual(Array(8).fill('delivered'))
@@ -128,9 +124,7 @@ it.each(testDatabases)('what a process left, the next one finishes hours later, 
   const { folder, server } = await place()
   const login = `host: 127.0.0.1, port: ${server.port}, username: mirror, password: "\${SFTP_PASSWORD}", host_key: "${server.hostKey}"`
   const keys = `kind: file, gather: 20ms, per: submission, allow_private: true, entities: [market_events], target: { type: sftp, path: /, ${login} }`
-  const rig = await PushRig.start(database, `{ name: agency, ${keys}, schedule: [1h, 1h], timeout: 30s }`, {
-    SFTP_PASSWORD: PASSWORD,
-  })
+  const rig = await PushRig.start(database, `{ name: agency, ${keys}, schedule: [1h, 1h], timeout: 30s }`, { SFTP_PASSWORD: PASSWORD })
   const submissions = [1, 2, 3].map((n) => uuid(9, n))
   for (const submission of submissions) await rig.track(submission)
   await rig.run()
@@ -142,7 +136,6 @@ it.each(testDatabases)('what a process left, the next one finishes hours later, 
     const rows = await outboxOf(rig.db)
     return rows.length === 3 && rows.every(({ progress }) => progress !== null)
   })
-  // Nothing is tried again before time passes.
   for (const name of partsIn(folder)) utimesSync(join(folder, name), HOURS_AGO, HOURS_AGO)
   writeFileSync(join(folder, '.agency~0123456789abcdef.part'), 'of a process that was killed')
   utimesSync(join(folder, '.agency~0123456789abcdef.part'), HOURS_AGO, HOURS_AGO)

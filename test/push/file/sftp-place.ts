@@ -1,14 +1,14 @@
-import { onTestFinished } from 'vitest'
 import { type ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { Secret } from '../../../src/base/secret.ts'
 import type { FileDestination } from '../../../src/config/config.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { type SftpServer, type SftpServerOptions, startSftpServer } from '../../emulators/sftp-server.ts'
-import { fileDestination, fileKind, newFolder } from './support.ts'
+import { newFolder } from '../../tools/new-folder.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
+import { fileDestination, fileKind } from './support.ts'
 
 export const PASSWORD = 'a password'
 
-/** A folder behind a server, and the kind that writes there. */
 interface Place {
   readonly folder: string
   readonly server: SftpServer
@@ -20,8 +20,7 @@ type SftpTarget = Extract<FileDestination['target'], { type: 'sftp' }>
 /** Starts a server over an empty folder; it ends with the test. */
 export async function place(options: Partial<SftpServerOptions> = { password: PASSWORD }): Promise<Place> {
   const folder = newFolder()
-  const server = await startSftpServer({ root: folder, username: 'mirror', ...options })
-  onTestFinished(() => server.close())
+  const server = await closedAtEnd(startSftpServer({ root: folder, username: 'mirror', ...options }))
   return {
     folder,
     server,

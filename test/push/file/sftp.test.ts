@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { Secret } from '../../../src/base/secret.ts'
-import type { PushItem } from '../../../src/push/contract/delivery.ts'
+import type { SftpServerOptions } from '../../emulators/sftp-server.ts'
 import { sshKeys } from '../../emulators/ssh-keys.ts'
 import { PASSWORD, place } from './sftp-place.ts'
-import { pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
+import { pushItems, readDrop, readRows, send, slow, submissionOf } from './support.ts'
+
+const KEYS = sshKeys()
 
 describe('a drop of files by SFTP', () => {
   it('writes, syncs and renames files, and the manifest last', async () => {
@@ -27,24 +29,17 @@ describe('a drop of files by SFTP', () => {
     ])
   })
 
-  it('does it with a private key', async () => {
-    const keys = sshKeys()
-    const { folder, kind } = await place({ publicKey: keys.public })
-    const outcomes = await send(kind({}, { password: null, privateKey: new Secret(keys.private) }), pushItems(2))
-    expect(outcomes[0]?.type).toBe('delivered')
-    expect(readDrop(folder).manifests[0]?.rows).toBe(2)
-  })
-
-  it('does it where the key is wanted first and the password after it', async () => {
-    const keys = sshKeys()
-    const { folder, kind } = await place({ publicKey: keys.public, password: PASSWORD, isTwofold: true })
-    expect((await send(kind({}, { privateKey: new Secret(keys.private) }), pushItems(2)))[0]).toMatchObject({ type: 'delivered' })
-    expect(readDrop(folder).manifests[0]?.rows).toBe(2)
-  })
-
-  it('does it where the password is asked for in a dialogue', async () => {
-    const { folder, kind } = await place({ password: PASSWORD, dialogue: true })
-    expect((await send(kind(), pushItems(2)))[0]?.type).toBe('delivered')
+  it.each<[string, Partial<SftpServerOptions>, { privateKey?: Secret; password?: null }]>([
+    ['with a private key', { publicKey: KEYS.public }, { password: null, privateKey: new Secret(KEYS.private) }],
+    [
+      'where the key is wanted first and the password after it',
+      { publicKey: KEYS.public, password: PASSWORD, isTwofold: true },
+      { privateKey: new Secret(KEYS.private) },
+    ],
+    ['where the password is asked for in a dialogue', { password: PASSWORD, dialogue: true }, {}],
+  ])('does it %s', async (_, options, login) => {
+    const { folder, kind } = await place(options)
+    expect((await send(kind({}, login), pushItems(2)))[0]).toMatchObject({ type: 'delivered' })
     expect(readDrop(folder).manifests[0]?.rows).toBe(2)
   })
 
@@ -142,10 +137,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     const [refused] = await send(kind({}, { password: null, privateKey: other }), pushItems(1))
     expect(refused).toMatchObject({ type: 'suspend', error: `127.0.0.1:${server.port} refuses the user mirror with the private key` })
     const [none] = await send(kind({}, { password: null, privateKey: new Secret('not a key') }), pushItems(1))
-    expect(none).toMatchObject({
-      type: 'suspend',
-      error: expect.stringContaining('the private key cannot be used') as string,
-    })
+    expect(none).toMatchObject({ type: 'suspend', error: expect.stringContaining('the private key cannot be used') as string })
   })
 
   it('is not connected to at an address that is not allowed', async () => {
@@ -154,7 +146,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     expect(refused).toMatchObject({ type: 'suspend', error: expect.stringContaining('allow_private') as string })
     const [unlisted] = await send(kind({ allowHosts: ['sftp.example.com'] }), pushItems(1))
     expect(unlisted).toMatchObject({ type: 'suspend', error: '127.0.0.1 is not in allow_hosts' })
-    // It is on the list, and refused for what it is.
+    // It is on the list, but refused because of its address.
     const [local] = await send(kind({ allowHosts: ['::1'], allowPrivate: false }, { host: '::1' }), pushItems(1))
     expect(local).toMatchObject({ type: 'suspend', error: expect.stringContaining('allow_private') as string })
     expect(server.logins()).toBe(0)
@@ -206,15 +198,9 @@ describe('an SFTP server that fails', () => {
     const { folder, server, kind } = await place()
     const clock = new ManualClock()
     // Each row takes a second of this clock to be made into text; rows are begun for 60 % of 250 s, and made 100 at a time.
-    const slow = (item: PushItem): PushItem => ({
-      ...item,
-      get after() {
-        clock.advance(1_000)
-        return item.after
-      },
-    })
     server.fault = (heard) => (heard.startsWith('posix-rename') ? 'cut' : null)
-    const outcomes = await send(kind({ timeoutMs: 250_000 }, {}, clock), pushItems(500).map(slow))
+    const rows = pushItems(500).map((item) => slow(item, clock, 1_000))
+    const outcomes = await send(kind({ timeoutMs: 250_000 }, {}, clock), rows)
     expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('unknown'), ...Array<string>(300).fill('not_attempted')])
     expect(readDrop(folder).files).toEqual([])
   })
@@ -228,11 +214,8 @@ describe('an SFTP server that fails', () => {
       return 'hang'
     }
     const [outcome] = await send(kind({}, {}, clock), pushItems(3))
-    expect(outcome).toMatchObject({
-      type: 'failed',
-      alive: false,
-      error: `/ on sftp://mirror@127.0.0.1:${server.port} did not take it within 20000 ms`,
-    })
+    const error = `/ on sftp://mirror@127.0.0.1:${server.port} did not take it within 20000 ms`
+    expect(outcome).toMatchObject({ type: 'failed', alive: false, error })
     expect(readDrop(folder).files).toEqual([])
   })
 
@@ -250,9 +233,7 @@ describe('an SFTP server that fails', () => {
     const { server, kind } = await place()
     await server.close()
     const [outcome] = await send(kind(), pushItems(1))
-    expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false })
-    expect(outcome).toMatchObject({
-      error: expect.stringMatching(/^cannot connect to 127\.0\.0\.1:\d+: ECONNREFUSED: nothing listens/) as string,
-    })
+    const error = expect.stringMatching(/^cannot connect to 127\.0\.0\.1:\d+: ECONNREFUSED: nothing listens/) as string
+    expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false, error })
   })
 })

@@ -1,22 +1,14 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { type Clock, type ManualClock, systemClock } from '../../../src/base/clock.ts'
 import type { FileDestination } from '../../../src/config/config.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { createFile } from '../../../src/push/kinds/file.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { commonSettings } from '../common-settings.ts'
-
-/** A folder that is removed when the test ends. */
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-drop-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
+import { itemOf } from '../http/support.ts'
 
 export function fileDestination(target: FileDestination['target'], changes: Partial<FileDestination> = {}): FileDestination {
   return {
@@ -47,49 +39,43 @@ export function folderKind(path: string, changes: Partial<FileDestination> = {},
   return fileKind(fileDestination({ type: 'folder', path }, changes), clock)
 }
 
-/** The submission that item `n` belongs to, of three. */
 export function submissionOf(n: number): string {
   return `6f1f5c0e-0000-4000-8000-00000000000${n % 3}`
 }
 
 export function pushItem(n: number, changes: Partial<PushItem> = {}): PushItem {
-  return {
+  return itemOf({
     outboxId: n,
     messageId: `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`,
     destination: 'agency',
-    account: 'acme',
     submissionId: submissionOf(n),
-    entity: 'market_events',
     entityId: JSON.stringify([submissionOf(n), `event-${n}`]),
-    operation: 'insert',
-    cause: 'webhook',
     seq: 1_000 + n,
-    snapshot: false,
     changedAt: '2026-11-21T12:00:00.000000Z',
-    before: null,
-    afterText: null,
     after: { account: 'acme', submission_id: submissionOf(n), event_id: `event-${n}`, type: 'quote_received', status: 'quoted' },
-    direction: null,
-    echo: false,
     submission: null,
-    mapping: null,
-    leftFilter: false,
-    remoteId: null,
-    attempts: 0,
-    progress: null,
     ...changes,
-  }
+  })
 }
 
 export function pushItems(count: number, from = 1): PushItem[] {
   return Array.from({ length: count }, (_, index) => pushItem(from + index))
 }
 
+export function slow(item: PushItem, clock: ManualClock, ms: number, after = item.after): PushItem {
+  return {
+    ...item,
+    get after() {
+      clock.advance(ms)
+      return after
+    },
+  }
+}
+
 export function send(kind: DeliveryKind, items: readonly PushItem[], signal = new AbortController().signal): Promise<readonly Outcome[]> {
   return kind.send(items, signal)
 }
 
-/** What is said of a file in a manifest. */
 export interface ListedFile {
   readonly name: string
   readonly rows: number
@@ -102,11 +88,8 @@ export interface ListedFile {
 }
 
 export interface Drop {
-  /** Names of data files, sorted. */
   readonly files: readonly string[]
-  /** What the manifests say, in the order of their names. */
   readonly manifests: readonly { readonly name: string; readonly rows: number; readonly files: readonly ListedFile[] }[]
-  /** Everything else. */
   readonly others: readonly string[]
 }
 
@@ -132,7 +115,6 @@ function agree(path: string, file: ListedFile): void {
   if (bytes.length !== file.bytes || sha256 !== file.sha256) throw new Error(`${path} is not what its manifest says`)
 }
 
-/** The rows of an NDJSON file. */
 export function readRows(path: string): Record<string, unknown>[] {
   const text = readFileSync(path, 'utf8')
   if (!text.endsWith('\n')) throw new Error(`${path} ends in the middle of a line`)

@@ -1,24 +1,17 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import type { HttpDestination } from '../../../src/config/config.ts'
 import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
-import { destinationTo, itemOf, openKind, secret, sendOne, serve } from './support.ts'
+import { destinationTo, itemOf, openKind, passwordAuth, sendOne, serve, template } from './support.ts'
 
 const DEEP = `{"id": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`
 /** Text of a megabyte whose values would take a hundred times as much. */
 const FULL = `{"id": 1, "list": [${'{},'.repeat(350_000)}{}]}`
-/** The most that is read of an answer where so many requests are under way at once, and here little means a quick test. */
+/** Longest answer with this many requests in flight; a small one keeps the test short. */
 const [MANY, LIMIT] = [256, 64 * 1024]
 
-const lookup = {
-  method: 'GET',
-  url: '$url(settings.base_url, "notes")',
-  headers: {},
-  format: 'json' as const,
-  body: null,
-  found: 'body.notes[ref = $$.item.message_id].id',
-}
+const lookup = { ...template('$url(settings.base_url, "notes")', null), found: 'body.notes[ref = $$.item.message_id].id' }
 
-/** A destination whose target answers with `body`. */
 async function answering(body: string, own: Partial<HttpDestination> = {}, status = 200): Promise<HttpDestination> {
   const { baseUrl } = await serve((_, response) => response.writeHead(status).end(body))
   return destinationTo(baseUrl, own)
@@ -32,117 +25,95 @@ async function lookedUp(body: string, own: Partial<HttpDestination> = {}, status
   return await openKind(await answering(body, { lookup, ...own }, status)).lookUp?.(itemOf(), new AbortController().signal)
 }
 
-describe('an answer that nests too deep', () => {
-  const why = 'its answer is nested deeper than 500 levels'
-
-  it('is unknown where its content decides, and harms no other', async () => {
-    const { baseUrl } = await serve((request, response) => response.end(request.body.includes('bad') ? DEEP : '{"ok": true}'))
-    const kind = openKind(destinationTo(baseUrl, { success: 'body.ok' }))
-    const texts = ['bad', 'good', 'bad', 'good', 'good']
-    const outcomes = await Promise.all(texts.map((detail) => sendOne(kind, itemOf({ after: { detail } }))))
-    const [unknown, delivered] = [
-      { type: 'unknown', status: 200, error: `it answered 200, but ${why}` },
-      { type: 'delivered', status: 200, remoteId: null, detail: null },
-    ]
-    expect(outcomes).toEqual([unknown, delivered, unknown, delivered, delivered])
-  })
-
-  it('is what its status says where that decides', async () => {
-    expect(await sent(DEEP, {})).toMatchObject({ type: 'delivered' })
-    expect(await sent(DEEP, { duplicate: 'body.code = "exists"' }, 422)).toMatchObject({ type: 'failed', permanent: true, status: 422 })
-    const taken = { type: 'delivered', status: 200, remoteId: null, detail: `no id is kept: ${why}` }
-    expect(await sent(DEEP, { remoteId: 'body.id' })).toEqual(taken)
-  })
-
-  it('does not say that a change is not there', async () => {
-    expect(await lookedUp(DEEP)).toMatchObject({ type: 'failed', permanent: false, error: `it could not be looked up: ${why}` })
-  })
-
-  it('says so when it holds too much instead', async () => {
-    const outcome = { type: 'unknown', status: 200, error: 'it answered 200, but its answer holds more than 250000 values' }
-    expect(await sent(FULL, { success: 'body.id = 1' })).toEqual(outcome)
-  })
-
-  it('gives no token', async () => {
-    const { baseUrl } = await serve((_, response) => response.end(DEEP))
-    const asked = { tokenUrl: `${baseUrl}/token`, username: 'u', password: secret('p') }
-    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null, refresh: false } as const
-    const error = 'no token: the token endpoint answered 200 without an access_token'
-    expect(await sendOne(openKind(destinationTo(baseUrl, { auth })))).toMatchObject({ type: 'failed', error })
-  })
-})
-
-describe('an answer that is longer than what is read of it', () => {
-  const padded = (object: object, length = LIMIT) => JSON.stringify({ padding: 'x'.repeat(length), ...object })
-  const why = `its answer is longer than ${LIMIT} bytes`
+const padded = (length: number) => {
   const notes = [{ id: 'n1', ref: itemOf().messageId }]
+  return JSON.stringify({ padding: 'x'.repeat(length), notes, id: 7, ok: true })
+}
 
-  it('does not say that a change is not there', async () => {
-    const error = `it could not be looked up: ${why}; narrow the lookup`
-    const outcome = { type: 'failed', permanent: false, alive: true, status: null, error, retryAfterMs: null }
-    expect(await lookedUp(padded({ notes }), { concurrency: MANY })).toEqual(outcome)
+interface Unreadable {
+  readonly name: string
+  readonly why: string
+  readonly answer: (response: ServerResponse, status: number) => void
+  readonly hint?: string
+  readonly alive?: boolean
+  readonly token: string
+}
+const unreadable: readonly Unreadable[] = [
+  {
+    name: 'nests too deep',
+    why: 'its answer is nested deeper than 500 levels',
+    answer: (response, status) => response.writeHead(status).end(DEEP),
+    token: 'the token endpoint answered 200 without an access_token',
+  },
+  {
+    name: 'is longer than what is read of it',
+    why: `its answer is longer than ${LIMIT} bytes`,
+    answer: (response, status) => response.writeHead(status).end(padded(LIMIT)),
+    hint: '; narrow the lookup',
+    token: `the token endpoint's answer is longer than ${LIMIT} bytes`,
+  },
+  {
+    name: 'breaks off',
+    why: 'its answer broke off',
+    answer: (response, status) => {
+      response.writeHead(status, { 'content-length': '100' }).write('{"id": 7}')
+      response.socket?.end()
+    },
+    alive: false,
+    token: "the token endpoint's answer broke off",
+  },
+]
+
+describe.each(unreadable)('an answer that $name', ({ why, answer, hint = '', alive = true, token }) => {
+  const open = async (own: (baseUrl: string) => Partial<HttpDestination>, status = 200) => {
+    const { baseUrl } = await serve((_, response) => answer(response, status))
+    return openKind(destinationTo(baseUrl, { concurrency: MANY, ...own(baseUrl) }))
+  }
+  const sentTo = async (own: Partial<HttpDestination>, status?: number) => await sendOne(await open(() => own, status))
+
+  it('is what its status says where that decides, and gives no id', async () => {
+    const taken = { type: 'delivered', status: 200, remoteId: null }
+    expect(await sentTo({})).toEqual({ ...taken, detail: null })
+    expect(await sentTo({ duplicate: 'body.had' })).toEqual({ ...taken, detail: null })
+    expect(await sentTo({ remoteId: 'body.id' })).toEqual({ ...taken, detail: `no id is kept: ${why}` })
+    for (const own of [{ success: 'body.ok' }, { duplicate: 'body.code = "exists"' }])
+      expect(await sentTo(own, 422)).toMatchObject({ type: 'failed', permanent: true, status: 422 })
   })
 
   it('is unknown where its content decides', async () => {
     const unknown = { type: 'unknown', status: 200, error: `it answered 200, but ${why}` }
-    expect(await sent(padded({ ok: true }), { concurrency: MANY, success: 'body.ok' })).toEqual(unknown)
-    expect(await sent(padded({ ok: true }), { concurrency: MANY, success: 'false', duplicate: 'body.had' })).toEqual(unknown)
+    for (const own of [{ success: 'body.ok' }, { success: 'false', duplicate: 'body.had' }]) expect(await sentTo(own)).toEqual(unknown)
   })
 
-  it('is what its status says where that decides, and gives no id', async () => {
-    const taken = { type: 'delivered', status: 200, remoteId: null }
-    expect(await sent(padded({ id: 7 }), { concurrency: MANY, remoteId: 'body.id' })).toEqual({ ...taken, detail: `no id is kept: ${why}` })
-    expect(await sent(padded({}), { concurrency: MANY, duplicate: 'body.had' })).toEqual({ ...taken, detail: null })
-    expect(await sent(padded({}), { concurrency: MANY, success: 'body.ok' }, 422)).toMatchObject({ type: 'failed', status: 422 })
-  })
-
-  it('is read to four MiB where few requests are under way at once', async () => {
-    expect(await lookedUp(padded({ notes }, 3_000_000))).toMatchObject({ type: 'delivered', remoteId: 'n1' })
-    expect(await lookedUp(padded({ notes }, 4 * 1024 * 1024))).toMatchObject({
-      error: expect.stringContaining('longer than 4194304 bytes'),
-    })
-  })
-})
-
-describe('an answer that breaks off', () => {
-  const why = 'its answer broke off'
-  const breaking = async (own: Partial<HttpDestination> = {}) => {
-    const { baseUrl } = await serve((_, response) => {
-      response.writeHead(200, { 'content-length': '100' }).write('{"id": 7}')
-      response.socket?.end()
-    })
-    return { baseUrl, kind: openKind(destinationTo(baseUrl, own)) }
-  }
-
-  it('is what its status says where that decides, and gives no id', async () => {
-    const taken = { type: 'delivered', status: 200, remoteId: null }
-    expect(await sendOne((await breaking()).kind)).toEqual({ ...taken, detail: null })
-    expect(await sendOne((await breaking({ remoteId: 'body.id' })).kind)).toEqual({ ...taken, detail: `no id is kept: ${why}` })
-  })
-
-  it('is unknown where its content decides', async () => {
-    const { kind } = await breaking({ success: 'body.id = 7' })
-    expect(await sendOne(kind)).toEqual({ type: 'unknown', status: 200, error: `it answered 200, but ${why}` })
-  })
-
-  it('does not say that a change is not there, and may be part of an outage', async () => {
-    const { kind } = await breaking({ lookup })
-    const found = await kind.lookUp?.(itemOf(), new AbortController().signal)
-    const failed = { type: 'failed', permanent: false, alive: false, status: null, retryAfterMs: null }
-    expect(found).toEqual({ ...failed, error: `it could not be looked up: ${why}` })
+  it('does not say that a change is not there', async () => {
+    const error = `it could not be looked up: ${why}${hint}`
+    const found = await (await open(() => ({ lookup }))).lookUp?.(itemOf(), new AbortController().signal)
+    expect(found).toEqual({ type: 'failed', permanent: false, alive, status: null, error, retryAfterMs: null })
   })
 
   it('gives no token', async () => {
-    const { baseUrl } = await breaking()
-    const asked = { tokenUrl: `${baseUrl}/token`, username: 'u', password: secret('p') }
-    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null, refresh: false } as const
-    const error = "no token: the token endpoint's answer broke off"
-    expect(await sendOne(openKind(destinationTo(baseUrl, { auth })))).toMatchObject({
-      type: 'failed',
-      permanent: false,
-      alive: false,
-      error,
-    })
+    const kind = await open((baseUrl) => ({ auth: passwordAuth(`${baseUrl}/token`) }))
+    expect(await sendOne(kind)).toMatchObject({ type: 'failed', permanent: false, alive, error: `no token: ${token}` })
+  })
+})
+
+describe('an answer', () => {
+  it('that nests too deep harms no other', async () => {
+    const { baseUrl } = await serve((request, response) => response.end(request.body.includes('bad') ? DEEP : '{"ok": true}'))
+    const kind = openKind(destinationTo(baseUrl, { success: 'body.ok' }))
+    const texts = ['bad', 'good', 'bad', 'good', 'good']
+    const outcomes = await Promise.all(texts.map((detail) => sendOne(kind, itemOf({ after: { detail } }))))
+    expect(outcomes.map(({ type }) => type)).toEqual(['unknown', 'delivered', 'unknown', 'delivered', 'delivered'])
+  })
+
+  it('that holds too much is unknown', async () => {
+    const outcome = { type: 'unknown', status: 200, error: 'it answered 200, but its answer holds more than 250000 values' }
+    expect(await sent(FULL, { success: 'body.id = 1' })).toEqual(outcome)
+  })
+
+  it('is read to four MiB where few requests are under way at once', async () => {
+    expect(await lookedUp(padded(3_000_000))).toMatchObject({ type: 'delivered', remoteId: 'n1' })
+    expect(await lookedUp(padded(4 * 1024 * 1024))).toMatchObject({ error: expect.stringContaining('longer than 4194304 bytes') })
   })
 })
 
@@ -175,11 +146,8 @@ describe('the id of the record', () => {
   })
 
   it('is a number for arithmetic as long as a number holds it', async () => {
-    expect(await sent('{"n": 20.5, "big": 12345678901234567890}', { success: 'body.n * 2 = 41 and $length(body.big) = 20' })).toMatchObject(
-      {
-        type: 'delivered',
-      },
-    )
+    const own = { success: 'body.n * 2 = 41 and $length(body.big) = 20' }
+    expect(await sent('{"n": 20.5, "big": 12345678901234567890}', own)).toMatchObject({ type: 'delivered' })
   })
 
   it('is read behind a byte order mark too', async () => {
@@ -205,10 +173,7 @@ describe('an answer that the settings judge', () => {
   it('403 that means later pauses the destination and never suspends it; another 403 does', async () => {
     const busy = '[{"errorCode": "REQUEST_LIMIT_EXCEEDED", "message": "too many"}]'
     expect(await sent(busy, judged, 403)).toMatchObject({ type: 'throttled', status: 403, retryAfterMs: 60_000 })
-    expect(await sent('[{"errorCode": "INVALID_SESSION_ID"}]', judged, 403)).toMatchObject({
-      type: 'suspend',
-      status: 403,
-    })
+    expect(await sent('[{"errorCode": "INVALID_SESSION_ID"}]', judged, 403)).toMatchObject({ type: 'suspend', status: 403 })
   })
 
   it('waits for as many seconds as the expression yields, an hour at most; Retry-After counts first', async () => {
@@ -217,7 +182,7 @@ describe('an answer that the settings judge', () => {
     expect(await sent('{"wait": 86400}', { throttled }, 400)).toMatchObject({ type: 'throttled', retryAfterMs: 3_600_000 })
     for (const none of ['0', '-1', 'false', '"soon"', 'null'])
       expect(await sent(`{"wait": ${none}}`, { throttled }, 400)).toMatchObject({ type: 'failed', permanent: true })
-    // "At once", again and again, would be a loop.
+    // A pause of 0, again and again, would be a loop.
     for (const [retryAfter, retryAfterMs] of [
       ['30', 30_000],
       ['0', 7_000],
@@ -237,20 +202,13 @@ describe('an answer that the settings judge', () => {
     ]
     for (const [body, type] of answers) expect(await sent(body, all, 409), body).toMatchObject({ type })
     expect(await sent('{"s": true}', { ...all, suspendOn: [] }, 409)).toMatchObject({ type: 'delivered', detail: null })
-    expect(await sent('{}', { ...all, suspendOn: [] })).toMatchObject({
-      type: 'failed',
-      error: 'it answered 200, which is no success (success)',
-    })
+    const none = { type: 'failed', error: 'it answered 200, which is not a success (success)' }
+    expect(await sent('{}', { ...all, suspendOn: [] })).toMatchObject(none)
   })
 
   it('counts by the first that is true, though one after it fails; by the failure where none before is', async () => {
-    const all = {
-      throttled: 'body.t',
-      duplicate: 'body.d',
-      refused: '$number(body.r) = 1',
-      suspendOn: [403],
-      success: '$number(body.s) = 1',
-    }
+    const judging = { refused: '$number(body.r) = 1', success: '$number(body.s) = 1' }
+    const all = { throttled: 'body.t', duplicate: 'body.d', suspendOn: [403], ...judging }
     for (const [body, type] of [
       ['{"t": true, "r": 0, "s": "?"}', 'throttled'],
       ['{"d": true, "r": "?"}', 'delivered'],
@@ -258,7 +216,6 @@ describe('an answer that the settings judge', () => {
       ['{"r": 0, "s": "?"}', 'suspend'],
     ] as const)
       expect(await sent(body, all, 403), body).toMatchObject({ type })
-    expect(await sent('{"t": true, "r": "?"}', all)).toMatchObject({ type: 'throttled' })
     expect(await sent('{"r": "?", "s": 1}', all)).toMatchObject({ type: 'unknown', error: expect.stringContaining('refused failed') })
   })
 

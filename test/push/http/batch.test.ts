@@ -16,14 +16,14 @@ const request = {
 } as const
 
 function batching(url: string, own: Partial<HttpDestination> = {}): HttpDestination {
-  return destinationTo(url, { idempotent: true, request, batch: { max: 200, result: RESULT, by: null }, ...own })
+  const settings = { base_url: url, pause: '5' }
+  return destinationTo(url, { idempotent: true, settings, request, batch: { max: 200, result: RESULT, by: null }, ...own })
 }
 
 function itemsOf(count: number): PushItem[] {
   return Array.from({ length: count }, (_, n) => itemOf({ outboxId: n + 1, messageId: `m${n + 1}`, submissionId: `s${n + 1}` }))
 }
 
-/** What a target's answer means for so many items. */
 async function outcomesFor(body: string, count: number, own: Partial<HttpDestination> = {}, status = 200): Promise<readonly Outcome[]> {
   const { baseUrl } = await serve((_, response) => response.writeHead(status).end(body))
   return await openKind(batching(baseUrl, own)).send(itemsOf(count), new AbortController().signal)
@@ -41,11 +41,7 @@ describe('several changes in one request', () => {
       { ...taken, remoteId: 'r1' },
       { ...taken, remoteId: null },
     ])
-    const text = 'Quote "A" & <B>'
-    const notes = [
-      { id: 'm1', text },
-      { id: 'm2', text },
-    ]
+    const notes = ['m1', 'm2'].map((id) => ({ id, text: 'Quote "A" & <B>' }))
     expect(arrived.map(({ url, headers, body }) => [url, headers['x-count'], JSON.parse(body)])).toEqual([
       ['/api/v1/batch', '2', { notes }],
     ])
@@ -90,9 +86,9 @@ describe('an answer about several changes', () => {
       { type: 'delivered', status: 200, remoteId: 'r1', detail: 'the target had it already' },
       { ...failed, permanent: true, isFinal: true, error: 'it answered 200 (as the test wants it), which refuses it (refused)' },
       { type: 'delivered', status: 200, remoteId: 'r1', detail: null },
-      { ...failed, permanent: false, error: 'it answered 200 (as the test wants it), which is no success (ok)' },
-      // What the answer says of others is not repeated.
-      { ...failed, permanent: false, error: 'it answered 200, which is no success (ok)' },
+      { ...failed, permanent: false, error: 'it answered 200 (as the test wants it), which is not a success (ok)' },
+      // The answer's text about others is not repeated.
+      { ...failed, permanent: false, error: 'it answered 200, which is not a success (ok)' },
     ])
   })
 
@@ -104,10 +100,8 @@ describe('an answer about several changes', () => {
     const kind = openKind(batching(baseUrl, { idempotent: false, lookup }))
     const outcomes = await kind.send(itemsOf(2), new AbortController().signal)
     expect(outcomes.map(({ type }) => type)).toEqual(['unknown', 'delivered'])
-    expect(await kind.lookUp?.(itemOf({ messageId: 'm1' }), new AbortController().signal)).toMatchObject({
-      type: 'delivered',
-      remoteId: '1',
-    })
+    const found = await kind.lookUp?.(itemOf({ messageId: 'm1' }), new AbortController().signal)
+    expect(found).toMatchObject({ type: 'delivered', remoteId: '1' })
   })
 
   it.each([
@@ -118,12 +112,8 @@ describe('an answer about several changes', () => {
     ['a page', '<html>Down for maintenance</html>', 'batch.result yields no values for 2 changes'],
     ['a value that is none', '{"results": [{"ok": true}, 7]}', 'batch.result yields a value that is no object'],
   ])('counts as none when it has %s', async (_, body, why) => {
-    const outcomes = await outcomesFor(body, 2)
-    const error = expect.stringContaining(`, but ${why}`)
-    expect(outcomes).toEqual([
-      { type: 'unknown', status: 200, error },
-      { type: 'unknown', status: 200, error },
-    ])
+    const unknown = { type: 'unknown', status: 200, error: expect.stringContaining(`, but ${why}`) }
+    expect(await outcomesFor(body, 2)).toEqual([unknown, unknown])
   })
 
   it('may be one value for one change, which JSONata makes of a list of one', async () => {
@@ -159,10 +149,9 @@ it('is no request at all when a template fails for one of the changes', async ()
   const outcomes = async (items: readonly PushItem[]) => await kind.send(items, new AbortController().signal)
   const [one, two] = itemsOf(2)
   if (one === undefined || two === undefined) throw new Error('no items')
-  expect(await outcomes([one, two])).toMatchObject(
-    Array(2).fill({ type: 'split', status: null, error: expect.stringContaining('no text') }),
-  )
-  expect(await outcomes([two])).toMatchObject([{ type: 'failed', permanent: true, alive: null, error: expect.stringContaining('no text') }])
+  const error = expect.stringContaining('no text')
+  expect(await outcomes([one, two])).toMatchObject(Array(2).fill({ type: 'split', status: null, error }))
+  expect(await outcomes([two])).toMatchObject([{ type: 'failed', permanent: true, alive: null, error }])
   expect(arrived).toEqual([])
 })
 
@@ -180,26 +169,22 @@ describe('at the start', () => {
     expect(problems('{ max: 2 }')).toEqual([expect.stringContaining('batch.result in CONFIG_FILE')])
   })
 
-  it('what cannot be told of a batch, or go in one, is named', () => {
+  it('names settings that exclude a batch', () => {
     const own = { duplicate: 'true', refused: 'true', remoteId: 'body.id', documents: true, request: { ...request, body: null } }
     expect(checkTemplates(batching('https://ams.example', own))).toEqual([
-      'destination ams: remote_id cannot be told of a whole batch: let batch.result yield it for each change',
-      'destination ams: duplicate cannot be told of a whole batch: let batch.result yield it for each change',
-      'destination ams: refused cannot be told of a whole batch: let batch.result yield it for each change',
-      'destination ams: batch: a document goes along with a single change; leave out documents and upload, or batch',
-      'destination ams: request has no body, which holds the changes of a batch (items)',
+      'destination ams: remote_id cannot apply to a whole batch; yield it for each change in batch.result',
+      'destination ams: duplicate cannot apply to a whole batch; yield it for each change in batch.result',
+      'destination ams: refused cannot apply to a whole batch; yield it for each change in batch.result',
+      'destination ams: batch excludes documents and upload: a document is sent with a single change',
+      'destination ams: request has no body for the changes of a batch (items)',
     ])
     expect(checkTemplates(batching('https://ams.example', { batch: { max: 1, result: '[', by: null } }))).toEqual([
-      expect.stringContaining('destination ams: batch.result is no JSONata expression'),
+      expect.stringContaining('destination ams: batch.result is not a JSONata expression'),
     ])
     expect(checkTemplates(batching('https://ams.example', { update: request }))).toEqual([])
   })
 })
 
-async function outcomesTo(status: number, body: string, own: Partial<HttpDestination>): Promise<readonly Outcome[]> {
-  const { baseUrl } = await serve((_, response) => response.writeHead(status).end(body))
-  return await openKind(batching(baseUrl, { ...own, settings: { base_url: baseUrl, pause: '5' } })).send(
-    itemsOf(2),
-    new AbortController().signal,
-  )
+function outcomesTo(status: number, body: string, own: Partial<HttpDestination>): Promise<readonly Outcome[]> {
+  return outcomesFor(body, 2, own, status)
 }

@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { HttpDestination } from '../../../src/config/config.ts'
@@ -13,8 +10,9 @@ import { MASK } from '../../../src/model/masking.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
-import { notSentReason } from '../../../src/push/send/not-sent-reason.ts'
+import { notSentReason } from '../../../src/push/send/item.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { json } from '../../upstream/service.ts'
 import { destinationTo, itemOf, openKind, secret, sendOne, serve } from './support.ts'
 
@@ -29,14 +27,8 @@ const RAW = {
 
 const said = async () => ({ name: 'Quote for Jane.pdf', contentType: 'application/pdf' })
 
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-pushed-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
 async function keeping(bytes: string | Uint8Array): Promise<{ stored: StoredDocument; storage: FolderStorage; open: OpenDocument }> {
-  const storage = new FolderStorage(await newFolder())
+  const storage = new FolderStorage(newFolder())
   return { storage, stored: await storage.keep(body(bytes), anything), open: documentOpener(storage, said) }
 }
 
@@ -67,7 +59,7 @@ it('streams a document as the whole body, with its length', async () => {
 
 it('puts documents of any length into JSON as base64', async () => {
   const service = await serve()
-  const folder = await newFolder()
+  const folder = newFolder()
   const storage = new FolderStorage(folder)
   const request = { ...RAW, format: 'json', body: '{"id": document.key, "data": document.base64, "size": document.bytes}' } as const
   const kind = kindTo(service.baseUrl, { request }, documentOpener(storage, said))
@@ -96,12 +88,8 @@ it('puts no document into a form of fields, where its bytes would come to harm',
   const service = await serve()
   const { stored, open } = await keeping(TEXT)
   const request = { ...RAW, format: 'form', body: '{"data": document.base64}' } as const
-  const error = 'a form holds no document: use multipart'
-  expect(await sendOne(kindTo(service.baseUrl, { request }, open), storing(stored))).toMatchObject({
-    type: 'failed',
-    permanent: true,
-    error,
-  })
+  const failed = { type: 'failed', permanent: true, error: 'a form holds no document: use multipart' }
+  expect(await sendOne(kindTo(service.baseUrl, { request }, open), storing(stored))).toMatchObject(failed)
   expect(service.arrived).toEqual([])
 })
 
@@ -126,18 +114,14 @@ it('makes a second request that sees the answer of the first, and gives the cred
   ])
 })
 
-it('has not delivered a document of which the second request failed', async () => {
+it.each([403, 503])('has not delivered a document if its second request is answered %i', async (status) => {
   const { stored, open } = await keeping(TEXT)
-  for (const [status, outcome] of [
-    [403, { type: 'failed', status: 403, permanent: false, error: expect.stringMatching(/^upload: answered 403/) }],
-    [503, { type: 'failed', status: 503, permanent: false, error: expect.stringMatching(/^upload: answered 503/) }],
-  ] as const) {
-    const files = await serve((_, response) => json(response, {}, status))
-    const service = await serve((_, response) => json(response, { put: files.baseUrl }))
-    const own = { request: { ...RAW, format: 'json', body: '{"a": 1}' }, upload: { ...RAW, url: 'body.put' }, suspendOn: [403] } as const
-    const kind = kindTo(service.baseUrl, own, open)
-    expect(await continued(kind, storing(stored), await sendOne(kind, storing(stored)))).toMatchObject(outcome)
-  }
+  const files = await serve((_, response) => json(response, {}, status))
+  const service = await serve((_, response) => json(response, { put: files.baseUrl }))
+  const own = { request: { ...RAW, format: 'json', body: '{"a": 1}' }, upload: { ...RAW, url: 'body.put' }, suspendOn: [403] } as const
+  const kind = kindTo(service.baseUrl, own, open)
+  const failed = { type: 'failed', status, permanent: false, error: expect.stringMatching(`^upload: answered ${status}`) }
+  expect(await continued(kind, storing(stored), await sendOne(kind, storing(stored)))).toMatchObject(failed)
 })
 
 it('says that the beginning of a long answer does not name where the document goes', async () => {
@@ -157,11 +141,8 @@ it('sends nothing of a document that is missing, or cannot be read now', async (
   const { stored, storage, open } = await keeping(TEXT)
   await storage.remove(stored.path)
   const kind = kindTo(service.baseUrl, { request: RAW }, open)
-  expect(await sendOne(kind, storing(stored))).toMatchObject({
-    type: 'failed',
-    permanent: true,
-    error: expect.stringMatching(/is not kept any more/),
-  })
+  const gone = { type: 'failed', permanent: true, error: expect.stringMatching(/is no longer stored/) }
+  expect(await sendOne(kind, storing(stored))).toMatchObject(gone)
   const away = kindTo(service.baseUrl, { request: RAW }, () => Promise.reject(new TransientError('the bucket is away')))
   expect(await sendOne(away, storing(stored))).toMatchObject({ type: 'failed', permanent: false, error: 'the bucket is away' })
   expect(service.arrived).toEqual([])
@@ -206,12 +187,8 @@ it('skips a document that is told of once more after a restore: each would be at
 it('sends that a document left the filter without the document, where its request can say so', async () => {
   const service = await serve()
   const { stored, open } = await keeping(TEXT)
-  const request = {
-    ...RAW,
-    url: '$url(settings.base_url, "notes")',
-    format: 'json',
-    body: '{"left": left_filter, "has": $exists(document.file)}',
-  } as const
+  const body = '{"left": left_filter, "has": $exists(document.file)}'
+  const request = { ...RAW, url: '$url(settings.base_url, "notes")', format: 'json', body } as const
   const leaving = { ...storing(stored), leftFilter: true }
   await sendOne(kindTo(service.baseUrl, { request }, open), leaving)
   expect(service.arrived.map(({ body: text }) => text)).toEqual(['{"left":true,"has":false}'])
@@ -243,22 +220,13 @@ it('shows in a preview the document and its upload, without sending anything', a
   const service = await serve()
   const { stored, open } = await keeping('%PDF-1.7')
   const auth = { type: 'bearer', token: secret('the-token') } as const
-  const note = {
-    ...RAW,
-    method: 'POST',
-    url: '$url(settings.base_url, "notes")',
-    format: 'json',
-    body: '{"file": document.base64}',
-  } as const
+  const url = '$url(settings.base_url, "notes")'
+  const note = { ...RAW, method: 'POST', url, format: 'json', body: '{"file": document.base64}' } as const
   const preview = async (upload: HttpDestination['upload']) =>
     await kindTo(service.baseUrl, { auth, request: note, upload }, open).preview?.(storing(stored))
   const authorization = `Bearer ${MASK}`
-  const request = {
-    method: 'POST',
-    url: `${service.baseUrl}/notes`,
-    headers: { authorization },
-    body: '{"file":"[document: 8 bytes in base64]"}',
-  }
+  const file = '{"file":"[document: 8 bytes in base64]"}'
+  const request = { method: 'POST', url: `${service.baseUrl}/notes`, headers: { authorization }, body: file }
   expect(await preview(null)).toMatchObject(request)
   expect(await preview(RAW)).toMatchObject({
     ...request,

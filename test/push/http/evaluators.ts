@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { childrenOf, isAlive } from '../../tools/processes.ts'
 
-/** The processes of a program that evaluate expressions. */
 export function evaluators(pid: number | undefined): number[] {
   return childrenOf(pid).filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('template-process'))
 }
 
-/** Ends those that earlier tests left idle. */
 export async function endEvaluators(): Promise<void> {
   const idle = evaluators(process.pid)
   for (const pid of idle) process.kill(pid, 'SIGKILL')

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../../src/model/json.ts'
 import { surveyJson, withNumbersAsText } from '../../../src/push/http/json-survey.ts'
 
-/** A number that a double cannot hold, as it stands in JSON, and texts that look like one. */
+/** A number that a double can't hold, as JSON text, and texts that look like one. */
 const long = fc.bigInt({ min: 2n ** 53n, max: 10n ** 30n }).map((number) => `${number}`)
 const leaf = fc.oneof(
   fc.tuple(long, fc.constantFrom('', '-')).map(([digits, sign]) => ({ json: `${sign}${digits}`, value: `${sign}${digits}` })),
@@ -20,14 +20,12 @@ const { tree } = fc.letrec<{ tree: Part }>((tie) => ({
   tree: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     leaf as fc.Arbitrary<Part>,
-    fc.array(tie('tree'), { maxLength: 4 }).map((parts) => ({
-      json: `[${parts.map(({ json }) => json).join(' , ')}]`,
-      value: parts.map(({ value }) => value),
-    })),
-    fc.tuple(fc.string(), tie('tree')).map(([name, { json, value }]) => ({
-      json: `{${JSON.stringify(name)}:\n${json}}`,
-      value: Object.fromEntries([[name, value]]),
-    })),
+    fc
+      .array(tie('tree'), { maxLength: 4 })
+      .map((parts) => ({ json: `[${parts.map(({ json }) => json).join(' , ')}]`, value: parts.map(({ value }) => value) })),
+    fc
+      .tuple(fc.string(), tie('tree'))
+      .map(([name, { json, value }]) => ({ json: `{${JSON.stringify(name)}:\n${json}}`, value: Object.fromEntries([[name, value]]) })),
   ),
 }))
 

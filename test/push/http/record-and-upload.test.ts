@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { recordRequests, startRecords } from '../../emulators/records.ts'
 import type { Fault } from '../../emulators/server.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { outboxOf } from '../outbox.ts'
 import { PushRig } from '../presets/rig.ts'
 import { deliveredBecomesUncertain, storing } from '../presets/storing.ts'
@@ -16,12 +14,10 @@ const { lookup } = recordRequests
 
 interface Case {
   readonly name: string
-  /** Of the writes, in order. */
   readonly faults: readonly Fault[]
   readonly lookup?: string
   readonly isIdempotent?: boolean
   readonly namesPutWhenFound?: boolean
-  /** Methods that arrive: POST makes the record, PUT brings its document, GET looks for the record. */
   readonly arrives: string
   readonly ends: { readonly state: string; readonly error?: unknown; readonly detail?: string }
   readonly file: string | null
@@ -33,13 +29,7 @@ const cases: readonly Case[] = [
   { name: 'nothing goes wrong', faults: [], arrives: 'POST PUT', ends: delivered, file: BYTES },
   { name: 'the answer to the upload is lost', faults: ['take', 'lose'], lookup, arrives: 'POST PUT PUT', ends: delivered, file: BYTES },
   { name: 'the upload does not arrive', faults: ['take', 'drop'], lookup, arrives: 'POST PUT PUT', ends: delivered, file: BYTES },
-  {
-    name: 'the upload is refused twice',
-    faults: ['take', 'refuse', 'refuse'],
-    arrives: 'POST PUT PUT PUT',
-    ends: delivered,
-    file: BYTES,
-  },
+  { name: 'the upload is refused twice', faults: ['take', 'refuse', 'refuse'], arrives: 'POST PUT PUT PUT', ends: delivered, file: BYTES },
   {
     name: 'the upload is refused by a target that may get a change twice',
     faults: ['take', 'refuse'],
@@ -90,7 +80,7 @@ describe.each(testDatabases)('a document whose record goes first, on $name', (da
     expect(ams.records).toEqual([{ ref: row?.message_id, file }])
     expect(ams.methods()).toBe(arrives)
     expect(row?.remote_id).toBe('r-0')
-    // What the target answered is kept only while it is needed.
+    // The target's answer is kept only while it is needed.
     const stored = (await outboxOf(rig.db)).map(({ progress }) => progress)
     expect(stored).toEqual([null, ends.state === 'delivered' ? null : expect.stringContaining('record_taken')])
     await ams.close()
@@ -120,8 +110,7 @@ describe.each(testDatabases)('a document whose record goes first, on $name', (da
 })
 
 async function start(database: TestDatabase, url: string, look: string | undefined, isIdempotent: boolean) {
-  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-records-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const { request, upload } = recordRequests
   const keys = [
     `name: ams, kind: http, entities: [documents], documents: true, allow_private: true, settings: { base_url: "${url}" }`,

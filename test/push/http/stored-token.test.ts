@@ -11,13 +11,13 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { PushTokens } from '../../../src/store/outbox/push-tokens.ts'
 import { type OpenedDatabase, openAgain, silentLog, sqliteDatabase, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { json } from '../../upstream/service.ts'
-import { destinationTo, secret, sendOne, serve } from './support.ts'
+import { destinationTo, loginAuth, passwordAuth, secret, sendOne, serve, template } from './support.ts'
 
 const [k1, k2] = ['k1', 'k2'].map((id, n) => ({ id, key: Buffer.alloc(32, n + 1) })) as [Key, Key]
 type Key = ProtectionSettings['keys'][number]
 const drop = (...keys: Key[]): ProtectionSettings => ({ mode: 'drop', keys, taxIdFields: [] })
 
-/** A target whose refresh tokens are good once. One that comes again ends the access of all, as RFC 9700 asks for. */
+/** A target whose refresh tokens are good once. A reused one ends all access, as RFC 9700 demands. */
 async function target() {
   let access = ''
   let refresh = ''
@@ -50,45 +50,28 @@ async function target() {
     if (fault.refresh === 'lose') return void response.socket?.destroy()
     return json(response, answer)
   })
-  return {
-    service,
-    seen,
-    fault,
-    revoke: () => {
-      access = 'none'
-    },
-  }
+  return { service, seen, fault, revoke: () => (access = 'none') }
 }
 
 type Target = Awaited<ReturnType<typeof target>>
 
-const template = (path: string, body: string) => ({
-  method: 'POST',
-  url: `$url(settings.base_url, "${path}")`,
-  headers: {},
-  format: 'json' as const,
-  body,
-})
+const at = (path: string) => `$url(settings.base_url, "${path}")`
 
 const login = (password = 'the-password'): AuthConfig => ({
-  type: 'login',
+  ...loginAuth,
   credentials: { password: secret(password) },
-  request: template('login', '{"password": credentials.password}'),
-  refresh: template('refresh', '{"token": refresh_token}'),
-  token: 'body.jwt',
+  request: template(at('login'), '{"password": credentials.password}'),
+  refresh: template(at('refresh'), '{"token": refresh_token}'),
   expiresIn: 'body.expires_in',
   refreshToken: 'body.refresh_token',
-  header: 'Authorization',
-  scheme: 'Bearer',
 })
 
 function destination({ service }: Target, own: Partial<HttpDestination> = {}): HttpDestination {
-  return destinationTo(service.baseUrl, { auth: login(), request: template('notes', '{"id": message_id}'), ...own })
+  return destinationTo(service.baseUrl, { auth: login(), request: template(at('notes'), '{"id": message_id}'), ...own })
 }
 
 interface Scene {
   readonly opened: OpenedDatabase
-  /** The destination as a process of its own sees it. */
   process(own?: Partial<HttpDestination>, clock?: Clock): Promise<DeliveryKind>
   readonly target: Target
 }
@@ -190,11 +173,8 @@ describe.each(testDatabases)('a stored refresh token ($name)', (database) => {
     const other = new PushTokens(opened.db, 'ams', 'x', 60_000)
     const claim = await other.claim()
     expect(await other.claim()).toBeNull()
-    expect(await sendOne(await process({ timeoutMs: 300 }))).toMatchObject({
-      type: 'failed',
-      permanent: false,
-      error: expect.stringMatching(/^no token: /),
-    })
+    const failed = { type: 'failed', permanent: false, error: expect.stringMatching(/^no token: /) }
+    expect(await sendOne(await process({ timeoutMs: 300 }))).toMatchObject(failed)
     expect(target.service.arrived).toEqual([])
     if (claim === null) throw new Error('nothing was claimed')
     await other.release(claim)
@@ -221,16 +201,7 @@ it('a refresh that is refused is followed by a login; one that may have been tak
 it('is used by the password grant too, before the token ends', async () => {
   const { process, target } = await scene(sqliteDatabase)
   const clock = new ManualClock(0, () => 0)
-  const auth: AuthConfig = {
-    type: 'password',
-    tokenUrl: `${target.service.baseUrl}/token`,
-    username: 'ann',
-    password: secret('the-password'),
-    clientId: 'app',
-    clientSecret: null,
-    scope: null,
-    refresh: true,
-  }
+  const auth = passwordAuth(`${target.service.baseUrl}/token`, { clientId: 'app', refresh: true })
   const kind = await process({ auth }, clock)
   await sendOne(kind)
   clock.advance(901_000)

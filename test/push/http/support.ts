@@ -3,19 +3,18 @@ import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { Secret } from '../../../src/base/secret.ts'
-import type { HttpDestination } from '../../../src/config/config.ts'
+import type { AuthConfig, HttpDestination } from '../../../src/config/config.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import type { OpenDocument } from '../../../src/push/contract/documents.ts'
 import { createHttp } from '../../../src/push/kinds/http.ts'
 import { type Handler, type Service, startService } from '../../upstream/service.ts'
 import { commonSettings } from '../common-settings.ts'
 
-/** @returns a secret of a test. */
 export function secret(text: string): Secret {
   return new Secret(text)
 }
 
-/** A destination that posts each change as JSON to `url`; a test says what is different. */
+/** A destination that posts each change as JSON to `url`. */
 export function destinationTo(url: string, own: Partial<HttpDestination> = {}): HttpDestination {
   return {
     ...commonSettings,
@@ -29,13 +28,7 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
     settings: { base_url: url },
     auth: null,
     tls: null,
-    request: {
-      method: 'POST',
-      url: '$url(settings.base_url, "notes", submission_id)',
-      headers: {},
-      format: 'json',
-      body: '{"id": message_id, "text": after.detail}',
-    },
+    request: template('$url(settings.base_url, "notes", submission_id)', '{"id": message_id, "text": after.detail}'),
     update: null,
     upload: null,
     documents: false,
@@ -56,9 +49,29 @@ export function destinationTo(url: string, own: Partial<HttpDestination> = {}): 
   }
 }
 
+export function template(url: string, body: string | null, own: Partial<HttpDestination['request']> = {}): HttpDestination['request'] {
+  return { method: body === null ? 'GET' : 'POST', url, headers: {}, format: 'json', body, ...own }
+}
+
+export const loginAuth = {
+  type: 'login',
+  credentials: { username: new Secret('amy'), password: new Secret('the-password') },
+  request: template('$url(settings.base_url, "auth", "login")', '{"username": credentials.username, "password": credentials.password}'),
+  token: 'body.jwt',
+  expiresIn: null,
+  refresh: null,
+  refreshToken: null,
+  header: 'Authorization',
+  scheme: 'Bearer',
+} satisfies AuthConfig
+
+export function passwordAuth(tokenUrl: string, own: Partial<Extract<AuthConfig, { type: 'password' }>> = {}) {
+  const nothing = { clientId: null, clientSecret: null, scope: null, refresh: false }
+  return { type: 'password', tokenUrl, username: 'ann', password: new Secret('pass word'), ...nothing, ...own } satisfies AuthConfig
+}
+
 const SUBMISSION = '3f0d9c52-7d4b-4b43-9a53-6a6f4e6d1f10'
 
-/** A market event on its way. */
 export function itemOf(own: Partial<PushItem> = {}): PushItem {
   return {
     outboxId: 1,
@@ -88,7 +101,6 @@ export function itemOf(own: Partial<PushItem> = {}): PushItem {
   }
 }
 
-/** Opens the kind; the test closes it when it ends. */
 export function openKind(destination: HttpDestination, clock = systemClock, openDocument?: OpenDocument): DeliveryKind {
   const log = createLog({ level: 'silent', pretty: false, secrets: [] })
   const kind = createHttp(destination, { clock, log, proxy: {}, ...(openDocument && { openDocument }) })
@@ -96,14 +108,12 @@ export function openKind(destination: HttpDestination, clock = systemClock, open
   return kind
 }
 
-/** Sends one item. */
 export async function sendOne(kind: DeliveryKind, item: PushItem = itemOf()): Promise<Outcome> {
   const [outcome] = await kind.send([item], new AbortController().signal)
   if (outcome === undefined) throw new Error('no outcome')
   return outcome
 }
 
-/** A server for one test; it answers 200 with `{}` unless it is told otherwise. */
 export function serve(handler: Handler = (_, response) => ok(response)): Promise<Service> {
   return startService(handler)
 }

@@ -14,7 +14,6 @@ function open(text: string, deadlineMs?: number): Templates {
   return templates
 }
 
-/** A program that evaluates expressions. */
 function start(way: string): Child {
   const child = startChild('push/http/children/evaluating.ts', [way])
   onTestFinished(() => child.kill())
@@ -23,7 +22,6 @@ function start(way: string): Child {
 
 beforeEach(endEvaluators)
 
-/** The only process that evaluates now. */
 function evaluator(pid = process.pid): number {
   const found = evaluators(pid)
   expect(found).toHaveLength(1)
@@ -90,7 +88,7 @@ describe('the processes that evaluate', () => {
 })
 
 describe('a short command', () => {
-  // Each is a moment at which nothing but an evaluation kept the program.
+  // Moments at which only an evaluation kept the program alive.
   it.each([
     'evaluates',
     'closes after several',

@@ -3,7 +3,7 @@ import { PermanentError, TransientError } from '../../../src/base/errors.ts'
 import type { Json } from '../../../src/model/json.ts'
 import { checkFilter, checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { Templates } from '../../../src/push/http/templates.ts'
-import { destinationTo } from './support.ts'
+import { destinationTo, loginAuth } from './support.ts'
 
 const ENDLESS = '($loop := function($n) { $loop($n + 1) }; $loop(0))'
 
@@ -51,7 +51,7 @@ describe('templates', () => {
   it('are not blamed for the time in which this process was blocked', async () => {
     const templates = open({ fine: 'n * 2' }, 200)
     await templates.evaluate(['fine'], { n: 1 })
-    // Timers run first then, and only after them the answers of other processes.
+    // Then timers run first, and after them the answers of other processes.
     await new Promise((resolve) => setImmediate(resolve))
     const value = templates.evaluate(['fine'], { n: 2 })
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
@@ -144,15 +144,11 @@ describe('the check at start', () => {
       lookup: { ...base.request, method: 'GET', found: ')' },
       success: 'status = ',
       auth: {
-        type: 'login' as const,
-        credentials: {},
+        ...loginAuth,
         request: { ...base.request, headers: { Authorization: '"x"', Connection: '"x"' } },
         token: 'body.(',
-        expiresIn: null,
-        refresh: null,
         refreshToken: 'body.)',
         header: 'Expect',
-        scheme: '',
       },
     }
     expect(checkTemplates(broken)).toEqual([
@@ -161,12 +157,12 @@ describe('the check at start', () => {
       'destination ams: auth.refresh and auth.refresh_token need each other; give both',
       'destination ams: request.headers: authorization comes from auth alone',
       'destination ams: lookup: a GET has no body',
-      expect.stringMatching(/^destination ams: request\.body is no JSONata expression: .+\(at character \d+\)$/),
-      expect.stringMatching(/^destination ams: request\.headers\.x-ok is no JSONata expression: /),
-      expect.stringMatching(/^destination ams: lookup\.found is no JSONata expression: /),
-      expect.stringMatching(/^destination ams: success is no JSONata expression: /),
-      expect.stringMatching(/^destination ams: auth\.token is no JSONata expression: /),
-      expect.stringMatching(/^destination ams: auth\.refresh_token is no JSONata expression: /),
+      expect.stringMatching(/^destination ams: request\.body is not a JSONata expression: .+\(at character \d+\)$/),
+      expect.stringMatching(/^destination ams: request\.headers\.x-ok is not a JSONata expression: /),
+      expect.stringMatching(/^destination ams: lookup\.found is not a JSONata expression: /),
+      expect.stringMatching(/^destination ams: success is not a JSONata expression: /),
+      expect.stringMatching(/^destination ams: auth\.token is not a JSONata expression: /),
+      expect.stringMatching(/^destination ams: auth\.refresh_token is not a JSONata expression: /),
     ])
   })
 
@@ -174,7 +170,7 @@ describe('the check at start', () => {
     const check = (filter: string | null) => checkFilter({ name: 'ams', entities: null, filter })
     expect(check(null)).toEqual([])
     expect(check('entity = "lanes"')).toEqual([])
-    expect(check('row.chip = ')).toEqual([expect.stringMatching(/^destination ams: filter is no JSONata expression: /)])
+    expect(check('row.chip = ')).toEqual([expect.stringMatching(/^destination ams: filter is not a JSONata expression: /)])
   })
 
   it.each([
@@ -208,7 +204,7 @@ describe('the check at start', () => {
     const base = destinationTo('http://x')
     expect(checkTemplates({ ...base, update: base.request, remoteId: 'body.id' })).toEqual([])
     expect(checkTemplates({ ...base, update: base.request, remoteId: null })).toEqual([
-      'destination ams: update needs remote_id: an update is sent only where the id at the target is known',
+      'destination ams: update needs remote_id: an update is sent only if the id at the target is known',
     ])
   })
 
@@ -216,11 +212,10 @@ describe('the check at start', () => {
     'refuses the header %s, which belongs to the connection',
     (header) => {
       const base = destinationTo('http://x')
-      const request = { ...base.request, headers: { [header]: '"5"' } }
       const update = { ...base.request, headers: { [header]: '"5"' } }
       const auth = { type: 'header', name: header, value: { reveal: () => '5' } } as const
       const why = `${header.toLowerCase()} belongs to the connection, and no request sets it; leave it out`
-      expect(checkTemplates({ ...base, request, update, remoteId: 'body.id', auth })).toEqual([
+      expect(checkTemplates({ ...base, request: update, update, remoteId: 'body.id', auth })).toEqual([
         `destination ams: auth.name: ${why}`,
         `destination ams: request.headers: ${why}`,
         `destination ams: update.headers: ${why}`,

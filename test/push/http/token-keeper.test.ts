@@ -3,22 +3,11 @@ import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts
 import { exchangeToken } from '../../../src/push/http/token-endpoint.ts'
 import { TokenKeeper } from '../../../src/push/http/token-keeper.ts'
 import type { OutgoingRequest, Transport, TransportResult } from '../../../src/push/transport/transport.ts'
-import { secret } from './support.ts'
+import { passwordAuth } from './support.ts'
 
-const config = {
-  type: 'password' as const,
-  tokenUrl: 'https://ams.example.com/token',
-  username: 'u',
-  password: secret('p'),
-  clientId: null,
-  clientSecret: null,
-  scope: null,
-  refresh: false,
-}
-
-/** A keeper of tokens that this transport brings. */
+/** A keeper of tokens from this transport. */
 function keeperWith(transport: Transport, clock: Clock) {
-  return new TokenKeeper(() => exchangeToken(config, transport, 5_000), clock)
+  return new TokenKeeper(() => exchangeToken(passwordAuth('https://ams.example.com/token'), transport, 5_000), clock)
 }
 
 const answer = (status: number, body: unknown): TransportResult => ({
@@ -51,7 +40,6 @@ it('an exchange has the whole time of a try, however little of it is left to the
   expect(requests.map(({ timeoutMs }) => timeoutMs)).toEqual([5_000])
 })
 
-/** A keeper whose token endpoint always says the same, and how often it was asked. */
 function keeperOf(result: TransportResult, clock = new ManualClock()) {
   let asked = 0
   const send = async () => {
@@ -66,7 +54,7 @@ it.each([
   [1_000, 0, 900],
   [1_000, 0.5, 850],
   ['1000', 0.5, 850],
-  // What tells no lifetime: five minutes.
+  // An answer without a lifetime: five minutes.
   [undefined, 0.5, 255],
   [null, 0.5, 255],
   [0, 0.5, 255],

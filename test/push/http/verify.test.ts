@@ -14,8 +14,7 @@ const check: HttpDestination['check'] = {
 }
 const SENT = itemOf().after?.['detail']
 
-/** What a kind tells of an item, and the path that it asked for. */
-async function told(answer: { status?: number; body?: unknown }, own: Partial<HttpDestination>, item = itemOf({ remoteId: 'n-1' })) {
+async function verified(answer: { status?: number; body?: unknown }, own: Partial<HttpDestination>, item = itemOf({ remoteId: 'n-1' })) {
   const paths: string[] = []
   const { baseUrl } = await serve((request, response) => {
     paths.push((request.url ?? '').replace('/api/v1', ''))
@@ -28,25 +27,25 @@ async function told(answer: { status?: number; body?: unknown }, own: Partial<Ht
 
 describe('whether a target has what it took', () => {
   it('is asked by check where the id of its record is known', async () => {
-    const { presence, path } = await told({ body: { id: 'n-1', text: SENT } }, { check, lookup })
+    const { presence, path } = await verified({ body: { id: 'n-1', text: SENT } }, { check, lookup })
     expect([presence, path]).toEqual([{ type: 'has' }, '/notes/n-1'])
-    expect((await told({ body: { id: 'n-1', text: 'another' } }, { check })).presence).toEqual({ type: 'differs' })
-    expect((await told({ body: { id: 'n-1', text: 'another' } }, { check: { ...check, same: null } })).presence).toEqual({ type: 'has' })
-    expect((await told({ status: 404, body: { code: 404 } }, { check })).presence).toEqual({ type: 'lacks' })
-    expect((await told({ status: 410 }, { check })).presence).toEqual({ type: 'lacks' })
+    expect((await verified({ body: { id: 'n-1', text: 'another' } }, { check })).presence).toEqual({ type: 'differs' })
+    expect((await verified({ body: { id: 'n-1', text: 'another' } }, { check: { ...check, same: null } })).presence).toEqual({
+      type: 'has',
+    })
+    expect((await verified({ status: 404, body: { code: 404 } }, { check })).presence).toEqual({ type: 'lacks' })
+    expect((await verified({ status: 410 }, { check })).presence).toEqual({ type: 'lacks' })
   })
 
   it('is else asked by lookup, which finds a record of its own by our id alone', async () => {
     const { messageId } = itemOf()
-    const insert = await told(
-      { body: { id: 'n-1' } },
-      { lookup: { ...lookup, url: '$url(settings.base_url, "find", message_id, {"of": remote_id})' } },
-    )
+    const of = { ...lookup, url: '$url(settings.base_url, "find", message_id, {"of": remote_id})' }
+    const insert = await verified({ body: { id: 'n-1' } }, { lookup: of })
     expect([insert.presence, insert.path]).toEqual([{ type: 'has' }, `/find/${messageId}`])
-    const update = await told({ body: {} }, { lookup }, itemOf({ operation: 'update', remoteId: 'n-1' }))
+    const update = await verified({ body: {} }, { lookup }, itemOf({ operation: 'update', remoteId: 'n-1' }))
     expect([update.presence, update.path]).toEqual([{ type: 'lacks' }, `/find/${messageId}/n-1`])
-    const unknown = await told({}, { check }, itemOf())
-    expect(unknown).toMatchObject({ presence: { type: 'cannot_tell', outcome: { error: expect.stringContaining('is not known') } } })
+    const unknown = await verified({}, { check }, itemOf())
+    expect(unknown).toMatchObject({ presence: { type: 'undetermined', outcome: { error: expect.stringContaining('is unknown') } } })
     expect(unknown.path).toBeUndefined()
   })
 
@@ -56,8 +55,8 @@ describe('whether a target has what it took', () => {
     ['an empty list, which is no id', { body: { id: [] } }, 'check.found yields neither an id nor nothing'],
     ['a refused credential', { status: 403 }, 'answered 403'],
   ])('cannot be told from %s', async (_, answer, error) => {
-    const { presence } = await told(answer, { check, suspendOn: [403] })
-    expect(presence).toMatchObject({ type: 'cannot_tell', outcome: { error: expect.stringContaining(error) } })
+    const { presence } = await verified(answer, { check, suspendOn: [403] })
+    expect(presence).toMatchObject({ type: 'undetermined', outcome: { error: expect.stringContaining(error) } })
   })
 
   it('cannot be asked without either, and verify is then refused at the start', async () => {
@@ -65,7 +64,7 @@ describe('whether a target has what it took', () => {
     expect(openKind(destination).verify).toBeUndefined()
     expect(checkTemplates(destination)).toEqual(['destination ams: verify needs check or lookup: nothing else asks the target'])
     expect(checkTemplates({ ...destination, check: { ...check, same: '(' } })).toEqual([
-      expect.stringContaining('check.same is no JSONata'),
+      expect.stringContaining('check.same is not a JSONata'),
     ])
   })
 })

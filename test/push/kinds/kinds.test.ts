@@ -9,7 +9,7 @@ import { destinationTo, itemOf } from '../http/support.ts'
 import { webhookTo } from '../rig.ts'
 
 it.each(['http', 'webhook'])('a kind that is closed keeps no connection: %s', async (kind) => {
-  // Else it would end by itself after some seconds.
+  // Otherwise it would end on its own after some seconds.
   const server = createServer({ keepAliveTimeout: 600_000 }, (_, response) => response.end('{}')).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   const opened = once(server, 'connection') as Promise<[Socket]>

@@ -8,6 +8,7 @@ import { account, withFile } from '../../config/support.ts'
 import { type SqsEmulator, type SqsOptions, startSqs } from '../../emulators/sqs.ts'
 import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { itemOf } from '../http/support.ts'
 import { ACCOUNT, PushRig } from '../presets/rig.ts'
@@ -18,8 +19,7 @@ const NEAR = 'allow_private: true, entities: [market_events], timeout: 30s'
 const CREDENTIALS = `access_key_id: ${KEY.accessKeyId}, secret_access_key: "$\{QUEUE_SECRET}"`
 
 async function startQueue(own: Partial<SqsOptions> = {}): Promise<SqsEmulator> {
-  const target = await startSqs({ ...KEY, queue: 'changes.fifo', ...own })
-  onTestFinished(() => target.close())
+  const target = await closedAtEnd(startSqs({ ...KEY, queue: 'changes.fifo', ...own }))
   return target
 }
 
@@ -28,7 +28,6 @@ function settings(url: string, own = NEAR, credentials = CREDENTIALS): string {
   return `{ name: bus, kind: queue, queue: { type: sqs, url: "${url}", region: eu-central-1, ${credentials} }, ${patient}, ${own} }`
 }
 
-/** The kind alone. */
 function open(url: string, own = NEAR, credentials = CREDENTIALS): DeliveryKind {
   const [destination] = loadConfig({ ...account, ...withFile(`destinations:\n  - ${settings(url, own, credentials)}\n`, ENV) }).destinations
   if (destination === undefined) throw new Error('no destination')
@@ -64,10 +63,8 @@ it('keeps a batch within a mebibyte, and gives up a message that is larger', asy
   const large = (n: number, length: number) => item(n, { after: { detail: 'x'.repeat(length) } })
   const outcomes = await sendAll(open(target.queueUrl), [large(1, 600_000), large(2, 600_000), large(3, 1_100_000)])
   expect(outcomes.map(({ type }) => type)).toEqual(['delivered', 'delivered', 'failed'])
-  expect(outcomes[2]).toMatchObject({
-    isFinal: true,
-    error: expect.stringMatching(/has 1100\d{3} bytes, and a queue takes at most 1048576/),
-  })
+  const error = expect.stringMatching(/has 1100\d{3} bytes, and a queue takes at most 1048576/)
+  expect(outcomes[2]).toMatchObject({ isFinal: true, error })
   expect(target.batches).toEqual([1, 1])
 })
 
@@ -137,12 +134,9 @@ it('tells by a probe whether the queue is there, and the credentials are right',
   expect(await open(target.queueUrl).probe(signal)).toMatchObject({ ok: false, text: expect.stringContaining('ECONNREFUSED') })
 })
 
-async function startRig(target: SqsEmulator, credentials = CREDENTIALS, own = ''): Promise<PushRig> {
-  const rig = await PushRig.start(
-    sqliteDatabase,
-    settings(target.queueUrl, `allow_private: true, entities: [market_events], timeout: 2s, ${own}`, credentials),
-    ENV,
-  )
+async function startRig(target: SqsEmulator, credentials = CREDENTIALS, more = ''): Promise<PushRig> {
+  const own = `allow_private: true, entities: [market_events], timeout: 2s, ${more}`
+  const rig = await PushRig.start(sqliteDatabase, settings(target.queueUrl, own, credentials), ENV)
   await rig.run()
   return rig
 }

@@ -5,10 +5,11 @@ import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { Secret } from '../../../src/base/secret.ts'
 import type { WebhookDestination } from '../../../src/config/config.ts'
 import type { Row } from '../../../src/model/entity.ts'
-import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import type { Outcome } from '../../../src/push/contract/delivery.ts'
 import { TEST_TYPE } from '../../../src/push/contract/delivery.ts'
 import { createWebhook } from '../../../src/push/kinds/webhook.ts'
 import { silentLog } from '../../tools/databases.ts'
+import { itemOf } from '../http/support.ts'
 import { type Arrived, type Behaviour, startReceiver, takesAll } from '../receiver.ts'
 import { SECRET, webhookTo } from '../rig.ts'
 
@@ -16,31 +17,15 @@ const OTHER = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 const madeUp = { isMadeUp: true } as const
 const never = new AbortController().signal
 
-const item: PushItem = {
-  outboxId: 1,
+const item = itemOf({
   messageId: '6f7d6b3a-3b0e-5c39-9a37-2f6f3b7f6a11',
-  destination: 'ams',
-  account: 'acme',
   submissionId: 'sub-1',
-  entity: 'market_events',
   entityId: '["sub-1","e-1"]',
-  operation: 'insert',
-  cause: 'webhook',
   seq: 42,
-  snapshot: false,
   changedAt: '2026-01-05T12:00:00.000000Z',
-  before: null,
   after: { type: 'bound', detail: 'Ünïcode 🎉' },
-  afterText: null,
-  direction: null,
-  echo: false,
   submission: null,
-  mapping: null,
-  leftFilter: false,
-  remoteId: null,
-  attempts: 0,
-  progress: null,
-}
+})
 
 function kindFor(url: string, over: Partial<WebhookDestination> = {}, clock = systemClock) {
   const kind = createWebhook(webhookTo(url, over), { clock, log: silentLog, proxy: {} })
@@ -194,10 +179,7 @@ describe('what the receiver answers', () => {
   test('without an answer nobody knows; what was never sent failed', async () => {
     expect(await outcomeOf((_, response) => response.socket?.destroy())).toMatchObject({ type: 'unknown' })
     expect(await outcomeOf(() => undefined, { timeoutMs: 1_000 })).toMatchObject({ type: 'unknown' })
-    expect(await outcomeOf(answers(204), { allowPrivate: false })).toMatchObject({
-      type: 'suspend',
-      status: null,
-    })
+    expect(await outcomeOf(answers(204), { allowPrivate: false })).toMatchObject({ type: 'suspend', status: null })
   })
 })
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { agencyzoom } from './cases.ts'
-import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
+import { describeNotes, startNotes } from './notes-suite.ts'
+import { event, SUBMISSION } from './rig.ts'
 
 describeNotes('AgencyZoom', agencyzoom)
 
 it('counts no try that AgencyZoom throttles, and logs in once for all', async () => {
   const { target, rig } = await startNotes(agencyzoom, sqliteDatabase)
-  await rig.map(SUBMISSION, '4711')
   target.fail('busy', 'busy', 'busy')
   await rig.apply(event(1), event(2))
   expect(await rig.becomes('delivered', 'delivered')).toMatchObject([{ attempts: 1 }, { attempts: 1 }])
@@ -26,7 +26,6 @@ it('tells the reason of a refusal', async () => {
 
 it('is for a person when the answer of the lookup shows no notes', async () => {
   const { target, rig } = await startNotes(agencyzoom, sqliteDatabase)
-  await rig.map(SUBMISSION, '4711')
   target.hideNotes()
   target.fail('lose')
   await rig.apply(event(1))
@@ -37,7 +36,6 @@ it('is for a person when the answer of the lookup shows no notes', async () => {
 
 it('gets what is filled in later as a note of its own', async () => {
   const { target, rig } = await startNotes(agencyzoom, sqliteDatabase, 'personal_fields: [market_events.detail]')
-  await rig.map(SUBMISSION, '4711')
   await rig.apply(event(1))
   await rig.becomes('delivered')
   target.fail('lose')

@@ -1,52 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
+import type { EpicEmulator } from '../../emulators/applied-epic.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
-import { PushRig } from './rig.ts'
+import { newFolder } from '../../tools/new-folder.ts'
+import { EPIC_ENV, epicWhere, startTestEpic } from './cases.ts'
+import { PushRig, SUBMISSION } from './rig.ts'
 import { deliveredBecomesUncertain, storing } from './storing.ts'
 
-const SUBMISSION = uuid(9, 1)
 const SCOPE = 'epic/activity:read epic/activity:write epic/attachment:read epic/attachment:write'
 
 interface Scene {
   readonly epic: EpicEmulator
   readonly rig: PushRig
-  /** Stores document `n`, which hangs on a message. */
   store(n: number, text: string): Promise<void>
 }
 
 async function start(own = ''): Promise<Scene> {
-  const epic = await startEpic({
-    clientId: 'the-key',
-    clientSecret: 'the-secret',
-    audience: 'api.myappliedproducts.com/epic',
-    clients: ['c-1'],
-    policies: { 'p-7': 'c-1' },
-    codes: ['code-1'],
-    accessLevels: ['level-1'],
-    agencies: ['agency-1'],
-    branches: ['branch-1'],
-    today: new Date().toISOString().slice(0, 10),
-  })
-  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-epic-'))
-  onTestFinished(async () => void (await Promise.all([epic.close(), rm(folder, { recursive: true, force: true })])))
-  const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${epic.url}" }, auth: { token_url: "${epic.tokenUrl}", scope: ${SCOPE} }`
+  const epic = await startTestEpic()
+  const folder = newFolder()
+  onTestFinished(() => epic.close())
+  const where = `allow_private: true, allow_hosts: [127.0.0.1], ${epicWhere(epic, `scope: ${SCOPE}`)}`
   const patient = 'lookup_after: 50ms, schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
-  const wanted = `entities: [documents], documents: true, ${own}`
-  const rig = await PushRig.start(sqliteDatabase, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${wanted} }`, {
-    DOCUMENTS_DIR: folder,
-    EPIC_CLIENT_ID: 'the-key',
-    EPIC_CLIENT_SECRET: 'the-secret',
-    EPIC_ACTIVITY_CODE_ID: 'code-1',
-    EPIC_AGENCY_ID: 'agency-1',
-    EPIC_BRANCH_ID: 'branch-1',
-    EPIC_ACCESS_LEVEL_ID: 'level-1',
-  })
-  await rig.track(SUBMISSION)
-  await rig.run()
+  const destination = `{ name: epic, preset: applied-epic, ${where}, ${patient}, entities: [documents], documents: true, ${own} }`
+  const rig = await PushRig.running(sqliteDatabase, destination, { DOCUMENTS_DIR: folder, ...EPIC_ENV })
   return { epic, rig, store: storing(rig, folder, SUBMISSION) }
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { type HttpDestination, loadConfig } from '../../../src/config/config.ts'
+import type { PushItem } from '../../../src/push/contract/delivery.ts'
 import { account, withFile } from '../../config/support.ts'
 import { destinationTo, itemOf, openKind, serve } from '../http/support.ts'
 
@@ -22,6 +23,12 @@ const activities = (length: number, total = length, of: (n: number) => string | 
 })
 const MORE = 'the client has more activities since than one page shows; look by hand'
 const failed = (error: string) => ({ type: 'failed', permanent: false, error: `it could not be looked up: ${error}` })
+async function lookedUp(answer: unknown, own: Partial<PushItem> = {}, status = 200) {
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
+  const { baseUrl } = await serve((_, response) => response.writeHead(status).end(text))
+  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
+  return await kind.lookUp?.(itemOf({ mapping: MAPPING, ...own }), new AbortController().signal)
+}
 
 it.each([
   ['that has it', activities(3, 3, (n) => (n === 1 ? `Quote [${ID}]` : 'other')), { type: 'delivered', remoteId: 'a-1' }],
@@ -34,9 +41,7 @@ it.each([
   ['that is none', '<html>Down for maintenance</html>', failed('lookup.found failed: the answer is no list; look by hand')],
   ['that is longer than is read', 'x'.repeat(4 * 1024 * 1024 + 1), failed('its answer is longer than 4194304 bytes; narrow the lookup')],
 ])('a list of activities %s', async (_, answer, expected) => {
-  const { baseUrl } = await serve((__, response) => response.end(typeof answer === 'string' ? answer : JSON.stringify(answer)))
-  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
-  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING }), new AbortController().signal)
+  const found = await lookedUp(answer)
   if (expected === null) expect(found).toBeNull()
   else expect(found).toMatchObject(expected)
 })
@@ -47,37 +52,26 @@ it('a list of activities begins before it happened, however late it was told aga
     asked.push(new URL(request.url ?? '', 'http://epic').searchParams.get('enteredByDate_after') ?? undefined)
     response.end(JSON.stringify(activities(1)))
   })
-  const { lookup } = { lookup: lookupOfPreset() }
-  const kind = openKind(destinationTo(baseUrl, { lookup, settings: { base_url: baseUrl } }))
+  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset(), settings: { base_url: baseUrl } }))
   await kind.lookUp?.(itemOf({ mapping: MAPPING, changedAt: '2026-03-10T05:06:07.123456Z' }), new AbortController().signal)
   expect(asked).toEqual(['2026-03-02'])
 })
 
 it.each([
-  ['a problem of Epic', JSON.stringify({ title: 'Not Found', status: 404 })],
+  ['a problem of Epic', { title: 'Not Found', status: 404 }],
   ['a page of somebody before it', '<html>404 page not found</html>'],
 ])('an answer of 404 is no list, and says nothing of what is not there: %s', async (_, answer) => {
-  const { baseUrl } = await serve((__, response) => response.writeHead(404).end(answer))
-  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
-  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING }), new AbortController().signal)
-  expect(found).toMatchObject(failed('lookup.found failed: the answer is no list; look by hand'))
+  expect(await lookedUp(answer, {}, 404)).toMatchObject(failed('lookup.found failed: the answer is no list; look by hand'))
 })
 
 it('a list of notes that is only the first of them', async () => {
   const notes = { total: 2, _embedded: { notes: [{ id: 'n-1', content: 'Filled in' }] } }
-  const { baseUrl } = await serve((__, response) => response.end(JSON.stringify(notes)))
-  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
-  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING, remoteId: 'a-1' }), new AbortController().signal)
-  expect(found).toMatchObject(failed('lookup.found failed: there are more notes than one page shows; look by hand'))
+  const error = 'lookup.found failed: there are more notes than one page shows; look by hand'
+  expect(await lookedUp(notes, { remoteId: 'a-1' })).toMatchObject(failed(error))
 })
 
 it('a list of notes some of which say nothing', async () => {
-  const notes = [
-    { id: 'n-1', content: null },
-    { id: 'n-2', content: `Filled in\nReference: ${ID}` },
-  ]
-  const { baseUrl } = await serve((__, response) => response.end(JSON.stringify({ total: 2, _embedded: { notes } })))
-  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
-  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING, remoteId: 'a-1' }), new AbortController().signal)
+  const notes = [null, `Filled in\nReference: ${ID}`].map((content, n) => ({ id: `n-${n}`, content }))
+  const found = await lookedUp({ total: 2, _embedded: { notes } }, { remoteId: 'a-1' })
   expect(found).toMatchObject({ type: 'delivered', remoteId: 'a-1' })
 })

@@ -1,44 +1,19 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
+import { describe, expect, it } from 'vitest'
+import type { EpicEmulator } from '../../emulators/applied-epic.ts'
 import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
-import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { at } from '../../tools/facts.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
-import { ACCOUNT, PushRig } from './rig.ts'
-
-const SUBMISSION = uuid(9, 1)
-const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
+import { EPIC_ENV, epicWhere, startTestEpic } from './cases.ts'
+import { event, message, PERSONAL, PushRig, SUBMISSION } from './rig.ts'
 
 async function start(database: TestDatabase, own = ''): Promise<{ epic: EpicEmulator; rig: PushRig }> {
-  const epic = await startEpic({
-    clientId: 'the-key',
-    clientSecret: 'the-secret',
-    audience: 'api.myappliedproducts.com/epic',
-    clients: ['c-1', 'c-2'],
-    policies: { 'p-7': 'c-2' },
-    codes: ['code-1'],
-    accessLevels: ['level-1'],
-    agencies: ['agency-1'],
-    branches: ['branch-1'],
-    today: new Date().toISOString().slice(0, 10),
-  })
-  onTestFinished(() => epic.close())
-  const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${epic.url}" }, auth: { token_url: "${epic.tokenUrl}" }`
-  const patient = 'lookup_after: 50ms, schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
-  const rig = await PushRig.start(database, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${own} }`, {
-    EPIC_CLIENT_ID: 'the-key',
-    EPIC_CLIENT_SECRET: 'the-secret',
-    EPIC_ACTIVITY_CODE_ID: 'code-1',
-    EPIC_AGENCY_ID: 'agency-1',
-    EPIC_BRANCH_ID: 'branch-1',
-    EPIC_ACCESS_LEVEL_ID: 'level-1',
-  })
-  await rig.track(SUBMISSION)
-  await rig.run()
+  const epic = await closedAtEnd(startTestEpic())
+  const patient =
+    'lookup_after: 50ms, schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100, allow_private: true, allow_hosts: [127.0.0.1]'
+  const rig = await PushRig.running(database, `{ name: epic, preset: applied-epic, ${epicWhere(epic)}, ${patient}, ${own} }`, EPIC_ENV)
   return { epic, rig }
 }
-
-const event = (n: number, over = {}) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
-const message = (n: number, over = {}) => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
 
 describe.each(onSqlite)('Applied Epic ($name)', (database) => {
   it('is asked what it has: what was deleted or changed there is found, and what lacks is sent again', async () => {
@@ -66,7 +41,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     expect(epic.activities[0]?.notes.at(-1)?.content).toContain(`Reference: ${rows[3]?.message_id}`)
     expect(await rig.verify()).toMatchObject({ has: 3, differs: 1 })
     epic.failReads('page', 'drop')
-    expect(await rig.verify({ repair: true })).toMatchObject({ cannot_tell: 2, lacks: 0 })
+    expect(await rig.verify({ repair: true })).toMatchObject({ undetermined: 2, lacks: 0 })
   })
 
   it('gets nothing before the submission is mapped, and then an activity for each event and message, in order', async () => {

@@ -1,11 +1,11 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { changeMessage } from '../../../src/push/contract/change-message.ts'
 import { type ServiceBusEmulator, startServiceBus } from '../../emulators/service-bus.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { itemOf } from '../http/support.ts'
-import { event, message, SUBMISSION } from './notes-suite.ts'
-import { ACCOUNT, PushRig } from './rig.ts'
+import { ACCOUNT, event, message, PushRig, SUBMISSION } from './rig.ts'
 
 const ENV = {
   SERVICE_BUS_HOST: 'acme.servicebus.windows.net',
@@ -17,13 +17,10 @@ const ENV = {
 }
 
 async function start(own = ''): Promise<{ target: ServiceBusEmulator; rig: PushRig }> {
-  const target = await startServiceBus({ clientId: 'the-app', clientSecret: 'the-secret-of-the-bus', mostBytes: 4_000 })
-  onTestFinished(() => target.close())
+  const target = await closedAtEnd(startServiceBus({ clientId: 'the-app', clientSecret: 'the-secret-of-the-bus', mostBytes: 4_000 }))
   const near = `settings: { base_url: "${target.url}", pause_seconds: 0.1 }, auth: { token_url: "${target.url}/token" }, allow_private: true, allow_hosts: [127.0.0.1]`
   const patient = `schedule: [${Array(10).fill('50ms').join()}], timeout: 3s, entities: [market_events, thread_messages]`
-  const rig = await PushRig.start(sqliteDatabase, `{ name: bus, preset: azure-service-bus, ${near}, ${patient}, ${own} }`, ENV)
-  await rig.track(SUBMISSION)
-  await rig.run()
+  const rig = await PushRig.running(sqliteDatabase, `{ name: bus, preset: azure-service-bus, ${near}, ${patient}, ${own} }`, ENV)
   return { target, rig }
 }
 

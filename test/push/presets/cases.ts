@@ -1,13 +1,50 @@
 import { startAgencyZoom } from '../../emulators/agencyzoom.ts'
+import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
 import { startDataverse } from '../../emulators/dataverse.ts'
 import { startEzLynx } from '../../emulators/ezlynx.ts'
+import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.ts'
 import { startHubSpot } from '../../emulators/hubspot.ts'
 import { startNowCerts } from '../../emulators/nowcerts.ts'
 import { startSalesforce } from '../../emulators/salesforce.ts'
 import { uuid } from '../../tools/facts.ts'
 import type { NotesCase } from './notes-suite.ts'
 
-/** The presets that make a note of each change, each before its emulator. */
+export const EPIC_ENV = {
+  EPIC_CLIENT_ID: 'the-key',
+  EPIC_CLIENT_SECRET: 'the-secret',
+  EPIC_ACTIVITY_CODE_ID: 'code-1',
+  EPIC_AGENCY_ID: 'agency-1',
+  EPIC_BRANCH_ID: 'branch-1',
+  EPIC_ACCESS_LEVEL_ID: 'level-1',
+}
+
+/** Applied Epic as `EPIC_ENV` describes it, with the clients c-1 and c-2, of whom the latter has the policy p-7. */
+export function startTestEpic(): Promise<EpicEmulator> {
+  return startEpic({
+    clientId: 'the-key',
+    clientSecret: 'the-secret',
+    audience: 'api.myappliedproducts.com/epic',
+    clients: ['c-1', 'c-2'],
+    policies: { 'p-7': 'c-2' },
+    codes: ['code-1'],
+    accessLevels: ['level-1'],
+    agencies: ['agency-1'],
+    branches: ['branch-1'],
+    today: new Date().toISOString().slice(0, 10),
+  })
+}
+
+export function epicWhere({ url, tokenUrl }: EpicEmulator, auth = ''): string {
+  return `settings: { base_url: "${url}" }, auth: { token_url: "${tokenUrl}", ${auth} }`
+}
+
+export const HAWKSOFT_ENV = { HAWKSOFT_USER: 'vendor', HAWKSOFT_PASSWORD: 'the-secret', HAWKSOFT_AGENCY_ID: '17' }
+
+export function startTestHawkSoft(): Promise<HawkSoftEmulator> {
+  return startHawkSoft({ user: 'vendor', password: 'the-secret', agency: '17', clients: ['4711'] })
+}
+
+/** The presets that make a note of each change, with their emulators. */
 
 export const agencyzoom: NotesCase<Awaited<ReturnType<typeof startAgencyZoom>>> = {
   preset: 'agencyzoom',

@@ -1,18 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { sqliteDatabase } from '../../tools/databases.ts'
+import { newFolder } from '../../tools/new-folder.ts'
 import { itemOf } from '../http/support.ts'
 import { dataverse } from './cases.ts'
-import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
+import { describeNotes, startNotes } from './notes-suite.ts'
+import { event, SUBMISSION } from './rig.ts'
 import { storing } from './storing.ts'
 
 describeNotes('Dataverse', dataverse)
 
 it('makes a note under our own id, leaves one that is there as it is, and can be asked for it', async () => {
   const { target, rig } = await startNotes(dataverse, sqliteDatabase)
-  await rig.map(SUBMISSION, dataverse.client)
   target.fail('lose')
   await rig.apply(event(1))
   const [row] = await rig.becomes('delivered')
@@ -24,21 +22,18 @@ it('makes a note under our own id, leaves one that is there as it is, and can be
 
 it('waits as long as Dataverse asks for, and counts no try', async () => {
   const { target, rig } = await startNotes(dataverse, sqliteDatabase)
-  await rig.map(SUBMISSION, dataverse.client)
   target.fail('busy')
   await rig.apply(event(1))
   expect(await rig.becomes('delivered')).toMatchObject([{ attempts: 1, status: 204 }])
 })
 
 it('gets a document as a note with a file, and none that is too large', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-dataverse-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const own = 'entities: [documents], documents: true, personal_fields: [documents.name]'
   const small = { ...dataverse, env: { ...dataverse.env, DOCUMENTS_DIR: folder } }
   const where = (target: Parameters<typeof dataverse.where>[0]) =>
     dataverse.where(target).replace('settings: {', 'settings: { most_bytes: 40,')
   const { target, rig } = await startNotes({ ...small, where }, sqliteDatabase, own)
-  await rig.map(SUBMISSION, dataverse.client)
   const store = storing(rig, folder, SUBMISSION)
   await store(1, '%PDF-1.7 the quote')
   await store(2, '%PDF-1.7 which is longer than forty')

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
 import { ezlynx } from './cases.ts'
-import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
+import { describeNotes, startNotes } from './notes-suite.ts'
+import { event, SUBMISSION } from './rig.ts'
 
 describeNotes('EZLynx', ezlynx)
 
 it('knows a note under our id when the answer bears none, and finds it by that', async () => {
   const { target, rig } = await startNotes(ezlynx, sqliteDatabase, 'personal_fields: [market_events.detail]')
-  await rig.map(SUBMISSION, '55012345')
   target.giveNoIds()
   await rig.apply(event(1))
   const [row] = await rig.becomes('delivered')
@@ -21,7 +21,6 @@ it('knows a note under our id when the answer bears none, and finds it by that',
 
 it('is for a person when the discussion is shown without the text of its notes', async () => {
   const { target, rig } = await startNotes(ezlynx, sqliteDatabase)
-  await rig.map(SUBMISSION, '55012345')
   target.hideText()
   target.fail('lose')
   await rig.apply(event(1))
@@ -42,7 +41,6 @@ it('gives a change up at once whose map names no discussion, and says so', async
 
 it('is suspended for a user that is none of the agency’s', async () => {
   const { target, rig } = await startNotes({ ...ezlynx, env: { ...ezlynx.env, EZLYNX_USERNAME: 'vendor' } }, sqliteDatabase)
-  await rig.map(SUBMISSION, '55012345')
   await rig.apply(event(1))
   await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
   expect(target.notes).toEqual([])

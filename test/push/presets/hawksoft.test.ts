@@ -1,19 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows } from '../../../src/store/outbox/retry.ts'
 import type { Env } from '../../config/support.ts'
-import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.ts'
+import type { HawkSoftEmulator } from '../../emulators/hawksoft.ts'
 import { onSqlite, sqliteDatabase, type TestDatabase } from '../../tools/databases.ts'
-import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { at } from '../../tools/facts.ts'
+import { newFolder } from '../../tools/new-folder.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
-import { ACCOUNT, PushRig } from './rig.ts'
+import { HAWKSOFT_ENV, startTestHawkSoft } from './cases.ts'
+import { event, message, PERSONAL, PushRig, SUBMISSION } from './rig.ts'
 import { storing } from './storing.ts'
-
-const SUBMISSION = uuid(9, 1)
-const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
 
 async function start(
   database: TestDatabase,
@@ -21,23 +18,15 @@ async function start(
   settings = '',
   env: Env = {},
 ): Promise<{ hawksoft: HawkSoftEmulator; rig: PushRig }> {
-  const hawksoft = await startHawkSoft({ user: 'vendor', password: 'the-secret', agency: '17', clients: ['4711'] })
-  onTestFinished(() => hawksoft.close())
+  const hawksoft = await closedAtEnd(startTestHawkSoft())
   const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${hawksoft.url}", ${settings} }`
   const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
-  const rig = await PushRig.start(database, `{ name: hawksoft, preset: hawksoft, ${where}, ${patient}, ${own} }`, {
-    HAWKSOFT_USER: 'vendor',
-    HAWKSOFT_PASSWORD: 'the-secret',
-    HAWKSOFT_AGENCY_ID: '17',
+  const rig = await PushRig.running(database, `{ name: hawksoft, preset: hawksoft, ${where}, ${patient}, ${own} }`, {
+    ...HAWKSOFT_ENV,
     ...env,
   })
-  await rig.track(SUBMISSION)
-  await rig.run()
   return { hawksoft, rig }
 }
-
-const event = (n: number, over = {}) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
-const message = (n: number, over = {}) => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
 
 describe.each(onSqlite)('HawkSoft ($name)', (database) => {
   it('gets nothing before the submission is mapped, and then a note for each event and message, in order', async () => {
@@ -102,7 +91,7 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     const rows = await rig.becomes('unknown', 'delivered')
     expect(hawksoft.notes.map(({ refId }) => refId)).toEqual(rows.map(({ message_id: id }) => id))
 
-    // The person did not find it, and says that it is to be sent again: under the same reference.
+    // The person didn't find it, and has it sent again, under the same reference.
     await retryRows(rig.db, { outboxIds: [rows[0]?.outbox_id ?? 0] }, 0, 10)
     await rig.becomes('delivered', 'delivered')
     expect(hawksoft.notes.filter(({ refId }) => refId === rows[0]?.message_id)).toHaveLength(2)
@@ -147,8 +136,7 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
 })
 
 it('gets a document as a file of its client, and holds one whose outcome nobody knows for a person', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-hawksoft-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const own = 'entities: [documents], operations: [insert, update], documents: true, personal_fields: [documents.name]'
   const { hawksoft, rig } = await start(sqliteDatabase, own, '', { DOCUMENTS_DIR: folder })
   await rig.map(SUBMISSION, '4711')

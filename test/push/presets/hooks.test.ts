@@ -1,9 +1,9 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type HookEmulator, type HookOptions, startHook } from '../../emulators/hook.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
-import { event, message, SUBMISSION } from './notes-suite.ts'
-import { PushRig } from './rig.ts'
+import { event, message, PushRig, SUBMISSION } from './rig.ts'
 
 interface Case {
   readonly preset: string
@@ -37,15 +37,12 @@ const cases: readonly Case[] = [
 
 describe.each(cases)('the preset $preset', ({ preset, variable, hook, status }) => {
   async function start(own = ''): Promise<{ target: HookEmulator; rig: PushRig }> {
-    const target = await startHook(hook)
-    onTestFinished(() => target.close())
+    const target = await closedAtEnd(startHook(hook))
     const patient = 'allow_private: true, allow_hosts: [127.0.0.1], schedule: [50ms, 50ms, 50ms], timeout: 3s, rps: 100'
-    const rig = await PushRig.start(sqliteDatabase, `{ name: hook, preset: ${preset}, ${patient}, ${own} }`, {
+    const rig = await PushRig.running(sqliteDatabase, `{ name: hook, preset: ${preset}, ${patient}, ${own} }`, {
       [variable]: target.address,
       SHUTDOWN_GRACE: '1s',
     })
-    await rig.track(SUBMISSION)
-    await rig.run()
     return { target, rig }
   }
 

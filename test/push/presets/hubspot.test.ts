@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { at } from '../../tools/facts.ts'
 import { hubspot } from './cases.ts'
-import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
+import { describeNotes, startNotes } from './notes-suite.ts'
+import { event, SUBMISSION } from './rig.ts'
 
 describeNotes('HubSpot', hubspot)
 
 it('gets a note as HTML, with its time and its company', async () => {
   const { target, rig } = await startNotes(hubspot, sqliteDatabase, 'personal_fields: [market_events.detail]')
-  await rig.map(SUBMISSION, '4711')
   await rig.apply(event(1, { detail: '<b>10 & more</b>' }), event(2, { detail: '&'.repeat(30_000) }))
   const [row] = await rig.becomes('delivered', 'delivered')
   const [note, long] = target.notes
@@ -19,7 +19,6 @@ it('gets a note as HTML, with its time and its company', async () => {
 
 it('counts no try that HubSpot throttles', async () => {
   const { target, rig } = await startNotes(hubspot, sqliteDatabase)
-  await rig.map(SUBMISSION, '4711')
   target.fail('busy', 'busy')
   await rig.apply(event(1))
   expect(await rig.becomes('delivered')).toMatchObject([{ attempts: 1 }])
@@ -27,13 +26,12 @@ it('counts no try that HubSpot throttles', async () => {
 
 it('has a note once that the lookup does not show yet, when HubSpot keeps our ids unique', async () => {
   const { target, rig } = await startNotes(hubspot, sqliteDatabase, 'personal_fields: [market_events.detail]')
-  await rig.map(SUBMISSION, '4711')
   target.forget()
   target.fail('lose')
   await rig.apply(event(1))
   expect(await rig.becomes('delivered')).toMatchObject([{ status: 400, detail: 'the target had it already' }])
   expect(target.notes).toHaveLength(1)
-  // HubSpot has not told its id: what is filled in later goes out all the same.
+  // HubSpot gave no id: a later fill is sent anyway.
   await rig.apply(event(1, { detail: 'Loss runs' }))
   await rig.becomes('delivered', 'delivered')
   expect(target.notes).toHaveLength(2)

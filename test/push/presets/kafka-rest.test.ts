@@ -1,11 +1,11 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { changeMessage } from '../../../src/push/contract/change-message.ts'
 import { type KafkaRestEmulator, startKafkaRest } from '../../emulators/kafka-rest.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { itemOf } from '../http/support.ts'
-import { event, message, SUBMISSION } from './notes-suite.ts'
-import { ACCOUNT, PushRig } from './rig.ts'
+import { ACCOUNT, event, message, PushRig, SUBMISSION } from './rig.ts'
 
 const ENV = {
   KAFKA_REST_HOST: 'pkc-1.eu-central-1.aws.confluent.cloud',
@@ -17,13 +17,10 @@ const ENV = {
 }
 
 async function start(): Promise<{ target: KafkaRestEmulator; rig: PushRig }> {
-  const target = await startKafkaRest({ user: 'the-key', password: 'the-secret-of-kafka' })
-  onTestFinished(() => target.close())
+  const target = await closedAtEnd(startKafkaRest({ user: 'the-key', password: 'the-secret-of-kafka' }))
   const near = `settings: { base_url: "${target.url}/kafka" }, allow_private: true, allow_hosts: [127.0.0.1]`
   const patient = `schedule: [${Array(10).fill('50ms').join()}], timeout: 3s, entities: [market_events, thread_messages]`
-  const rig = await PushRig.start(sqliteDatabase, `{ name: kafka, preset: kafka-rest, ${near}, ${patient} }`, ENV)
-  await rig.track(SUBMISSION)
-  await rig.run()
+  const rig = await PushRig.running(sqliteDatabase, `{ name: kafka, preset: kafka-rest, ${near}, ${patient} }`, ENV)
   return { target, rig }
 }
 
@@ -49,7 +46,7 @@ it('has each record at least once under one id, in order, whatever goes wrong on
   for (let n = 1; n <= 8; n += 1) await rig.apply(event(n))
   const rows = await rig.becomes(...Array<string>(8).fill('delivered'))
   expect(target.left()).toBe(0)
-  // What was stored and not answered, three times, is there once more.
+  // What was stored and not answered, three times, is stored again.
   expect(target.records).toHaveLength(8 + 3)
   const ids = target.records.map(({ headers }) => headers['message-id'])
   expect([...new Set(ids)]).toEqual(rows.map(({ message_id: id }) => id))

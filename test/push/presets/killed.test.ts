@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { presetFiles } from '../../../src/config/sources/presets.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
@@ -8,24 +5,33 @@ import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { withFile } from '../../config/support.ts'
 import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
 import { letTimePass } from '../../e2e/time.ts'
-import { startEpic } from '../../emulators/applied-epic.ts'
-import { startHawkSoft } from '../../emulators/hawksoft.ts'
 import { startHook } from '../../emulators/hook.ts'
 import { recordRequests, startRecords } from '../../emulators/records.ts'
 import type { EmulatorServer, Fault, NotesEmulator } from '../../emulators/server.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
+import { newFolder } from '../../tools/new-folder.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
-import { agencyzoom, dataverse, ezlynx, hubspot, nowcerts, salesforce } from './cases.ts'
-import { event, type NotesCase, SUBMISSION } from './notes-suite.ts'
-import { PushRig } from './rig.ts'
+import {
+  agencyzoom,
+  dataverse,
+  EPIC_ENV,
+  epicWhere,
+  ezlynx,
+  HAWKSOFT_ENV,
+  hubspot,
+  nowcerts,
+  salesforce,
+  startTestEpic,
+  startTestHawkSoft,
+} from './cases.ts'
+import type { NotesCase } from './notes-suite.ts'
+import { event, PushRig, SUBMISSION } from './rig.ts'
 import { storing } from './storing.ts'
 
-/** A target, and what it took. */
 interface Target {
   readonly server: EmulatorServer
-  /** What it took, each as text with our id in it, the oldest first. */
   readonly taken: () => readonly string[]
-  /** Keys of the destination: where it is. */
   readonly where: string
   readonly env?: Readonly<Record<string, string>>
 }
@@ -36,7 +42,7 @@ interface KilledCase {
   readonly client: string
   readonly fields?: NotesCase<NotesEmulator>['fields']
   readonly start: () => Promise<Target>
-  /** What becomes of the change that was on its way: the target has it once in any case. */
+  /** The end of the change in flight: in both cases the target has it once. */
   readonly ends: 'delivered' | 'unknown'
 }
 
@@ -51,41 +57,22 @@ const ours = <E extends NotesEmulator>(of: NotesCase<E>): KilledCase => ({
 
 const appliedEpic: KilledCase = {
   preset: 'applied-epic',
-  env: {
-    EPIC_CLIENT_ID: 'the-key',
-    EPIC_CLIENT_SECRET: 'the-secret',
-    EPIC_ACTIVITY_CODE_ID: 'code-1',
-    EPIC_AGENCY_ID: 'agency-1',
-    EPIC_BRANCH_ID: 'branch-1',
-    EPIC_ACCESS_LEVEL_ID: 'level-1',
-  },
+  env: EPIC_ENV,
   client: 'c-1',
   ends: 'delivered',
   async start() {
-    const server = await startEpic({
-      clientId: 'the-key',
-      clientSecret: 'the-secret',
-      audience: 'api.myappliedproducts.com/epic',
-      clients: ['c-1'],
-      policies: {},
-      codes: ['code-1'],
-      accessLevels: ['level-1'],
-      agencies: ['agency-1'],
-      branches: ['branch-1'],
-      today: new Date().toISOString().slice(0, 10),
-    })
-    const where = `settings: { base_url: "${server.url}" }, auth: { token_url: "${server.tokenUrl}" }`
-    return { server, taken: () => server.activities.map((activity) => JSON.stringify(activity)), where }
+    const server = await startTestEpic()
+    return { server, taken: () => server.activities.map((activity) => JSON.stringify(activity)), where: epicWhere(server) }
   },
 }
 
 const hawksoft: KilledCase = {
   preset: 'hawksoft',
-  env: { HAWKSOFT_USER: 'vendor', HAWKSOFT_PASSWORD: 'the-secret', HAWKSOFT_AGENCY_ID: '17' },
+  env: HAWKSOFT_ENV,
   client: '4711',
   ends: 'unknown',
   async start() {
-    const server = await startHawkSoft({ user: 'vendor', password: 'the-secret', agency: '17', clients: ['4711'] })
+    const server = await startTestHawkSoft()
     return { server, taken: () => server.notes.map((note) => JSON.stringify(note)), where: `settings: { base_url: "${server.url}" }` }
   },
 }
@@ -114,10 +101,9 @@ const cases: readonly KilledCase[] = [
   hook('power-automate', 'POWER_AUTOMATE_URL', '/workflows/abc/invoke?sig=secret-of-the-hook'),
 ]
 
-/** Buses take the same change twice (e2e/buses.test.ts), and batches are killed as a whole (salesforce-batch.test.ts). */
+/** Buses take a change twice (e2e/buses.test.ts), and batches are killed as a whole (salesforce-batch.test.ts). */
 const KILLED_ELSEWHERE = ['azure-service-bus', 'kafka-rest', 'salesforce-batch']
 
-/** Longer than the lease of a lane. */
 const PASS_MS = 1_200_000
 
 let sandbox: Sandbox
@@ -160,12 +146,8 @@ it.each<readonly [string, readonly Fault[], string]>([
   ['record', ['hang'], 'POST GET PUT'],
   ['upload', ['take', 'hang'], 'POST PUT PUT'],
 ])('a document arrives once, though the program is killed before its %s is answered', async (_, faults, arrives) => {
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-killed-'))
-  const ams = await startRecords()
-  onTestFinished(async () => {
-    await ams.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  const folder = newFolder()
+  const ams = await closedAtEnd(startRecords())
   const { request, upload, lookup } = recordRequests
   const requests = `request: ${request}, upload: ${upload}, lookup: ${lookup}, remote_id: body.id, settings: { base_url: "${ams.url}" }`
   const destination = `{ name: ams, kind: http, start: 0, timeout: 1m, schedule: [50ms], allow_private: true, entities: [documents], documents: true, ${requests} }`

@@ -4,7 +4,7 @@ import { presetFiles } from '../../../src/config/sources/presets.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { account, type Env, problemsOf, withFile } from '../../config/support.ts'
 
-/** What the agency has to say, by preset. */
+/** Settings that the agency must provide, by preset. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'applied-epic': [
     'EPIC_ACTIVITY_CODE_ID',
@@ -34,10 +34,9 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
   nowcerts: ['NOWCERTS_USERNAME', 'NOWCERTS_PASSWORD'],
 }
 
-/** Those that may be sent a change twice: their target, or who reads from it, has it once. */
+/** Those that may be sent a change twice: their target, or its reader, has it once. */
 const IDEMPOTENT: readonly string[] = ['dataverse', 'salesforce', 'salesforce-batch', 'kafka-rest', 'azure-service-bus']
 
-/** Those that know no clients. */
 const UNMAPPED: readonly string[] = ['zapier', 'power-automate', 'kafka-rest', 'azure-service-bus']
 
 const settings = (preset: string, env: Env = {}): Env => ({

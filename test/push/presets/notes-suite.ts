@@ -1,27 +1,20 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { EventFact, MessageFact } from '../../../src/model/facts.ts'
+import { describe, expect, it } from 'vitest'
 import type { NotesEmulator } from '../../emulators/server.ts'
 import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
-import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
-import { ACCOUNT, PushRig } from './rig.ts'
-
-export const SUBMISSION = uuid(9, 1)
-const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
+import { event, message, PERSONAL, PushRig, SUBMISSION } from './rig.ts'
 
 /** A preset that makes a note of each change, and its emulator. */
 export interface NotesCase<E extends NotesEmulator> {
   readonly preset: string
   readonly env: Readonly<Record<string, string>>
   readonly start: () => Promise<E>
-  /** Keys of the destination, as YAML: where the emulator is. */
   readonly where: (emulator: E) => string
-  /** An existing client of the target, and one that it does not know. */
   readonly client: string
   readonly stranger: string
-  /** Further fields of the map that it needs. */
   readonly fields?: (client: string) => Readonly<Record<string, string>>
-  /** Whether a new token is got for one that is refused. */
+  /** Whether a rejected token is replaced. */
   readonly hasTokens: boolean
 }
 
@@ -30,28 +23,29 @@ export interface NotesScene<E> {
   readonly rig: PushRig
 }
 
-export const event = (n: number, over = {}): EventFact => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
-export const message = (n: number, over = {}): MessageFact => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
-
-/** Starts the emulator, and the destination that the preset describes. @param own keys that go before those of the preset. */
-export async function startNotes<E extends NotesEmulator>(of: NotesCase<E>, database: TestDatabase, own = ''): Promise<NotesScene<E>> {
-  const target = await of.start()
-  onTestFinished(() => target.close())
+/** Starts the emulator, and the destination of the preset. @param own keys before those of the preset. @param client of the submission. */
+export async function startNotes<E extends NotesEmulator>(
+  of: NotesCase<E>,
+  database: TestDatabase,
+  own = '',
+  client: string | null = of.client,
+): Promise<NotesScene<E>> {
+  const target = await closedAtEnd(of.start())
   const timeout = own.includes('timeout:') ? '' : 'timeout: 3s,'
   const patient = `${timeout} lookup_after: 1ms, schedule: [${Array(10).fill('50ms').join()}], rps: 100, allow_private: true, allow_hosts: [127.0.0.1]`
   const destination = `{ name: ams, preset: ${of.preset}, ${of.where(target)}, ${patient}, ${own} }`
   const rig = await PushRig.start(database, destination, { SHUTDOWN_GRACE: '1s', ...of.env })
   if (of.fields !== undefined) rig.fieldsOf = of.fields
   await rig.track(SUBMISSION)
+  if (client !== null) await rig.map(SUBMISSION, client)
   await rig.run()
   return { target, rig }
 }
 
-/** What every preset of notes must do. */
 export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCase<E>): void {
   describe.each(onSqlite)(`${name} ($name)`, (database) => {
     it('gets nothing before the submission is mapped, and then a note for each event and message, in order', async () => {
-      const { target, rig } = await startNotes(of, database, `personal_fields: [${PERSONAL}]`)
+      const { target, rig } = await startNotes(of, database, `personal_fields: [${PERSONAL}]`, null)
       await rig.apply(event(1, { type: 'quote_received', detail: 'Premium 10,000 & more' }), message(2, { subject: 'Loss runs' }))
       await rig.becomes('unmapped', 'unmapped')
       expect(target.arrived).toEqual([])
@@ -68,7 +62,6 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
 
     it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
       const { target, rig } = await startNotes(of, database)
-      await rig.map(SUBMISSION, of.client)
       await rig.apply(message(1, { direction: 'inbound' }), message(2, { direction: 'outbound' }))
       await rig.becomes('delivered', 'delivered')
       expect(target.notes[0]?.text).toContain('Sent to the submission service')
@@ -79,7 +72,6 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
 
     it('has each note once, whatever goes wrong on the way', async () => {
       const { target, rig } = await startNotes(of, database)
-      await rig.map(SUBMISSION, of.client)
       target.fail(...(['lose', 'take', 'drop', 'take', 'hang', 'take', 'refuse', 'take', 'busy', 'take', 'fall', 'take', 'page'] as const))
       for (let n = 1; n <= 5; n += 1) await rig.apply(event(n))
       await rig.becomes(...Array<string>(5).fill('delivered'))
@@ -93,7 +85,6 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
 
     it('has a note once whose attempt was aborted, after it had been taken', async () => {
       const { target, rig } = await startNotes(of, database, 'timeout: 1m')
-      await rig.map(SUBMISSION, of.client)
       target.fail('hang')
       await rig.apply(event(1))
       await until('it has the note', () => target.notes.length === 1)
@@ -104,7 +95,6 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
 
     it('is asked what it has: a note that was deleted there is found and sent again, one that was changed is told of', async () => {
       const { target, rig } = await startNotes(of, database)
-      await rig.map(SUBMISSION, of.client)
       await rig.apply(event(1), event(2), event(3), message(4))
       const sent = await rig.becomes(...Array<string>(4).fill('delivered'))
       expect(await rig.verify()).toMatchObject({ delivered: 4, asked: 4, has: 4, isWhole: true, changes: [] })
@@ -113,7 +103,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       target.remove(lost?.id ?? '')
       target.rewrite(changed?.id ?? '', `${changed?.text} and what somebody wrote`)
       const found = await rig.verify({ repair: true })
-      expect(found).toMatchObject({ asked: 4, has: 2, lacks: 1, differs: 1, cannot_tell: 0, repaired: 1 })
+      expect(found).toMatchObject({ asked: 4, has: 2, lacks: 1, differs: 1, undetermined: 0, repaired: 1 })
       expect(found.changes.map(({ row, result, isRepaired }) => [row.messageId, result, isRepaired])).toEqual([
         [sent[1]?.message_id, 'lacks', true],
         [sent[2]?.message_id, 'differs', false],
@@ -126,32 +116,29 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
 
     it('is told of when somebody emptied it, and waited for when it asks for a pause', async () => {
       const { target, rig } = await startNotes(of, database)
-      await rig.map(SUBMISSION, of.client)
       await rig.apply(event(1))
       await rig.becomes('delivered')
       target.failReads('busy')
       expect(await rig.verify()).toMatchObject({ asked: 1, has: 1 })
       expect((await rig.state())?.state).toBe('active')
       target.rewrite(target.notes[0]?.id ?? '', '')
-      expect(await rig.verify()).toMatchObject({ asked: 1, differs: 1, cannot_tell: 0 })
+      expect(await rig.verify()).toMatchObject({ asked: 1, differs: 1, undetermined: 0 })
     })
 
     it('cannot be told from a lost answer, a late one, an error or a foreign page, and nothing is sent again then', async () => {
       const { target, rig } = await startNotes(of, database, 'timeout: 1s')
-      await rig.map(SUBMISSION, of.client)
       await rig.apply(event(1), event(2), event(3), event(4))
       await rig.becomes(...Array<string>(4).fill('delivered'))
       target.remove(target.notes[0]?.id ?? '')
       target.failReads('drop', 'page', 'hang', 'refuse')
       const found = await rig.verify({ repair: true })
-      expect(found).toMatchObject({ asked: 4, has: 0, lacks: 0, differs: 0, cannot_tell: 4, repaired: 0 })
+      expect(found).toMatchObject({ asked: 4, has: 0, lacks: 0, differs: 0, undetermined: 4, repaired: 0 })
       for (const { error } of found.changes) expect(error).toMatch(/could not be looked up/)
       expect(await rig.outbox()).toHaveLength(4)
     })
 
     it('is suspended when it takes the access away', async () => {
       const { target, rig } = await startNotes(of, database)
-      await rig.map(SUBMISSION, of.client)
       target.withdraw()
       await rig.apply(event(1))
       await until('it is suspended', async () => (await rig.state())?.state === 'suspended')

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { sqliteDatabase } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { nowcerts } from './cases.ts'
-import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
+import { describeNotes, startNotes } from './notes-suite.ts'
+import { event, SUBMISSION } from './rig.ts'
 
 describeNotes('NowCerts', nowcerts)
 
@@ -31,7 +32,6 @@ it('gets what is filled in later as a reply to the note, once, on the policy of 
 
 it('asks for the password once: the last refresh token brings the next token, in the next process too', async () => {
   const { target, rig } = await startNotes(nowcerts, sqliteDatabase)
-  await rig.map(SUBMISSION, nowcerts.client)
   for (const n of [1, 2, 3]) {
     await rig.apply(event(n))
     await rig.becomes(...Array<string>(n).fill('delivered'))

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config/config.ts'
 import { protectionSettings } from '../../../src/config/protect.ts'
-import type { Fact } from '../../../src/model/facts.ts'
+import type { EventFact, Fact, MessageFact } from '../../../src/model/facts.ts'
 import { verifyDestination } from '../../../src/ops/verify/verify-destination.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
@@ -17,7 +17,7 @@ import { account, type Env, withFile } from '../../config/support.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
-import { trackFact } from '../../tools/facts.ts'
+import { eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
 import { outboxBecomes, outboxFor } from '../outbox-states.ts'
@@ -25,16 +25,18 @@ import { createPushing, type Pushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
 
-/** The way from the change log to one destination of the settings, with everything real. */
+export const SUBMISSION = uuid(9, 1)
+export const event = (n: number, over = {}): EventFact => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
+export const message = (n: number, over = {}): MessageFact => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
+export const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
+
+/** The way from the change log to one configured destination, with everything real. */
 export class PushRig {
   readonly db: Db
-  /** Where the database is, for another process. */
   readonly database: OpenedDatabase['config']
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  /** The environment of a command beside it. */
   readonly env: Readonly<Record<string, string>>
-  /** Further fields of the map, by client. */
   fieldsOf: (client: string) => Readonly<Record<string, string>> = () => ({})
   readonly #config: Config
   #pushing: Pushing
@@ -67,13 +69,19 @@ export class PushRig {
     return rig
   }
 
-  /** Starts the push stage; what is in the change log already is not sent. */
+  static async running(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
+    const rig = await PushRig.start(database, destination, env)
+    await rig.track(SUBMISSION)
+    await rig.run()
+    return rig
+  }
+
   async run(): Promise<void> {
     this.#running = Promise.all(this.#pushing.services.map((service) => service.run(this.#stop.signal)))
     await until('the destination is there', () => this.state())
   }
 
-  /** Stops as a process does that is told to, with an attempt in flight at best aborted, and goes on as the next one. */
+  /** Stops as a process does on SIGTERM, and continues as the next one. */
   async restart(): Promise<void> {
     await this.#end()
     this.#stop = new AbortController()
@@ -89,7 +97,6 @@ export class PushRig {
     return this.apply(trackFact(ACCOUNT, submissionId))
   }
 
-  /** Says which client of the AMS a submission belongs to. */
   async map(submissionId: string, client: string, policy: string | null = null): Promise<void> {
     const destination = this.destination.name
     await storeMappings(this.db, [{ destination, account: ACCOUNT, submissionId, client, policy, fields: this.fieldsOf(client) }], 'import')
@@ -99,19 +106,16 @@ export class PushRig {
     return await countedDestination(this.db.read, this.destination.name)
   }
 
-  /** Asks the target what it has, as `destination verify` does. */
   verify(request: Partial<VerificationRequest> = {}): Promise<VerificationReport> {
     const parts = { db: this.db, clock: systemClock, log: silentLog, observer: silentObserver, config: this.#config, version: '0' }
     const all = { selection: {}, sample: null, repair: false, ...request }
     return verifyDestination({ ...parts, signal: new AbortController().signal }, this.destination, all)
   }
 
-  /** The outbox, the oldest first. */
   async outbox(): Promise<OutboxEntry[]> {
     return await outboxFor(this.db, this.destination.name)
   }
 
-  /** Waits until the rows of the outbox, the oldest first, are in these states. */
   becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
     return outboxBecomes(this.db, this.destination.name, states)
   }

@@ -8,6 +8,7 @@ import { type SalesforceEmulator, startSalesforce } from '../../emulators/salesf
 import { type OpenedDatabase, sqliteDatabase } from '../../tools/databases.ts'
 import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { lanesIn, outboxOf } from '../outbox.ts'
 import { outboxBecomes } from '../outbox-states.ts'
@@ -36,15 +37,13 @@ const mappings = (count: number) =>
     fields: {},
   }))
 
-/** The external ids of each request, in order. */
 function batches({ arrived }: SalesforceEmulator): string[][] {
   const bodies = arrived.flatMap(({ method, body }) => (method === 'PATCH' ? [JSON.parse(body)] : []))
   return bodies.map(({ records }) => records.map((record: { Submission_Mirror_Id__c: string }) => record.Submission_Mirror_Id__c))
 }
 
-/** One event of each of so many submissions waits for its client. @returns the ids of the messages, the oldest first. */
 async function waiting(count: number): Promise<NotesScene<SalesforceEmulator> & { readonly ids: readonly string[] }> {
-  const scene = await startNotes(salesforce, sqliteDatabase)
+  const scene = await startNotes(salesforce, sqliteDatabase, '', null)
   await scene.rig.apply(...tracked(count), ...events(count))
   const { db } = scene.rig
   await until('all wait', async () => (await lanesIn(db)).filter(({ blocked }) => blocked === 'unmapped').length === count)
@@ -103,7 +102,7 @@ it('finds the change for which the whole is refused, and takes all others', asyn
 it('has each change once when the program is killed between the request and the end of it', async () => {
   const count = 40
   const { target, opened, env } = await placed(count)
-  // The first batch is taken, and so is the one that the next process sends: neither learns of it.
+  // The first batch is taken, and also the next process's: neither learns it.
   target.fail('hang', 'hang')
   for (let life = 1; life <= 2; life++) await killedWhen(env, () => batches(target).length >= life)
   const serve = await startServe(env)
@@ -112,7 +111,6 @@ it('has each change once when the program is killed between the request and the 
   const ids = rows.map(({ message_id: id }) => id)
   expect(new Set(target.notes.map(({ externalId }) => externalId))).toEqual(new Set(ids))
   expect(target.notes).toHaveLength(2 * count)
-  // All that was sent before a kill was sent again.
   const [first = [], second = []] = batches(target)
   expect(first.length).toBeGreaterThan(1)
   for (const id of [...first, ...second])
@@ -144,14 +142,10 @@ it('is shown as it would be sent, with nothing sent', async () => {
   expect(target.arrived).toEqual([])
 })
 
-/** Two events of each of so many submissions, whose clients are known, and the settings of a program that has not begun to send them. */
 async function placed(count: number) {
-  const target = await start()
-  onTestFinished(() => target.close())
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqliteDatabase.open()
-  onTestFinished(() => opened.close())
+  const target = await closedAtEnd(start())
+  const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
+  const opened = await closedAtEnd(sqliteDatabase.open())
   await applyAll(opened.db, [...tracked(count), ...events(count), ...events(count, count)])
   await storeMappings(opened.db, mappings(count), 'import')
   const keys = `start: 0, lookup_after: 50ms, backfill: true, rps: 100, schedule: [50ms, 50ms, 50ms], allow_private: true, allow_hosts: [127.0.0.1], timeout: 1m`
@@ -159,14 +153,13 @@ async function placed(count: number) {
   return { target, opened, env: { ...accountEnv(sandbox), ...databaseEnv(opened.config), ...ENV, CONFIG_FILE: settings } }
 }
 
-/** Starts the program, and kills it when `isTime`. */
 async function killedWhen(env: Readonly<Record<string, string>>, isTime: () => boolean): Promise<void> {
   const serve: ServeProcess = await startServe(env)
   await until('it is time', isTime)
   await serve.kill()
 }
 
-/** The first time of each change is behind those of its submission before it. */
+/** Each change arrives first after earlier ones of its submission. */
 async function expectInOrder({ db }: OpenedDatabase, target: SalesforceEmulator): Promise<void> {
   const rows = await db.read.sql.selectFrom('sync_outbox').select(['submission_id', 'message_id']).orderBy('outbox_id').execute()
   const taken = target.notes.map(({ externalId }) => externalId)

@@ -3,7 +3,8 @@ import { sqliteDatabase } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
 import { itemOf } from '../http/support.ts'
 import { salesforce } from './cases.ts'
-import { describeNotes, event, SUBMISSION, startNotes } from './notes-suite.ts'
+import { describeNotes, startNotes } from './notes-suite.ts'
+import { event, SUBMISSION } from './rig.ts'
 
 const inBatches = { ...salesforce, preset: 'salesforce-batch' }
 
@@ -12,7 +13,6 @@ describeNotes('Salesforce in batches', inBatches)
 
 it('waits while the quota is used up or a record is locked, and counts no try', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
-  await rig.map(SUBMISSION, salesforce.client)
   target.fail('busy', 'busy')
   target.errors.push({ status: 400, errorCode: 'UNABLE_TO_LOCK_ROW' })
   await rig.apply(event(1))
@@ -22,7 +22,6 @@ it('waits while the quota is used up or a record is locked, and counts no try', 
 
 it('is suspended by any other 403', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
-  await rig.map(SUBMISSION, salesforce.client)
   target.errors.push({ status: 403, errorCode: 'API_DISABLED_FOR_ORG' })
   await rig.apply(event(1))
   await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
@@ -31,7 +30,6 @@ it('is suspended by any other 403', async () => {
 
 it('gives up at once when several records have the id, or a duplicate rule refuses it', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
-  await rig.map(SUBMISSION, salesforce.client)
   await rig.apply(event(1))
   const [row] = await rig.becomes('delivered')
   expect(await rig.kind.lookUp?.(itemOf({ messageId: row?.message_id ?? '' }), new AbortController().signal)).toMatchObject({
@@ -49,7 +47,6 @@ it('gives up at once when several records have the id, or a duplicate rule refus
   expect(rows[0]?.error).toContain('answered 300 (several records have this external id')
 })
 
-/** Two tasks have the id already. */
 async function withTwo(externalId: string) {
   const target = await salesforce.start()
   for (const id of ['00T1', '00T2']) target.notes.push({ id, externalId, client: salesforce.client, date: '', text: '' })

@@ -27,7 +27,6 @@ export function storing(rig: PushRig, folder: string, submissionId: string): (n:
   }
 }
 
-/** What was delivered may have arrived or not, as after a restore; it is looked up again. */
 export async function deliveredBecomesUncertain({ db, destination: { name } }: PushRig): Promise<void> {
   const uncertain = { state: 'unknown', uncertain: 1 } as const
   await db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set(uncertain).where('state', '=', 'delivered').execute())

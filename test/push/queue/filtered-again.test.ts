@@ -8,7 +8,7 @@ import { findDestination } from '../../../src/store/outbox/destinations.ts'
 import { purgePushes } from '../../../src/store/outbox/purge.ts'
 import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { eventFact, eventFacts, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import { ACCOUNT, contentOf, destinationOf, fanAll, openedDb, outboxOf } from '../outbox.ts'
@@ -18,7 +18,6 @@ import { BOUND, fanFiltered, filteredFanOut, filteredTo, laneId, showLanes, word
 const ONE = uuid(9, 1)
 const some = filteredTo(BOUND)
 
-/** Sends everything again under the same ids. @returns what was queued, in words with its id. */
 async function resendAll(db: Db): Promise<string[]> {
   const before = (await outboxOf(db, 'some')).length
   const state = await findDestination(db.read, 'some')
@@ -58,18 +57,13 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     await fanFiltered(fanOut)
     const sent = (await contentOf(db, 'some')).map((row) => `${wordsOf(row)} ${row.messageId}`)
     expect(sent.map((each) => each.replace(/ [^ ]*$/, ''))).toEqual(['insert', 'insert whole', 'update left', 'insert'])
-    // What has left was sent and taken back: that it left is enough.
     expect((await resendAll(db)).sort()).toEqual(sent.slice(1).sort())
   })
 
   it('is sent a record whole once, however far apart the changes are that it contains', async () => {
     const db = await openedDb(open)
     await showLanes(db, ONE, { 1: 'quoted', 2: 'bound' })
-    // More than one step of a resend.
-    await applyAll(
-      db,
-      Array.from({ length: 250 }, (_, n) => eventFact(ACCOUNT, ONE, wireEvent(n + 1))),
-    )
+    await applyAll(db, eventFacts(ACCOUNT, ONE, 250, 1))
     await showLanes(db, ONE, { 1: 'bound', 2: 'bound' })
     await fanFiltered(filteredFanOut(db, some))
     const again = await resendAll(db)
@@ -149,7 +143,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     await showLanes(db, ONE, { 1: 'bound', 2: 'bound', 3: 'quoted', 4: 'quoted' })
     await fanFiltered(fanOut)
     const before = (await outboxOf(db, 'some')).length
-    // As if the lost branch had told of other chips.
+    // As if the lost log had other chips.
     await db.write('test', async (tx) => {
       await tx.sql.updateTable('lanes').set({ chip: 'quoted' }).where('lane_id', '=', uuid(3, 2)).execute()
       await tx.sql.updateTable('lanes').set({ chip: 'bound' }).where('lane_id', '=', uuid(3, 3)).execute()
@@ -175,10 +169,8 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     await fanFiltered(filteredFanOut(db, some))
     await showLanes(db, ONE, { 1: 'bound' })
     const seq = (await changesOf(db)).filter(({ entity }) => entity === 'lanes').at(-1)?.seq ?? 0
-    expect(await preview(BOUND, seq)).toMatchObject({
-      notSent: null,
-      item: { operation: 'insert', snapshot: true, leftFilter: false, after: { market_name: 'Market 1' } },
-    })
+    const item = { operation: 'insert', snapshot: true, leftFilter: false, after: { market_name: 'Market 1' } }
+    expect(await preview(BOUND, seq)).toMatchObject({ notSent: null, item })
     expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: 'not sent: the filters of the destination leave it out' })
     await fanFiltered(filteredFanOut(db, some))
     expect(await preview('entity = "quotes"', seq)).toMatchObject({ notSent: null, item: { operation: 'update', leftFilter: true } })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { byFirstWalk, byPoll, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { byFirstFeedRead, byPoll, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import { ACCOUNT, contentOf, destinationOf, fanAll, openedDb, openedDbs, outboxOf, stateOf } from '../outbox.ts'
@@ -80,7 +80,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
       return (await contentOf(db, 'some')).map((row) => `${JSON.parse(row.entityId)[1]} ${wordsOf(row)}`)
     }
     const first = [uuid(1, 1), uuid(1, 2), uuid(2, 1)].map((id) => `${id} insert whole`)
-    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1)), eventFact(ACCOUNT, ONE, wireEvent(9), byFirstWalk)])
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1)), eventFact(ACCOUNT, ONE, wireEvent(9), byFirstFeedRead)])
     await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(2, { detail: null })), messageFact(ACCOUNT, ONE, wireMessage(1))])
     await applyAll(db, [eventFact(ACCOUNT, TWO, wireEvent(3))])
     expect(await idsSent()).toEqual([])
@@ -95,7 +95,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
   it('lets operations count for what is sent, and the other filters first', async () => {
     const db = await openedDb(open)
     const inserts = filteredFanOut(db, filteredTo(BOUND, { operations: ['insert'] }))
-    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1), byFirstWalk), eventFact(ACCOUNT, ONE, wireEvent(2), byPoll)])
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1), byFirstFeedRead), eventFact(ACCOUNT, ONE, wireEvent(2), byPoll)])
     for (const chip of ['quoted', 'bound', 'declined', 'bound']) await showLanes(db, ONE, { 1: chip })
     await fanFiltered(inserts)
     expect((await contentOf(db, 'some')).map(wordsOf)).toEqual(['insert whole'])
@@ -104,7 +104,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     expect((await contentOf(db, 'late')).map(({ entityId }) => entityId)).toEqual([JSON.stringify([ONE, uuid(1, 2)])])
   })
 
-  it('waits before a change on which the filter fails, tells which and why, and goes on when it is mended', async () => {
+  it('waits before a change on which the filter fails, tells which and why, and goes on when it is fixed', async () => {
     const db = await openedDb(open)
     await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1, { detail: '7' })), eventFact(ACCOUNT, ONE, wireEvent(2, { detail: 'seven' }))])
     const wrong = filteredTo('entity != "market_events" or $number(row.detail) > 0')

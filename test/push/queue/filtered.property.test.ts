@@ -1,9 +1,11 @@
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Row } from '../../../src/model/entity.ts'
 import { FilteredFanOut } from '../../../src/push/queue/filtered-fan-out.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { presentRows } from '../../../src/store/outbox/present-rows.ts'
+import type { Columns } from '../../../src/store/schema/tables.ts'
 import { openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
@@ -38,7 +40,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   },
 )
 
-/** Processes that fan out to one destination, and die when they are told to. */
+/** Processes that fan out to one destination, and can be killed. */
 class World {
   readonly #db: Db
   readonly #fanOuts: FilteredFanOut[]
@@ -76,7 +78,7 @@ class World {
     for (const each of this.#fanOuts) each.close()
   }
 
-  /** Dies with the next transaction that queues: before its commit, or when nobody has heard of it yet. */
+  /** Dies with the next transaction that queues: before its commit, or before its result is known. */
   #mortal(db: Db): Db {
     return meddled(db, async (name, go) => {
       const dies = name.startsWith('push-') ? this.#dies : 'no'
@@ -88,19 +90,11 @@ class World {
   }
 }
 
-/** What passes now, by entity and key. */
 async function passing(db: Db): Promise<Map<string, Row>> {
-  const lanes = await db.read.sql
-    .selectFrom('lanes')
-    .select(['submission_id', 'lane_id'])
-    .where('chip', '=', 'bound')
-    .where('gone_at', 'is', null)
-    .execute()
-  const events = await db.read.sql
-    .selectFrom('market_events')
-    .select(['submission_id', 'event_id'])
-    .where('detail', 'is not', null)
-    .execute()
+  const lanes = await db.read.all(sql<Columns<'lanes', 'submission_id' | 'lane_id'>>`
+    select submission_id, lane_id from lanes where chip = 'bound' and gone_at is null`)
+  const events = await db.read.all(sql<Columns<'market_events', 'submission_id' | 'event_id'>>`
+    select submission_id, event_id from market_events where detail is not null`)
   const named = (entity: string, key: readonly string[]) => ({ account: ACCOUNT, entity, entityId: JSON.stringify(key) })
   const records = [
     ...lanes.map((row) => named('lanes', [row.submission_id, row.lane_id])),

@@ -9,22 +9,18 @@ import { stateFact, uuid, wireLane, wireRequirements } from '../../tools/facts.t
 import { applyAll } from '../../tools/mirror.ts'
 import { ACCOUNT, contentOf, destinationOf, type TestDestination } from '../outbox.ts'
 
-/** Bound lanes that are still there. */
 export const BOUND = 'entity = "lanes" and row.chip = "bound" and row.gone_at = null'
 
-/** A destination with a filter that gets everything that passes, from the first change on. */
 export function filteredTo(filter: string, over: Partial<TestDestination> = {}): TestDestination {
   return destinationOf('some', { filter, ...over })
 }
 
-/** The fan-out of one process to a destination with a filter; it is closed with the test. */
 export function filteredFanOut(db: Db, destination: TestDestination): FilteredFanOut {
   const fanOut = new FilteredFanOut({ db, log: silentLog, destination, filter: destination.filter ?? '', isClockTrusted: async () => true })
   onTestFinished(() => fanOut.close())
   return fanOut
 }
 
-/** Fans out until there is nothing left to do at once. @returns the last step. */
 export async function fanFiltered(fanOut: FilteredFanOut): Promise<FilteredStep> {
   for (;;) {
     const step = await fanOut.step()
@@ -34,7 +30,7 @@ export async function fanFiltered(fanOut: FilteredFanOut): Promise<FilteredStep>
 
 let reads = 0
 
-/** The lanes of a submission become those with these chips, by their number; others are gone. */
+/** Gives the lanes of a submission these chips, by number; others are gone. */
 export async function showLanes(db: Db, submissionId: string, chips: Readonly<Record<number, string>>): Promise<void> {
   const lanes = Object.entries(chips).map(([n, chip]) => wireLane(Number(n), { chip }))
   reads += 1
@@ -45,14 +41,13 @@ export function laneId(submissionId: string, n: number): string {
   return JSON.stringify([submissionId, uuid(3, n)])
 }
 
-/** What stands in the outbox, in a few words. */
 export function wordsOf(row: Pick<OutboxRow, 'operation' | 'snapshot' | 'leftFilter'>): string {
   return `${row.operation}${row.snapshot ? ' whole' : ''}${row.leftFilter ? ' left' : ''}`
 }
 
 /**
  * What a receiver holds that keeps the records that it is sent and drops those that leave, by entity and key.
- * @throws Error when it is told of a change of a record that it does not hold, or of a column that was something else.
+ * @throws Error for a change of an unknown record, or of a column with another value.
  */
 export async function heldBy(db: Db, destination: string): Promise<Map<string, Row>> {
   const held = new Map<string, Row>()

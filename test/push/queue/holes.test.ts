@@ -9,7 +9,6 @@ import { PushRig, webhookTo } from '../rig.ts'
 
 const event = (n: number, s = 1) => eventFact('default', uuid(9, s), wireEvent(n))
 
-/** Every change, and then each of `gone` is deleted by hand. */
 async function deleteChanges(rig: PushRig, gone: (seq: number, end: number) => boolean): Promise<number[]> {
   const seqs = await seqsOf(rig)
   const deleted = seqs.filter((seq) => gone(seq, seqs.at(-1) ?? 0))
@@ -65,17 +64,14 @@ describe.each(onSqlite)('a hole in the change log, on $name', (database) => {
 })
 
 it('a damaged change is a dead letter, and stops no other', async () => {
-  // Postgres takes no such value.
   const rig = await PushRig.open(sqliteDatabase)
   const receiver = await startReceiver(takesAll)
   const destination = webhookTo(receiver.url, { scheduleMs: [3_600_000] })
   await rig.begin(destination)
   await rig.apply([event(1), event(2), event(3)])
-  const events = rig.db.read.sql.selectFrom('changes').select('seq').where('entity', '=', 'market_events').orderBy('seq').limit(2)
+  const events = rig.db.read.sql.selectFrom('changes').select('seq').where('entity', '=', 'market_events').orderBy('seq').limit(1)
   const damaged = (await events.execute()).map(({ seq }) => seq)
-  for (const [n, after] of ['zzz', '[1]'].entries()) {
-    await rig.db.write('test', (tx) => sql`update changes set after = ${after} where seq = ${damaged[n]}`.execute(tx.sql))
-  }
+  await rig.db.write('test', (tx) => tx.run(sql`update changes set after = '[1]' where seq = ${damaged[0]}`))
   rig.start([destination])
   await rig.until('all is queued, and nothing waits', async () => (await rig.rows()).length === (await seqsOf(rig)).length && rig.isEmpty())
   const dead = (await rig.rows()).filter(({ state }) => state !== 'delivered')

@@ -36,7 +36,6 @@ import {
 
 const SUBMISSIONS = Array.from({ length: 5 }, (_, n) => uuid(9, n + 1))
 
-/** A message with a document that no other submission names. */
 function ownMessage(submissionId: string, n: number) {
   const id = uuid(4, 1_000 * SUBMISSIONS.indexOf(submissionId) + n)
   return wireMessage(n, { attachments: [{ name: 'quote.pdf', download_path: `/broker/finalized-documents/${id}/pdf` }] })
@@ -51,7 +50,7 @@ function filled(submissionId: string, messages: number): Fact[] {
   ]
 }
 
-/** What a receiver knows that puts what it gets over what it had; it must never get a change of a row that it does not have. */
+/** The state of a receiver that overwrites; it must never get a change of an unknown row. */
 function received(rows: readonly OutboxRow[]): Map<string, Row> {
   const known = new Map<string, Row>()
   const seen = new Set<string>()
@@ -60,7 +59,7 @@ function received(rows: readonly OutboxRow[]): Map<string, Row> {
     expect(seen.has(row.messageId), `${key} twice`).toBe(false)
     seen.add(row.messageId)
     expect(known.has(key), `${row.operation} of ${key}`).toBe(row.operation !== 'insert')
-    // A column that the destination is told of again has not gone back meanwhile.
+    // A repeated column has not gone back in between.
     for (const [column, value] of Object.entries(row.before ?? {})) expect(known.get(key)?.[column]).toEqual(value)
     known.set(key, { ...known.get(key), ...row.after })
   }
@@ -70,7 +69,7 @@ function received(rows: readonly OutboxRow[]): Map<string, Row> {
 async function mirrored(db: Db): Promise<Map<string, Row>> {
   const all = new Map<string, Row>()
   for (const entity of entities) {
-    // Nor does the change log hold what only tells when something was read.
+    // The change log also omits columns about read times.
     const untold = new Set(columnsWhere(entity, (field) => !isInChangeLog(field)))
     for (const row of await rowsOf(db, entity)) {
       const told = Object.fromEntries(Object.entries(row).filter(([column]) => !untold.has(column)))
@@ -122,14 +121,8 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
       messageFact(ACCOUNT, submission, wireMessage(5)),
       eventFact('other', submission, wireEvent(6, { type: 'bound' })),
     ])
-    await fanAll(db, [
-      fresh({
-        entities: ['market_events', 'thread_messages', 'thread_attachments'],
-        eventTypes: ['bound'],
-        maxAgeMs: 86_400_000,
-        operations: ['update'],
-      }),
-    ])
+    const entities = ['market_events', 'thread_messages', 'thread_attachments']
+    await fanAll(db, [fresh({ entities, eventTypes: ['bound'], maxAgeMs: 86_400_000, operations: ['update'] })])
     expect((await outboxOf(db)).map((row) => [row.entity, (JSON.parse(row.entity_id) as string[])[1]])).toEqual([
       ['market_events', uuid(1, 1)],
       ['thread_messages', uuid(2, 5)],

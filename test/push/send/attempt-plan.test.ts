@@ -73,11 +73,8 @@ describe('the plan after an attempt', () => {
     expect(planAttempt({ ...row, attempts: 2, status: 422 }, refused, context()).row).toMatchObject({ state: 'dead', attempts: 3 })
     expect(planAttempt({ ...row, attempts: 2, status: 500 }, failed(), context()).row.state).toBe('ready')
     expect(planAttempt({ ...row, attempts: 2 }, failed({ alive: false, status: null }), context()).row.state).toBe('ready')
-    expect(planAttempt({ ...row, attempts: 3 }, failed(), context()).row).toMatchObject({
-      state: 'dead',
-      attempts: 4,
-      error: 'answered 500',
-    })
+    const last = { state: 'dead', attempts: 4, error: 'answered 500' }
+    expect(planAttempt({ ...row, attempts: 3 }, failed(), context()).row).toMatchObject(last)
   })
 
   test('a refusal that the settings call final is dead at once, unless an earlier attempt may have arrived', () => {
@@ -131,31 +128,26 @@ describe('the plan after an attempt', () => {
       planAttempt({ ...uncertain, attempts }, failed({ permanent: true, status: 401 }), context({ idempotent: false }, true), true).row
     expect(planned(2)).toMatchObject({ state: 'ready', uncertain: true })
     expect(planned(3)).toMatchObject({ state: 'unknown', uncertain: true })
-    expect(planAttempt(uncertain, DELIVERED, context({ idempotent: false }, true), true).row).toMatchObject({
-      state: 'delivered',
-      uncertain: false,
-    })
+    const taken = planAttempt(uncertain, DELIVERED, context({ idempotent: false }, true), true)
+    expect(taken.row).toMatchObject({ state: 'delivered', uncertain: false })
   })
 
-  test('one refusal after an outage is not final, a second one is', () => {
-    const refused = failed({ permanent: true, status: 404, error: 'answered 404' })
-    const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
-    expect([503, null, 404].map(after)).toEqual(['ready', 'ready', 'dead'])
+  test.each([
+    [404, [503, null], [404]],
+    // Such as a SOAP fault.
+    [500, [503, null], [500]],
+    // A temporary failure is no rejection.
+    [400, [408, 425, 429, 302, 200], [400, 409, 422]],
+  ])('one refusal with %i is final after another refusal, and after nothing else', (status, passing, refusals) => {
+    const refused = failed({ permanent: true, status, error: `answered ${status}` })
+    const after = (before: number | null) => planAttempt({ ...row, attempts: 2, status: before }, refused, context()).row.state
+    expect(passing.map(after)).toEqual(passing.map(() => 'ready'))
+    expect(refusals.map(after)).toEqual(refusals.map(() => 'dead'))
+  })
+
+  test('a failure of our own is final whatever was before', () => {
     const ours = failed({ permanent: true, status: null, error: 'request.body failed' })
     expect(planAttempt({ ...row, attempts: 2 }, ours, context()).row.state).toBe('dead')
-  })
-
-  test('a refusal with the status of an outage, such as a SOAP fault, is final like any other', () => {
-    const refused = failed({ permanent: true, status: 500, error: 'a fault' })
-    const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
-    expect([503, null, 500].map(after)).toEqual(['ready', 'ready', 'dead'])
-  })
-
-  test('a passing failure is no refusal, so the first refusal after it is not final', () => {
-    const refused = failed({ permanent: true, status: 400, error: 'answered 400' })
-    const after = (status: number) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
-    expect([408, 425, 429, 302, 200].map(after)).toEqual(Array(5).fill('ready'))
-    expect([400, 409, 422].map(after)).toEqual(Array(3).fill('dead'))
   })
 
   test('unmapped and stopped rows use up no attempt', () => {
@@ -178,14 +170,12 @@ describe('the plan after an attempt', () => {
   })
 
   test('a missing client is looked for again when the change is twice as old, within bounds', () => {
-    const inMs = (ageMs: number) =>
-      planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context()).lane
-    expect([0, 20_000, 90_000_000].map(inMs)).toEqual(
-      [5_000, 20_000, 3_600_000].map((ms) => ({ type: 'blocked', as: 'unmapped', inMs: ms })),
+    const laneAfter = (ageMs: number, over = {}) =>
+      planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context(over)).lane
+    expect([0, 20_000, 90_000_000].map((ageMs) => laneAfter(ageMs))).toEqual(
+      [5_000, 20_000, 3_600_000].map((inMs) => ({ type: 'blocked', as: 'unmapped', inMs })),
     )
-    const firstMs = (scheduled: number) =>
-      planAttempt({ ...row, changedAt: timeFromMs(0) }, { type: 'unmapped', error: 'no client' }, context({ scheduleMs: [scheduled] })).lane
-    expect([50, 300_000].map(firstMs)).toMatchObject([{ inMs: 50 }, { inMs: 5_000 }])
+    expect([50, 300_000].map((ms) => laneAfter(0, { scheduleMs: [ms] }))).toMatchObject([{ inMs: 50 }, { inMs: 5_000 }])
   })
 
   test('an aborted attempt does not count', () => {

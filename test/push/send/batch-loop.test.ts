@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
@@ -6,28 +7,27 @@ import type { Batching, Outcome, PushItem } from '../../../src/push/contract/del
 import { BatchLoop } from '../../../src/push/send/batch-loop.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
-import { type ClaimedLane, releaseLanes } from '../../../src/store/outbox/work.ts'
-import { onSqlite } from '../../tools/databases.ts'
+import { type ClaimedStream, releaseStreams } from '../../../src/store/outbox/work.ts'
+import { onSqlite, runSql } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted, meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { delivered, lost, testKind } from '../kind.ts'
-import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf } from '../outbox.ts'
+import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf, queueEvents } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
 import { sendingOf, turnNow } from './parts.ts'
 
-/** Lanes that are claimed at a time, and one more. */
+/** Streams in one claim, and one more. */
 const LANES = 33
 const FAILURES_TO_OPEN = 5
 
 describe.each(onSqlite)('a batch on $name', ({ open }) => {
   it('releases what it has gathered when a claim fails', async () => {
     const db = await openedDb(open)
-    await queue(db, LANES)
+    await queueEvents(db, LANES)
     let claims = 0
-    const failing = meddled(db, async (name, go) => {
+    const failing = interrupted(db, (name) => {
       if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('the store is away')
-      return go()
     })
     const batch = { type: 'many', maxItems: 1_000, gatherMs: 0 } as const
     const kind = testKind({ batch })
@@ -45,7 +45,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     ['may be sent in time', -1],
   ])('uses no turn of the rate if nothing of it %s', async (_, leftMs) => {
     const db = await openedDb(open)
-    await queue(db, 1)
+    await queueEvents(db, 1)
     await db.write('test', (tx) => tx.sql.deleteFrom('changes').execute())
     const sending = sendingOf(db, webhookTo('http://unused.example', { rps: 1 }), testKind(), new ManualClock(Date.now()))
     const { lanes } = await sending.claim(1, 1)
@@ -63,7 +63,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
 
   it('gathers again after a failed batch, even when there is more', async () => {
     const db = await openedDb(open)
-    await queue(db, 2)
+    await queueEvents(db, 2)
     const happened: string[] = []
     const clock: Clock = {
       ...systemClock,
@@ -88,17 +88,17 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
 
   it('has at most the allowed rows, and releases the lanes for which there is no room', async () => {
     const db = await openedDb(open)
-    expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 10 }, 15, true)).toEqual([15, 15])
+    expect(await rowsSentOf(db, { lanes: 3, rowsPerStream: 10 }, 15, true)).toEqual([15, 15])
   })
 
   it('ends after eight claims that reached the limit of bytes, and the rest follows at once', async () => {
     const db = await openedDb(open)
-    await queue(db, 10 * 20)
+    await queueEvents(db, 10 * 20)
     const full = meddled(db, async (name, go) => {
       const done = await go()
       if (name !== 'outbox-claim') return done
-      const lanes = done as ClaimedLane[]
-      await releaseLanes(db, lanes.slice(20), { clearUncertain: false })
+      const lanes = done as ClaimedStream[]
+      await releaseStreams(db, lanes.slice(20), { clearUncertain: false })
       return lanes.slice(0, 20).map((lane) => ({ ...lane, isFull: true })) as typeof done
     })
     let gathers = 0
@@ -116,13 +116,13 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
 
   it('has one row of each lane when the destination is not idempotent', async () => {
     const db = await openedDb(open)
-    expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 2 }, 15, false)).toEqual([3, 3])
+    expect(await rowsSentOf(db, { lanes: 3, rowsPerStream: 2 }, 15, false)).toEqual([3, 3])
   })
 
   it('is sent at once when an operator ends the pause of a dead target, with one row until the target answers', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queue(db, 3)
+    await queueEvents(db, 3)
     const { kind, sending, run } = loopOver(db, (calls) => calls === 2, { scheduleMs: [5_000] }, clock)
     const { gate } = sending.context
     for (const permit of Array.from({ length: FAILURES_TO_OPEN }, () => gate.admit())) if (permit) gate.settle(permit, lost)
@@ -134,7 +134,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
 
   it('is released when an operator pauses the destination while it gathers', async () => {
     const db = await openedDb(open)
-    await queue(db, 2)
+    await queueEvents(db, 2)
     let claims = 0
     const pausing = meddled(db, async (name, go) => {
       const done = await go()
@@ -154,7 +154,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
   it('is released when gathering used up the time of the first lease', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queue(db, LANES)
+    await queueEvents(db, LANES)
     let claims = 0
     const slow = meddled(db, async (name, go) => {
       const done = await go()
@@ -171,7 +171,6 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
 describe.each(onSqlite)('a batch whose changes are answered one by one, on $name', ({ open }) => {
   it('has one change of a submission, and only those of one group', async () => {
     const db = await openedDb(open)
-    // Two of each of four submissions.
     await applyAll(
       db,
       Array.from({ length: 8 }, (_, n) => eventFact(ACCOUNT, uuid(9, n % 4), wireEvent(n + 1))),
@@ -192,7 +191,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
 
   it('goes on with the others at once when some are not taken', async () => {
     const db = await openedDb(open)
-    await queue(db, 5)
+    await queueEvents(db, 5)
     const [first] = await outboxOf(db)
     const refused: Outcome = { type: 'failed', permanent: false, alive: true, status: 200, error: 'not now', retryAfterMs: null }
     const send = ({ seq }: PushItem) => (seq === first?.seq ? refused : delivered)
@@ -205,7 +204,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
 
   it('becomes half as large while it is refused as a whole, and twice as large when it is not, and counts no try for that', async () => {
     const db = await openedDb(open)
-    await queue(db, 9)
+    await queueEvents(db, 9)
     const seqs = (await outboxOf(db)).map(({ seq }) => seq)
     const bad = seqs[2]
     const refusal = { status: 400, error: 'answered 400' } as const
@@ -234,7 +233,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
 
   it('asks for each change whose try nobody saw end, and sends only those that are missing', async () => {
     const db = await openedDb(open)
-    await queue(db, 3)
+    await queueEvents(db, 3)
     const seqs = (await outboxOf(db)).map(({ seq }) => seq)
     await db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ uncertain: 1 }).execute())
     const { kind, run } = loopOver(db, (batches) => batches === 1, { idempotent: false }, systemClock, {
@@ -249,15 +248,9 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
 
   it('is not sent, and asks no further, when the target takes no lookups', async () => {
     const db = await openedDb(open)
-    await queue(db, 3)
+    await queueEvents(db, 3)
     const rows = await outboxOf(db)
-    await db.write('test', (tx) =>
-      tx.sql
-        .updateTable('sync_outbox')
-        .set({ uncertain: 1 })
-        .where('outbox_id', '>', rows[0]?.outbox_id ?? 0)
-        .execute(),
-    )
+    await runSql(db, sql`update sync_outbox set uncertain = 1 where outbox_id > ${rows[0]?.outbox_id ?? 0}`)
     let claims = 0
     const counting = interrupted(db, (name) => {
       if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('that is enough')
@@ -284,19 +277,11 @@ const hasty: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(1
 
 interface LoopOptions extends Partial<Omit<Extract<Batching, { type: 'many' }>, 'type'>> {
   readonly send?: (item: PushItem) => Outcome
-  /** In the place of `send`. */
   readonly sendAll?: (items: readonly PushItem[]) => Outcome[]
   readonly lookUp?: (item: PushItem) => Outcome | null
 }
 
-/** One event of each of the first `count` submissions waits for the destination. */
-async function queue(db: Db, count: number): Promise<void> {
-  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
-  await applyAll(db, facts)
-  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
-}
-
-/** A loop that runs until `isEnough` says so of the number of its batches, when it would claim again. */
+/** A loop that runs until `isEnough`, which gets the number of batches at each claim. */
 function loopOver(
   db: Db,
   isEnough: (batches: number) => boolean,
@@ -323,29 +308,23 @@ function loopOver(
   return { kind, sending, run }
 }
 
-/** @returns how many rows each batch has, until all are sent, each once. */
 async function rowsSentOf(
   db: Db,
-  queued: { readonly lanes: number; readonly rowsPerLane: number },
+  queued: { readonly lanes: number; readonly rowsPerStream: number },
   maxItems: number,
   idempotent: boolean,
 ): Promise<number[]> {
-  const all = queued.lanes * queued.rowsPerLane
+  const all = queued.lanes * queued.rowsPerStream
   const facts = Array.from({ length: all }, (_, n) => eventFact(ACCOUNT, uuid(9, n % queued.lanes), wireEvent(n + 1)))
   await applyAll(db, facts)
   await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
-  const batch = { type: 'many', maxItems, gatherMs: 0 } as const
-  const kind = testKind({ batch })
-  const ending = interrupted(db, (name) => {
-    if (name === 'outbox-claim' && kind.calls.length === 2) throw new TransientError('that is enough')
-  })
-  const loop = new BatchLoop(sendingOf(ending, webhookTo('http://unused.example', { idempotent }), kind), batch)
-  await expect(loop.run()).rejects.toThrow('enough')
+  const { kind, run } = loopOver(db, (batches) => batches === 2, { idempotent }, systemClock, { maxItems })
+  await run()
   expect(new Set(kind.calls.flat()).size).toBe(all)
   return kind.calls.map((seqs) => seqs.length)
 }
 
-/** What a loop does up to its third batch. @param changes of one lane: how many there are, and how many more come during each batch. */
+/** What a loop does up to its third batch. @param changes of one stream: the first, and those added during each batch. */
 async function batchesOf(db: Db, changes: { readonly first: number; readonly more: number }): Promise<string[]> {
   const to = [destinationOf('ams', { entities: ['market_events'] })]
   let made = 0
@@ -373,9 +352,8 @@ async function batchesOf(db: Db, changes: { readonly first: number; readonly mor
       return items.map(() => delivered)
     },
   }
-  const ending = meddled(db, async (name, go) => {
+  const ending = interrupted(db, (name) => {
     if (name === 'outbox-claim' && batches === 3) throw new TransientError('that is enough')
-    return go()
   })
   await expect(new BatchLoop(sendingOf(ending, webhookTo('http://unused.example'), kind, clock), batch).run()).rejects.toThrow('enough')
   return happened

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { createHttp } from '../../../src/push/kinds/http.ts'
 import { BatchLoop } from '../../../src/push/send/batch-loop.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { releaseAllLanes } from '../../../src/store/outbox/work.ts'
+import { releaseAllStreams } from '../../../src/store/outbox/work.ts'
 import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted } from '../../tools/meddled.ts'
@@ -14,14 +14,14 @@ import { destinationTo } from '../http/support.ts'
 import { ACCOUNT, destinationOf, fanAll, outboxOf } from '../outbox.ts'
 import { sendingOf } from './parts.ts'
 
-/** What a target says of a change, time after time, and at last. For one that is `poison` it refuses every request as a whole. */
+/** A target's answers for a change, one per attempt. It rejects every request with a `poison` change as a whole. */
 interface Plan {
   readonly lane: number
   readonly before: readonly ('denied' | 'later')[]
   readonly end: 'taken' | 'had' | 'refused' | 'poison'
 }
 
-/** What becomes of a request as a whole. */
+/** The fate of a request as a whole. */
 type Fault = 'none' | 'falls' | 'is lost' | 'is answered too short' | 'waits' | 'breaks off'
 
 const plans: fc.Arbitrary<readonly Plan[]> = fc.array(
@@ -37,13 +37,10 @@ const faults: fc.Arbitrary<readonly Fault[]> = fc.array(
   { maxLength: 8 },
 )
 
-/** Nobody waits for long. */
 const hasty: Clock = { ...systemClock, sleep: (_, signal) => systemClock.sleep(1, signal) }
 
-/** A target that holds to its plans, and what it saw. */
 class Target {
   readonly wrong: string[] = []
-  /** The places of those that ended here, in that order. */
   readonly ended: number[] = []
   readonly #plans: readonly Plan[]
   readonly #said: number[]
@@ -93,7 +90,6 @@ class Target {
   }
 }
 
-/** One life of the sender. It is killed before the results of its `killedAt`th batch are stored, else it ends when nothing waits. */
 async function live(db: Db, url: string, max: number, killedAt: number): Promise<void> {
   let settles = 0
   let isKilled = false
@@ -106,7 +102,7 @@ async function live(db: Db, url: string, max: number, killedAt: number): Promise
     accounts: [ACCOUNT],
     idempotent: true,
     personalFields: ['market_events.detail'],
-    // Enough that no change is given up for what passes.
+    // Enough that temporary failures dead-letter no change.
     scheduleMs: Array(60).fill(1),
     request: { method: 'POST', url: 'settings.base_url', headers: {}, format: 'json', body: '{"places": [items.($number(after.detail))]}' },
     batch: { max, result: 'body', by: null },
@@ -119,8 +115,7 @@ async function live(db: Db, url: string, max: number, killedAt: number): Promise
   } finally {
     await kind.close()
   }
-  // As the next process does on SQLite.
-  await releaseAllLanes(db, destination.name)
+  await releaseAllStreams(db, destination.name)
 }
 
 it('every change of a batch ends as its own answers say, in the order of its submission, whatever fails and whenever it is killed', async () => {

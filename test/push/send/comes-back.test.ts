@@ -28,7 +28,6 @@ function resolveBy(answer: () => NodeJS.ErrnoException | string): void {
   onTestFinished(() => put(lookup))
 }
 
-/** Whether a message is signed with the secret, and lately. */
 function isSigned({ body, headers }: Arrived, secret: string): boolean {
   try {
     new Webhook(secret).verify(body, headers as Record<string, string>)
@@ -49,13 +48,12 @@ describe.each(onSqlite)('what waits for its target, on $name', (database) => {
       return isAway ? Object.assign(new Error('getaddrinfo'), { code: asked % 2 === 0 ? 'ENOTFOUND' : 'EAI_AGAIN' }) : '127.0.0.1'
     })
     const destination = webhookTo(receiver.url.replace('127.0.0.1', 'ams.example.test'), {
-      // Nothing of it was sent, so nobody has to look whether it arrived.
+      // Nothing of it was sent, so nobody has to check whether it arrived.
       idempotent: false,
       entities: ['market_events'],
       scheduleMs: Array(200).fill(20),
     })
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(destination)
     await rig.apply([event(1), event(2), event(3)])
     await rig.until('it was tried often enough to rest', async () => (await rig.destination()).failures >= 6)
     expect((await rig.rows())[0]?.error).toMatch(/the host name has no address/)
@@ -69,9 +67,7 @@ describe.each(onSqlite)('what waits for its target, on $name', (database) => {
   it('is signed, days later, with the secrets and the time of that day, under the id that it had', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response) => response.writeHead(503).end())
-    const destination = webhookTo(receiver.url, waiting)
-    await rig.begin(destination)
-    const before = rig.start([destination])
+    const before = await rig.push(webhookTo(receiver.url, waiting))
     await rig.apply([event(1)])
     await rig.until('it was tried', async () => (await rig.rows())[0]?.attempts === 1)
     await before.stop()
@@ -87,7 +83,7 @@ describe.each(onSqlite)('what waits for its target, on $name', (database) => {
     const second = receiver.arrived.at(-1)
     if (second === undefined) throw new Error('nothing arrived')
     expect([second.headers['webhook-id'], second.body]).toEqual([first.headers['webhook-id'], first.body])
-    // A receiver that has not changed its secret yet takes it too.
+    // A receiver that still has the old secret takes it too.
     expect(isSigned(second, SECRET)).toBe(true)
     expect((await rig.rows())[0]).toMatchObject({ state: 'delivered', attempts: 2 })
   })

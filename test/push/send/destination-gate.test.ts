@@ -6,7 +6,7 @@ import { localFailure } from '../../../src/push/contract/outcomes.ts'
 import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { backOffDestination, ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
-import { claimLanes } from '../../../src/store/outbox/work.ts'
+import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -17,9 +17,9 @@ import { turnNow } from './parts.ts'
 const HOUR_MS = 3_600_000
 const FAILURES_TO_OPEN = 5
 
-/** A gate, and tries that are under way: the first ends last. */
+/** A gate with attempts in flight: the first ends last. */
 async function bench(open: TestDatabase['open'], observer: Observer = silentObserver) {
-  // What Postgres makes of its own clock lies near to this.
+  // Near the clock of Postgres.
   const clock = new ManualClock(Date.now())
   const db = await openedDb(open, clock)
   await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
@@ -37,7 +37,6 @@ function dead(retryAfterMs: number | null): Outcome {
   return { type: 'failed', permanent: false, alive: false, status: 503, error: 'answered 503', retryAfterMs }
 }
 
-/** For how long the store lets the destination rest, in milliseconds; null when it does not. */
 async function restMs(db: Db, clock: ManualClock): Promise<number | null> {
   const { retry_at: at } = await stateOf(db, 'ams')
   return at === null ? null : Date.parse(at) - clock.now()
@@ -102,13 +101,11 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     const [db, other] = (await openedDbs(open, 2, clock)) as [Db, Db]
     const all = destinationOf('ams', { start: 'now' })
     await ensureDestinations(db, [all])
-    const gates = [db, other].map(
-      (each) =>
-        new DestinationGate({ db: each, clock, log, observer: silentObserver, destination: { name: 'ams', rps: null, scheduleMs: [] } }),
-    )
+    const destination = { name: 'ams', rps: null, scheduleMs: [] }
+    const gates = [db, other].map((each) => new DestinationGate({ db: each, clock, log, observer: silentObserver, destination }))
     await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(1))])
     await fanAll(db, [all])
-    const claim = () => claimLanes(other, 'ams', { lanes: 1, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+    const claim = () => claimStreams(other, 'ams', { lanes: 1, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gates[0]?.admit())
     for (const permit of permits.slice(1)) if (permit) gates[0]?.settle(permit, dead(null))
     await gates[0]?.flush()
@@ -225,23 +222,21 @@ function gateWith(rps: number): DestinationGate {
   return new DestinationGate({ db: {} as Db, clock: new ManualClock(0), log, observer: silentObserver, destination })
 }
 
-it('takes its part of the rate when several processes send to the destination', () => {
-  const gate = gateWith(12)
-  gate.shareAmong(3)
-  expect(gate.rate).toBe(4)
-})
-
-describe('a turn that was not used', () => {
-  it('goes to the next caller, once', async () => {
-    const gate = gateWith(1)
-    expect(await turnNow(gate)).toBe(true)
-    expect(await turnNow(gate)).toBe(false)
-    gate.release()
-    expect(await turnNow(gate)).toBe(true)
-    expect(await turnNow(gate)).toBe(false)
+describe('a gate with a rate', () => {
+  it('takes its part of the rate when several processes send to the destination', () => {
+    const gate = gateWith(12)
+    gate.shareAmong(3)
+    expect(gate.rate).toBe(4)
   })
 
-  it('goes to the next caller if nothing may be sent', async () => {
+  it('gives a turn that was not used to the next caller, once', async () => {
+    const gate = gateWith(1)
+    expect([await turnNow(gate), await turnNow(gate)]).toEqual([true, false])
+    gate.release()
+    expect([await turnNow(gate), await turnNow(gate)]).toEqual([true, false])
+  })
+
+  it('gives it to the next caller if nothing may be sent', async () => {
     const gate = gateWith(1)
     const permit = gate.admit()
     if (permit !== null) gate.settle(permit, dead(HOUR_MS))

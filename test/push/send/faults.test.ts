@@ -45,8 +45,7 @@ describe.each(testDatabases)('on $name', (database) => {
     const refuses = (_: unknown, response: ServerResponse) => void response.writeHead(400).end()
     const receiver = await startReceiver(refuses)
     const destination = webhookTo(receiver.url, { entities: ['market_events'] })
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(destination)
     await rig.apply([event(1, 1)])
     for (const attempts of [3, 6, 9]) {
       await rig.until(`it is given up after ${attempts}`, async () => (await rig.destination()).dead === 1)
@@ -63,22 +62,12 @@ describe.each(testDatabases)('on $name', (database) => {
   it('tells what only changes that something is gone say', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
-    const destination = webhookTo(receiver.url)
-    const show = (lanes: number[], read: number) =>
-      rig.apply([
-        stateFact(
-          'default',
-          uuid(9, 1),
-          wireRequirements(
-            uuid(9, 1),
-            lanes.map((n) => wireLane(n)),
-          ),
-          read,
-        ),
-      ])
+    const show = (numbers: number[], read: number) => {
+      const lanes = numbers.map((n) => wireLane(n))
+      return rig.apply([stateFact('default', uuid(9, 1), wireRequirements(uuid(9, 1), lanes), read)])
+    }
     await show([1, 2, 3], 1)
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(webhookTo(receiver.url))
     await show([], 2)
     await rig.until('all is delivered', async () => (await rig.isEmpty()) && receiver.taken.length > 0)
     const lanes = receiver.taken.filter(({ data }) => data.entity === 'lanes')
@@ -95,9 +84,7 @@ describe.each(onSqlite)('on $name', (database) => {
     await endEvaluators()
     const { execPath } = process
     process.execPath = '/no/such/file'
-    onTestFinished(() => {
-      process.execPath = execPath
-    })
+    onTestFinished(() => void Object.assign(process, { execPath }))
     const base = destinationTo(own.url, { accounts: ['default'] })
     const templated: HttpDestination = { ...base, name: 'templated', scheduleMs: [86_400_000] }
     const filtered = webhookTo(own.url, { name: 'filtered', filter: 'true' })
@@ -125,10 +112,8 @@ describe.each(onSqlite)('on $name', (database) => {
     await rig.begin(destination)
     for (let from = 0; from < 10_000; from += 1_000) await rig.apply(Array.from({ length: 1_000 }, (_, n) => event(from + n, 1)))
     rig.start([destination], { graceMs: 1 })
-    await rig.until(
-      'all is queued, and the first is sent',
-      async () => (await rig.destination()).queued === 10_000 && receiver.arrived.length > 0,
-    )
+    const isSending = async () => (await rig.destination()).queued === 10_000 && receiver.arrived.length > 0
+    await rig.until('all is queued, and the first is sent', isSending)
     await rig.apply(Array.from({ length: 30 }, (_, n) => event(20_000 + n, 2 + (n % 10))))
     await rig.until('the others are delivered', () => receiver.taken.length === 30)
     expect(receiver.arrived.filter(({ body }) => body.includes(slow))).toHaveLength(1)

@@ -1,38 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Row } from '../../../src/model/entity.ts'
-import type { TimeText } from '../../../src/model/time.ts'
 import { itemMaker } from '../../../src/push/send/item.ts'
-import type { OutboxRow } from '../../../src/store/outbox/work.ts'
+import { outboxRow } from '../outbox.ts'
 
-function rowOf(after: Row): OutboxRow {
-  return {
-    outboxId: 1,
-    messageId: 'm',
-    account: 'default',
-    submissionId: 's',
-    entity: 'thread_messages',
-    entityId: '["s","m"]',
-    operation: 'insert',
-    cause: 'webhook',
-    seq: 7,
-    snapshot: false,
-    changedAt: '2026-11-21T12:00:00.000000Z' as TimeText,
-    before: null,
-    after,
-    afterText: JSON.stringify(after),
-    attempts: 0,
-    progress: null,
-    status: null,
-    uncertain: false,
-    triedAt: null,
-    resent: null,
-    remoteId: null,
-    mapping: null,
-    leftFilter: false,
-    submission: null,
-    direction: null,
-  }
-}
+const rowOf = (after: Row) => outboxRow({ entity: 'thread_messages', entityId: '["s","m"]', after, afterText: JSON.stringify(after) })
 
 describe('the text of a change', () => {
   const itemOf = itemMaker({ name: 'ams', personalFields: ['thread_messages.subject'], taxIdFields: [] })

@@ -2,31 +2,22 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { DeliveryKind, Outcome } from '../../../src/push/contract/delivery.ts'
-import { type Claim, longestLaneLeaseMs } from '../../../src/push/send/lane-claims.ts'
-import type { Db } from '../../../src/store/engine/db.ts'
+import { type Claim, longestStreamLeaseMs } from '../../../src/push/send/lane-claims.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
-import { type ClaimedLane, claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { type ClaimedStream, claimStreams, settleStreams } from '../../../src/store/outbox/work.ts'
 import { onSqlite } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { uuid } from '../../tools/facts.ts'
 import { interrupted, meddled } from '../../tools/meddled.ts'
-import { applyAll } from '../../tools/mirror.ts'
 import { delivered, testKind } from '../kind.ts'
-import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, outboxOf, stateOf } from '../outbox.ts'
+import { lanesIn, mapByHand, openedDb, outboxOf, queueEvents, stateOf } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
 import { sendingOf } from './parts.ts'
 
 const destination = webhookTo('http://unused.example', { mapping: 'required' })
 const plain = webhookTo('http://unused.example')
-const LONGEST_LEASE_MS = longestLaneLeaseMs(plain)
+const LONGEST_LEASE_MS = longestStreamLeaseMs(plain)
 
-/** One event of each of the first `count` submissions waits for the destination. */
-async function queue(db: Db, count: number): Promise<void> {
-  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
-  await applyAll(db, facts)
-  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
-}
-
-function unmapped(lane: ClaimedLane) {
+function unmapped(lane: ClaimedStream) {
   return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
 }
 
@@ -34,12 +25,12 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   it('releases lanes whose mapping a person wrote to the table, looking for such rows every ten seconds', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queue(db, 2)
+    await queueEvents(db, 2)
     const sending = sendingOf(db, destination, testKind(), clock)
     const claimed = async () => (await sending.claim(10, 10)).lanes
     const waiting = (await claimed()).map(unmapped)
     expect(waiting).toHaveLength(2)
-    await settleLanes(db, waiting)
+    await settleStreams(db, waiting)
     await mapByHand(db, uuid(9, 2), 'C-2')
     expect(await claimed()).toEqual([])
     clock.advance(9_999)
@@ -50,7 +41,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
 
   it('reads the submissions of the rows only for a kind that needs them', async () => {
     const db = await openedDb(open)
-    await queue(db, 1)
+    await queueEvents(db, 1)
     const claimedBy = async (kind: DeliveryKind) => {
       const sending = sendingOf(db, plain, kind)
       const { lanes } = await sending.claim(1, 1)
@@ -63,7 +54,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
 
   it('releases lanes of which nothing was attempted together, however many ends there are of it', async () => {
     const db = await openedDb(open)
-    await queue(db, 20)
+    await queueEvents(db, 20)
     let releases = 0
     const counted = interrupted(db, (name) => {
       if (name === 'outbox-release') releases += 1
@@ -78,13 +69,13 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   it('ignores a mapping without a client: the submission waits', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queue(db, 2)
+    await queueEvents(db, 2)
     await mapByHand(db, uuid(9, 1), '')
     await mapByHand(db, uuid(9, 2), '  ')
     const sending = sendingOf(db, destination, testKind(), clock)
     const { lanes } = await sending.claim(10, 10)
     expect(lanes.map((lane) => lane.rows[0]?.mapping)).toEqual([null, null])
-    await settleLanes(db, lanes.map(unmapped))
+    await settleStreams(db, lanes.map(unmapped))
     expect(await lanesIn(db)).toMatchObject([{ blocked: 'unmapped' }, { blocked: 'unmapped' }])
     clock.advance(10_000)
     expect((await sending.claim(10, 10)).lanes).toEqual([])
@@ -92,9 +83,9 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
 
   it('releases lanes that waited for a client once the settings need none', async () => {
     const db = await openedDb(open)
-    await queue(db, 2)
+    await queueEvents(db, 2)
     const asking = sendingOf(db, destination)
-    await settleLanes(db, (await asking.claim(10, 10)).lanes.map(unmapped))
+    await settleStreams(db, (await asking.claim(10, 10)).lanes.map(unmapped))
     await mapByHand(db, uuid(9, 2), 'C-2')
     const { lanes } = await sendingOf(db, plain).claim(10, 10)
     expect(lanes.map(({ lane }) => lane).sort()).toEqual([uuid(9, 1), uuid(9, 2)])
@@ -103,14 +94,14 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   it('waits for a turn only while its lease leaves time for an attempt; the next claim gets the turn', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queue(db, 2)
+    await queueEvents(db, 2)
     const slow = webhookTo('http://unused.example', { rps: 0.01, timeoutMs: 1_000 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = async () => {
       const { lanes, lease } = await sending.claim(1, 1)
       const [lane] = lanes
       if (lane === undefined) throw new Error('nothing is due')
-      return () => sending.context.rowSender.sendLane(lane, sending.limits(lease), false).then((result) => ({ result, lease }))
+      return () => sending.context.rowSender.sendStream(lane, sending.limits(lease), false).then((result) => ({ result, lease }))
     }
     const first = await (await claimOne())()
     expect(first.result.rows.map(({ state }) => state)).toEqual(['delivered'])
@@ -128,11 +119,10 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   it('repeats a delivered change whose results cannot be stored once for each lease, under the same id', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queue(db, 1)
+    await queueEvents(db, 1)
     let failures = 3
-    const refusing = meddled(db, async (name, go) => {
+    const refusing = interrupted(db, (name) => {
       if (name === 'outbox-settle' && failures-- > 0) throw new Error('the store refuses it')
-      return go()
     })
     const ids: string[] = []
     const kind = testKind({
@@ -144,7 +134,8 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     const sending = sendingOf(refusing, plain, kind, clock)
     const round = async () => {
       const { lanes, lease } = await sending.claim(1, 1)
-      for (const lane of lanes) await sending.settle([await sending.context.rowSender.sendLane(lane, sending.limits(lease), false)], lease)
+      for (const lane of lanes)
+        await sending.settle([await sending.context.rowSender.sendStream(lane, sending.limits(lease), false)], lease)
     }
     for (let lease = 1; lease <= 4; lease++) {
       for (let look = 0; look < 5; look++) await round()
@@ -160,7 +151,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   it('sends no batch when an operator pauses the destination while it waits for its turn', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queue(db, 2)
+    await queueEvents(db, 2)
     const slow = webhookTo('http://unused.example', { rps: 0.1 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = () => sending.claim(1, 1)
@@ -175,65 +166,62 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   const suspends: Outcome = { type: 'suspend', retry: 'soon', status: 401, error: 'it refuses the credential' }
   const pauses: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
 
-  it.each([
-    ['a stop', suspends],
-    ['a pause', pauses],
-  ])('respects %s that one item of a batch brings, whatever the outcomes of the others', async (_, outcome) => {
-    const db = await openedDb(open)
-    await queue(db, 3)
-    const [first] = await outboxOf(db)
-    const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
-    const { lanes, lease } = await sending.claim(10, 1)
-    const sent = await sending.context.rowSender.sendTogether(lanes, sending.limits(lease))
-    expect(sent?.results.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
-    expect(sending.context.gate.admit()).toBeNull()
-    await sending.context.gate.flush()
-    expect(await stateOf(db, 'ams')).toMatchObject(outcome === suspends ? { state: 'suspended' } : { retry_at: expect.any(String) })
-  })
+  it.each([['a stop', suspends] as const, ['a pause', pauses] as const])(
+    'respects %s that one item of a batch brings, whatever the outcomes of the others',
+    async (_, outcome) => {
+      const db = await openedDb(open)
+      await queueEvents(db, 3)
+      const [first] = await outboxOf(db)
+      const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
+      const { lanes, lease } = await sending.claim(10, 1)
+      const sent = await sending.context.rowSender.sendTogether(lanes, sending.limits(lease))
+      expect(sent?.results.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
+      expect(sending.context.gate.admit()).toBeNull()
+      await sending.context.gate.flush()
+      expect(await stateOf(db, 'ams')).toMatchObject(outcome === suspends ? { state: 'suspended' } : { retry_at: expect.any(String) })
+    },
+  )
 
-  it.each([
-    ['a stop', suspends],
-    ['a pause', pauses],
-  ])('respects %s that another attempt brings while lanes are claimed, until the database hands out rows again', async (_, outcome) => {
-    const db = await openedDb(open)
-    await queue(db, 1)
-    let brings: (() => void) | null = null
-    const sending = sendingOf(
-      meddled(db, async (name, go) => {
-        const done = await go()
-        if (name === 'outbox-claim') brings?.()
-        return done
-      }),
-      plain,
-    )
-    const { gate } = sending.context
-    const permit = gate.admit()
-    if (permit === null) throw new Error('nothing is allowed')
-    brings = () => gate.settle(permit, outcome)
-    const { lanes } = await sending.claim(10, 10)
-    brings = null
-    expect(lanes).toHaveLength(1)
-    expect(gate.admit()).toBeNull()
-    await sending.release(lanes)
-    expect((await sending.claim(10, 10)).lanes).toEqual([])
-    expect(await stateOf(db, 'ams')).toMatchObject(outcome === suspends ? { state: 'suspended' } : { retry_at: expect.any(String) })
-    await setDestinationState(db, 'ams', 'active', null)
-    expect((await sending.claim(10, 10)).lanes).toHaveLength(1)
-    expect(gate.admit()).not.toBeNull()
-  })
+  it.each([['a stop', suspends] as const, ['a pause', pauses] as const])(
+    'respects %s that another attempt brings while lanes are claimed, until the database hands out rows again',
+    async (_, outcome) => {
+      const db = await openedDb(open)
+      await queueEvents(db, 1)
+      let brings: (() => void) | null = null
+      const sending = sendingOf(
+        meddled(db, async (name, go) => {
+          const done = await go()
+          if (name === 'outbox-claim') brings?.()
+          return done
+        }),
+        plain,
+      )
+      const { gate } = sending.context
+      const permit = gate.admit()
+      if (permit === null) throw new Error('nothing is allowed')
+      brings = () => gate.settle(permit, outcome)
+      const { lanes } = await sending.claim(10, 10)
+      brings = null
+      expect(lanes).toHaveLength(1)
+      expect(gate.admit()).toBeNull()
+      await sending.release(lanes)
+      expect((await sending.claim(10, 10)).lanes).toEqual([])
+      expect(await stateOf(db, 'ams')).toMatchObject(outcome === suspends ? { state: 'suspended' } : { retry_at: expect.any(String) })
+      await setDestinationState(db, 'ams', 'active', null)
+      expect((await sending.claim(10, 10)).lanes).toHaveLength(1)
+      expect(gate.admit()).not.toBeNull()
+    },
+  )
 
   it('releases the lanes that wait for a client when the others cannot be claimed', async () => {
     const db = await openedDb(open)
-    await queue(db, 1)
-    await settleLanes(
-      db,
-      (await claimLanes(db, 'ams', { lanes: 1, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })).map((lane) => unmapped(lane)),
-    )
+    await queueEvents(db, 1)
+    const waiting = await claimStreams(db, 'ams', { lanes: 1, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    await settleStreams(db, waiting.map(unmapped))
     let claims = 0
     const sending = sendingOf(
-      meddled(db, async (name, go) => {
+      interrupted(db, (name) => {
         if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('the store is away')
-        return go()
       }),
       { ...destination, mapping: 'lookup', idempotent: false },
     )

@@ -4,7 +4,7 @@ import { TransientError } from '../../../src/base/errors.ts'
 import type { Mapping } from '../../../src/push/contract/delivery.ts'
 import { StepFailure } from '../../../src/push/contract/outcomes.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { onSqlite } from '../../tools/databases.ts'
+import { onSqlite, runSql } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { delivered, testKind } from '../kind.ts'
@@ -14,7 +14,6 @@ import { PushRig, webhookTo } from '../rig.ts'
 const event = (n: number, s = 0) => eventFact('default', uuid(9, s), wireEvent(n))
 const only = { entities: ['market_events'] }
 
-/** The same database, whose transactions of one name fail `times` times, after what `before` does. */
 function failing(db: Db, name: string, times: number, failure: (() => Error) | null, before = async () => {}): Db {
   let left = times
   return meddled(db, async (each, go) => {
@@ -32,8 +31,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response, take) => setTimeout(() => response.writable && take(), Math.random() * 5))
     const destination = webhookTo(receiver.url, only)
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(destination)
     if (database.name === 'postgres') rig.start([destination], { db: await rig.secondProcess() })
     for (let n = 0; n < 40; n++) await rig.apply(Array.from({ length: 5 }, (_, s) => event(n * 5 + s, s)))
     await rig.until('all is delivered', () => rig.isEmpty())
@@ -49,14 +47,13 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url, only)
     await rig.begin(destination)
-    const takeOver = () => rig.db.write('test', (tx) => tx.sql.updateTable('sync_push_lanes').set({ lease_token: 'other' }).execute())
+    const takeOver = () => rig.db.write('test', (tx) => tx.sql.updateTable('sync_push_streams').set({ lease_token: 'other' }).execute())
     const db = failing(rig.db, 'outbox-settle', 1, null, async () => void (await takeOver()))
     rig.start([destination], { db })
     await rig.apply([event(1)])
     await rig.until('the loss is noticed', () => rig.lines.some((line) => line.includes('ended before its result was stored')))
     expect((await rig.rows()).map((row) => row.state)).toEqual(['ready'])
-    // That process dies, and its lease ends.
-    await rig.db.write('test', (tx) => sql`update sync_push_lanes set due_at = ${'2026-01-01T00:00:00.000000Z'}`.execute(tx.sql))
+    await runSql(rig.db, sql`update sync_push_streams set due_at = ${'2026-01-01T00:00:00.000000Z'}`)
     await rig.until('it is delivered', () => rig.isEmpty())
     expect(receiver.arrived).toHaveLength(2)
     expect(new Set(receiver.arrived.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
@@ -78,8 +75,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url, only)
-    await rig.begin(destination)
-    rig.start([destination], { db: failing(rig.db, 'outbox-claim', 2, () => new TransientError('the store is away')) })
+    await rig.push(destination, { db: failing(rig.db, 'outbox-claim', 2, () => new TransientError('the store is away')) })
     await rig.apply([event(1)])
     await rig.until('it is delivered', () => rig.isEmpty())
     expect(receiver.arrived).toHaveLength(1)
@@ -97,10 +93,9 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     expect(kind.calls.length).toBeLessThan(10)
     const rows = await rig.rows()
     for (const s of [1, 2, 3]) {
-      const own = new Set(rows.filter((row) => row.submission_id === uuid(9, s)).map((row) => row.seq))
-      const seqs = kind.calls.flat().filter((seq) => own.has(seq))
-      expect(seqs).toEqual([...seqs].sort((a, b) => a - b))
-      expect(seqs).toHaveLength(20)
+      const own = rows.filter((row) => row.submission_id === uuid(9, s)).map((row) => row.seq)
+      expect(own).toHaveLength(20)
+      expect(kind.calls.flat().filter((seq) => own.includes(seq))).toEqual(own.sort((a, b) => a - b))
     }
   })
 
@@ -110,7 +105,6 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     const receiver = await startReceiver((_, response, take) => (asked++ === 0 ? response.writeHead(500).end() : take()))
     const destination = webhookTo(receiver.url, { ...only, scheduleMs: [] })
     await rig.begin(destination)
-    // The process dies over what it would write down first.
     const dying = failing(rig.db, 'outbox-settle', Number.POSITIVE_INFINITY, () => new Error('the process is dead'))
     await rig.apply([event(1), event(2), event(3)])
     rig.start([destination], { db: dying })
@@ -125,7 +119,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
       batch: { type: 'many', maxItems: 100, gatherMs: 0 },
       send: ({ seq }) => (seq === Math.min(...(kind.calls.at(-1) ?? [])) ? delivered : { type: 'not_attempted' }),
     })
-    // After a failure nothing would come for an hour, and after the third nothing at all.
+    // After a failure the next attempt would be in an hour, and after the third there is none.
     const destination = webhookTo('http://unused.example', { ...only, scheduleMs: [3_600_000, 3_600_000] })
     await rig.begin(destination)
     await rig.apply([...[1, 2, 3, 4].map((n) => event(n)), event(5, 5)])
@@ -192,9 +186,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
         return delivered
       },
     })
-    const destination = webhookTo('http://unused.example', only)
-    await rig.begin(destination)
-    rig.start([destination], { kindOf: () => kind })
+    await rig.push(webhookTo('http://unused.example', only), { kindOf: () => kind })
     await rig.apply([event(1)])
     await rig.until('it is delivered', () => rig.isEmpty())
     expect((await rig.rows()).map((row) => row.attempts)).toEqual([3])

@@ -11,7 +11,6 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { silentLog as log } from '../../tools/databases.ts'
 import { testKind } from '../kind.ts'
 
-/** What one destination is sent with, as a sender puts it together; nothing of it runs. */
 export function sendingOf(db: Db, destination: DestinationConfig, kind: DeliveryKind = testKind(), clock: Clock = systemClock): LaneClaims {
   const common = { db, clock, log, observer: silentObserver, destination, kind }
   const gate = new DestinationGate(common)

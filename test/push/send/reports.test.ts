@@ -1,47 +1,21 @@
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import type { Observer } from '../../../src/base/observer.ts'
-import type { TimeText } from '../../../src/model/time.ts'
 import { Reports } from '../../../src/push/send/reports.ts'
-import type { OutboxRow } from '../../../src/store/outbox/work.ts'
-import { onSqlite, silentLog } from '../../tools/databases.ts'
+import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { destinationTo } from '../http/support.ts'
+import { outboxRow } from '../outbox.ts'
 import { startReceiver } from '../receiver.ts'
 import { PushRig } from '../rig.ts'
 
-const row: OutboxRow = {
-  outboxId: 1,
-  messageId: 'm',
-  account: 'default',
-  submissionId: 's',
-  entity: 'quotes',
-  entityId: '["s","q"]',
-  operation: 'insert',
-  cause: 'poll',
-  seq: 7,
-  snapshot: false,
-  changedAt: '2026-11-21T12:00:00.000000Z' as TimeText,
-  before: null,
-  after: {},
-  afterText: '{}',
-  attempts: 0,
-  progress: null,
-  status: null,
-  uncertain: false,
-  triedAt: null,
-  resent: null,
-  remoteId: null,
-  mapping: null,
-  leftFilter: false,
-  submission: null,
-  direction: null,
-}
+const row = outboxRow()
 
 it('counts how long a change took to a destination, and not what is a snapshot or is sent again', () => {
   const timed: [name: string, seconds: number][] = []
   const observer: Observer = { count() {}, set() {}, time: (name, seconds) => timed.push([name, seconds]) }
-  const reports = new Reports(new ManualClock(Date.UTC(2026, 10, 21, 12, 0, 3)), silentLog, observer, 'ams')
+  const clock = new ManualClock(Date.UTC(2026, 10, 21, 12, 0, 3))
+  const reports = new Reports({ db: {} as never, clock, log: silentLog, observer, destination: { name: 'ams' } })
   const plan = { row: { state: 'delivered', attempts: 1, error: null, status: 200 } } as Parameters<Reports['attempted']>[2]
   const outcome = { type: 'delivered' } as Parameters<Reports['attempted']>[1]
   for (const sent of [row, { ...row, snapshot: true }, { ...row, resent: 'same' }, { ...row, resent: 'new' }] as const)
@@ -57,9 +31,7 @@ it.each([
   ['asks for a pause', 429, {}, 20],
   ['refuses the credential', 403, { suspendOn: [403] }, 50],
 ] as const)('the log never repeats what a receiver answers that %s', async (_, status, over, level) => {
-  const [database] = onSqlite
-  if (database === undefined) return
-  const rig = await PushRig.open(database)
+  const rig = await PushRig.open(sqliteDatabase)
   const receiver = await startReceiver((request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: `bad: ${request.body}` }))
   })
@@ -71,8 +43,7 @@ it.each([
     error: 'body.error',
     ...over,
   })
-  await rig.begin(destination)
-  rig.start([destination])
+  await rig.push(destination)
   await rig.apply([1, 2].map((n) => eventFact('default', uuid(9, 1), wireEvent(n, { detail: SAID }))))
   const isAbout = (line: string) => line.includes(`"level":${level}`) && line.includes(`answered ${status}`)
   await rig.until('the answer is logged', () => rig.lines.some(isAbout))

@@ -12,7 +12,7 @@ import { PushRig, webhookTo } from '../rig.ts'
 const submission = (n: number) => uuid(9, n)
 const event = (n: number, s = 0) => eventFact('default', submission(s), wireEvent(n))
 
-/** What a message is about, in short: the number of its submission and that of the change. */
+/** What a message is about: the numbers of its submission and of the change. */
 function place({ data }: { data: { submission_id: string | null; seq: number } }): string {
   return `${data.submission_id?.slice(-1)}/${data.seq}`
 }
@@ -31,9 +31,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
   it('delivers every change once, in the order of its submission, and stores the result', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
-    const destination = webhookTo(receiver.url)
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(webhookTo(receiver.url))
     for (let n = 0; n < 20; n++) {
       await rig.apply([event(n, n % 4), messageFact('default', submission(n % 4), wireMessage(n))])
     }
@@ -47,7 +45,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     const rows = await rig.rows()
     expect(rows.every((row) => row.state === 'delivered' && row.attempts === 1 && row.status === 204)).toBe(true)
     expect(rig.counts.of('push_attempts_total ams delivered')).toBe(rows.length)
-    expect(await rig.db.read.sql.selectFrom('sync_push_lanes').selectAll().execute()).toEqual([])
+    expect(await rig.db.read.sql.selectFrom('sync_push_streams').selectAll().execute()).toEqual([])
   })
 })
 
@@ -56,9 +54,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const rig = await PushRig.open(database)
     let asked = 0
     const receiver = await startReceiver((_, response, take) => (++asked === 1 ? response.destroy() : take()))
-    const destination = webhookTo(receiver.url)
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(webhookTo(receiver.url))
     await rig.apply([event(1)])
     await rig.until('all is delivered', () => rig.isEmpty())
     expect(['failed', 'unknown', 'dead'].map((outcome) => rig.counts.of(`push_attempts_total ams ${outcome}`))).toEqual([1, 0, 0])
@@ -73,14 +69,8 @@ describe.each(onSqlite)('a sender on $name', (database) => {
       if (answers > 6) taken.push((JSON.parse(request.body) as { id: string }).id)
       response.writeHead(answers > 6 ? 200 : 403).end('{"wait": 0.02}')
     })
-    const destination = destinationTo(target.baseUrl, {
-      accounts: ['default'],
-      throttled: 'status = 403 ? body.wait',
-      suspendOn: [403],
-      scheduleMs: [1_000],
-    })
-    await rig.begin(destination)
-    rig.start([destination])
+    const throttled = 'status = 403 ? body.wait'
+    await rig.push(destinationTo(target.baseUrl, { accounts: ['default'], throttled, suspendOn: [403], scheduleMs: [1_000] }))
     await rig.apply([event(1), event(2)])
     await rig.until('all is delivered', () => rig.isEmpty())
     const rows = await rig.rows()
@@ -96,9 +86,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
       if (stuck.has(data.submission_id)) response.writeHead(500).end()
       else take()
     })
-    const destination = webhookTo(receiver.url, { scheduleMs: Array<number>(10).fill(300) })
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(webhookTo(receiver.url, { scheduleMs: Array<number>(10).fill(300) }))
     await rig.apply([event(1, 1), event(2, 1), event(3, 2), event(4, 3)])
     await rig.until('the others are delivered', () => new Set(receiver.taken.map(({ data }) => data.submission_id)).size === 2)
     await rig.until('the stuck one was tried twice', () => rig.counts.of('push_attempts_total ams failed') >= 2)
@@ -126,19 +114,18 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     await rig.until('both have given it up', async () => (await rig.destination('goes')).dead + (await rig.destination('holds')).dead === 2)
     await rig.until('one goes on', () => rig.isEmpty('goes'))
     const rows = await rig.rows()
-    expect(
-      rows.filter((row) => row.state === 'dead').map((row) => [row.destination, row.seq, row.attempts, row.status, row.error]),
-    ).toEqual(['goes', 'holds'].map((name) => [name, 2, 3, 422, 'answered 422 (no such lane)']))
+    const dead = rows.filter(({ state }) => state === 'dead')
+    expect(dead.map((row) => [row.destination, row.seq, row.attempts, row.status, row.error])).toEqual(
+      ['goes', 'holds'].map((name) => [name, 2, 3, 422, 'answered 422 (no such lane)']),
+    )
     expect(goes.taken.map(place)).not.toContain('0/2')
     const after = rows.filter((row) => row.destination === 'holds' && row.seq > 2)
     expect(after.length).toBeGreaterThan(0)
     expect(after.every((row) => row.state === 'ready' && row.attempts === 0)).toBe(true)
-    const told = rig.lines.filter((line) => line.includes('was given up after 3 attempts'))
-    expect(told).toHaveLength(2)
-    for (const { outbox_id: number } of rows.filter(({ state }) => state === 'dead'))
-      expect(
-        told.filter((line) => line.includes(`\`submission-mirror outbox show ${number}\`, then \`outbox retry ${number}\``)),
-      ).toHaveLength(1)
+    const logged = rig.lines.filter((line) => line.includes('was dead-lettered after 3 attempts'))
+    expect(logged).toHaveLength(2)
+    const fixes = dead.map(({ outbox_id: n }) => `\`submission-mirror outbox show ${n}\`, then \`outbox retry ${n}\``)
+    for (const fix of fixes) expect(logged.filter((line) => line.includes(fix))).toHaveLength(1)
   })
 
   it.each([
@@ -149,8 +136,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((__, response) => response.writeHead(422, headers).end())
     const destination = webhookTo(receiver.url, { entities: ['market_events'], scheduleMs: Array<number>(waits).fill(20) })
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(destination)
     await rig.apply([event(1)])
     await rig.until('it is given up', async () => (await rig.destination()).dead === 1)
     const [row] = await rig.rows()
@@ -166,8 +152,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
       else take()
     })
     const destination = webhookTo(receiver.url, { concurrency: 1 })
-    await rig.begin(destination)
-    const running = rig.start([destination])
+    const running = await rig.push(destination)
     await rig.apply([event(1, 1), event(2, 2), event(3, 3)])
     await rig.until('it asked for a rest', async () => (await rig.destination()).retry_at !== null)
     const askedAt = performance.now()
@@ -185,8 +170,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response) => response.writeHead(410).end())
     const destination = webhookTo(receiver.url, { concurrency: 1 })
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(destination)
     await rig.apply([event(1, 1), event(2, 2)])
     await rig.until('it is suspended', async () => (await rig.destination()).state === 'suspended')
     await rig.apply([event(3, 3)])
@@ -203,9 +187,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const rig = await PushRig.open(database)
     const waiting: (() => void)[] = []
     const receiver = await startReceiver((_, __, take) => void waiting.push(take))
-    const destination = webhookTo(receiver.url, { concurrency: 1 })
-    await rig.begin(destination)
-    const running = rig.start([destination])
+    const running = await rig.push(webhookTo(receiver.url, { concurrency: 1 }))
     await rig.apply(Array.from({ length: 8 }, (_, n) => event(n, n % 2)))
     await rig.until('the first is under way', () => waiting.length === 1)
     await setDestinationState(rig.db, 'ams', 'paused', 'the AMS moves')
@@ -223,14 +205,13 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response) => response.writeHead(503).end())
     const destination = webhookTo(receiver.url, { concurrency: 4, scheduleMs: [100, ...Array<number>(9).fill(60_000)] })
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(destination)
     await rig.apply(Array.from({ length: 40 }, (_, n) => event(n, n)))
     await rig.until('it is thought dead', () => rig.lines.some((line) => line.includes('did not answer')))
     await rig.until('it was tried again and again', () => receiver.arrived.length >= 11)
     const tries = (await rig.rows()).reduce((sum, row) => sum + row.attempts, 0)
     expect(tries).toBeLessThanOrEqual(receiver.arrived.length)
-    // Of the fifth failure and the three beside it the ninth is the first probe; the pause after it is of 100 ms at least.
+    // After the fifth failure and three concurrent ones the ninth is the first probe; the pause after it is at least 100 ms.
     const probes = receiver.arrived.slice(8).map(({ at }) => at)
     expect(probes.slice(1).every((at, n) => at - (probes[n] ?? 0) > 90)).toBe(true)
     receiver.behave(takesAll)
@@ -265,15 +246,14 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const receiver = await startReceiver()
     const rate = 80
     const destination = webhookTo(receiver.url, { rps: rate })
-    await rig.begin(destination)
-    rig.start([destination])
+    await rig.push(destination)
     const startedAt = performance.now()
     await rig.apply(Array.from({ length: 30 }, (_, n) => event(n, n)))
     await rig.until('all is delivered', () => rig.isEmpty())
     const tookMs = (receiver.arrived.at(-1)?.at ?? 0) - startedAt
     const changes = receiver.arrived.length
     expect(changes).toBeGreaterThan(rate)
-    // A tenth of a second of it may have been saved; and the two clocks may differ a little.
+    // A tenth of a second of the rate may have been saved, and the two clocks may differ a little.
     expect(tookMs).toBeGreaterThan(((changes - rate / 10 - 1) / rate) * 1_000 - 50)
   })
 

@@ -3,24 +3,18 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import { Settler, type SettlerOptions } from '../../../src/push/send/settler.ts'
 import type { Db, Tx, WriteOptions } from '../../../src/store/engine/db.ts'
-import { type ClaimedLane, claimLanes, type LaneResult } from '../../../src/store/outbox/work.ts'
+import { type ClaimedStream, claimStreams, type LaneResult } from '../../../src/store/outbox/work.ts'
 import { silentLog as log, onSqlite } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted } from '../../tools/meddled.ts'
-import { applyAll } from '../../tools/mirror.ts'
-import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result } from '../outbox.ts'
+import { openedDb, outboxOf, queueEvents, result } from '../outbox.ts'
 
 const FULL = 400
 
-/** @returns lanes of one row each that are claimed. */
-async function claimed(db: Db, count: number): Promise<ClaimedLane[]> {
-  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
-  await applyAll(db, facts)
-  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
-  return claimLanes(db, 'ams', { lanes: count, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+async function claimed(db: Db, count: number): Promise<ClaimedStream[]> {
+  await queueEvents(db, count)
+  return claimStreams(db, 'ams', { lanes: count, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
 }
 
-/** A settler whose sleeps pass at once. @param fails what the store throws at the nth try; null when it is there. */
 function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | null = () => null, over: Partial<SettlerOptions> = {}) {
   let tries = 0
   let now = 0
@@ -45,7 +39,7 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
     cancelled: new AbortController().signal,
   }
   const inner = new Settler({ ...common, ...over })
-  // The end of a lease is told in milliseconds from the beginning.
+  // The end of a lease is given in milliseconds from the beginning.
   const settler = {
     add: (lane: LaneResult, untilMs: number) => settler.addAll([lane], untilMs),
     addAll: (lanes: readonly LaneResult[], untilMs: number) => inner.add(lanes, { leftMs: () => untilMs - now }),
@@ -53,7 +47,6 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
   return { settler, tries: () => tries, passedMs: () => now }
 }
 
-/** Makes results of so many rows, of which nothing is written any more. */
 async function lostLanes(db: Db): Promise<(rows: number) => LaneResult> {
   const [lane] = await claimed(db, 1)
   const [row] = lane?.rows ?? []

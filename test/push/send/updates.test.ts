@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { HttpDestination } from '../../../src/config/config.ts'
 import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
-import { notSentReason } from '../../../src/push/send/not-sent-reason.ts'
+import { notSentReason } from '../../../src/push/send/item.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
@@ -26,7 +26,6 @@ const base = destinationTo('http://unused.example', {
 })
 const updating: HttpDestination = { ...base, update: { ...base.request, method: 'PATCH' } }
 
-/** A rig with a target that answers as `send` says, and what it was sent. */
 async function rigWith(database: TestDatabase, over: Partial<HttpDestination> = {}, send: (item: PushItem) => Outcome = take) {
   const rig = await PushRig.open(database)
   const destination = { ...updating, ...over }
@@ -52,7 +51,6 @@ async function rigWith(database: TestDatabase, over: Partial<HttpDestination> = 
   return { rig, destination, begin, start, tried, settled }
 }
 
-/** What a person sees of the outbox. */
 function shown(rig: PushRig) {
   return rig.db.read.sql.selectFrom('push_status').select(['operation', 'state', 'attempts', 'tried_at', 'error']).orderBy('seq').execute()
 }
@@ -74,7 +72,7 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
       error: expect.stringMatching(/^not sent: the target's id of the record is not known, because its insert was left out, /),
     })
     expect(rig.counts.of('push_attempts_total ams skipped')).toBe(1)
-    expect(await rig.db.read.sql.selectFrom('sync_push_lanes').selectAll().execute()).toEqual([])
+    expect(await rig.db.read.sql.selectFrom('sync_push_streams').selectAll().execute()).toEqual([])
     const undelivered = (['ready', 'dead', 'unknown'] as const).map((state) => undeliveredAfter(rig.db.read, 'ams', state, 0, 10, 'run'))
     expect((await Promise.all(undelivered)).flat()).toEqual([])
   })
@@ -132,7 +130,7 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
     await rig.apply([event(1, { detail: 'Filled in later' })])
     await rig.until('it is queued', async () => (await rig.rows()).length === 1)
     await running.stop()
-    // As a process leaves it that died with the row in hand.
+    // As left by a process that died with the row claimed.
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ uncertain: 1 }).execute())
     await setDestinationState(rig.db, 'ams', 'active', null)
     await begin()
@@ -212,17 +210,13 @@ describe('a destination without a request for updates', () => {
   ])('of the kind %s gets every change, one too of which nothing may go out', async (_, destination) => {
     const rig = await PushRig.open(database)
     const sent: PushItem[] = []
+    const send = (item: PushItem) => {
+      sent.push(item)
+      return delivered
+    }
     await rig.apply([event(1)])
     await rig.begin(destination)
-    rig.start([destination], {
-      kindOf: () =>
-        testKind({
-          send: (item) => {
-            sent.push(item)
-            return delivered
-          },
-        }),
-    })
+    rig.start([destination], { kindOf: () => testKind({ send }) })
     await rig.apply([event(1, { detail: 'Jane called' })])
     await rig.until('it was sent', () => rig.isEmpty())
     expect(sent.map(({ operation, before, after }) => [operation, before, after])).toEqual([['update', {}, {}]])

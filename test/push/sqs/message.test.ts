@@ -3,29 +3,16 @@ import { changeMessage } from '../../../src/push/contract/change-message.ts'
 import { queueMessage } from '../../../src/push/sqs/message.ts'
 import { itemOf } from '../http/support.ts'
 
-it('is a webhook’s body, with our id as attribute and for deduplication, in the group of its submission', () => {
+it('counts the bytes of its body and its attribute', () => {
   const item = itemOf()
-  const { entry, bytes } = queueMessage(item, true)
-  expect(entry).toEqual({
-    MessageBody: changeMessage(item),
-    MessageAttributes: { 'message-id': { DataType: 'String', StringValue: item.messageId } },
-    MessageGroupId: `acme/${item.submissionId}`,
-    MessageDeduplicationId: item.messageId,
-  })
+  const { bytes } = queueMessage(item, true)
   expect(bytes).toBe(Buffer.byteLength(changeMessage(item)) + 'message-id'.length + 'String'.length + item.messageId.length)
-})
-
-it('has no group and no id for deduplication in a standard queue', () => {
-  const { entry } = queueMessage(itemOf(), false)
-  expect(Object.keys(entry)).toEqual(['MessageBody', 'MessageAttributes'])
 })
 
 it('escapes what a queue refuses, and reads as it was', () => {
   const detail = 'a\ufffeb\uffffc\ud800d\u0001e\u{1f600}f\u{1fffe}'
-  const { entry } = queueMessage(
-    itemOf({ after: { detail }, afterText: `{"detail":"a\ufffeb\uffffc\ud800d\\u0001e\u{1f600}f\u{1fffe}"}` }),
-    true,
-  )
+  const afterText = `{"detail":"a\ufffeb\uffffc\ud800d\\u0001e\u{1f600}f\u{1fffe}"}`
+  const { entry } = queueMessage(itemOf({ after: { detail }, afterText }), true)
   expect(entry.MessageBody).toMatch(/^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]*$/u)
   expect(entry.MessageBody).toContain(String.raw`"a\ufffeb\uffffc\ud800d\u0001e`)
   expect(JSON.parse(entry.MessageBody ?? '').data.after).toEqual({ detail })

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type ServerOptions } from 'node:https'
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { connect, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -13,6 +11,9 @@ import { createWebhook } from '../../../src/push/kinds/webhook.ts'
 import { checkTlsFiles, type TlsFiles } from '../../../src/push/transport/client-tls.ts'
 import { openTransport, type TransportResult } from '../../../src/push/transport/transport.ts'
 import { silentLog } from '../../tools/databases.ts'
+import { newFolder } from '../../tools/new-folder.ts'
+import { listening } from '../../tools/servers.ts'
+import { listeningHere } from '../../tools/test-server.ts'
 import { PATIENCE_MS } from '../../tools/until.ts'
 import { selfSigned } from '../certificate.ts'
 import { authority, clientOne, clientTwo, server as serverPair } from '../client-certificates.ts'
@@ -22,7 +23,7 @@ import { webhookTo } from '../rig.ts'
 const never = new AbortController().signal
 const YEAR_MS = 365 * 86_400_000
 
-/** A server that takes requests only of clients that the authority of the tests vouches for. */
+/** A server that only serves clients of the tests' certificate authority. */
 async function startServer(own: ServerOptions = {}): Promise<{ url: string; clients: string[] }> {
   const clients: string[] = []
   const server = createServer(
@@ -33,18 +34,12 @@ async function startServer(own: ServerOptions = {}): Promise<{ url: string; clie
       response.writeHead(204).end()
     },
   )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, clients }
+  return { url: `https://127.0.0.1:${await listeningHere(server)}/`, clients }
 }
 
 /**
- * A way to a server on which the client hears whatever alert the server ends the handshake with. On a direct one the server closes the
- * connection with a request unread, which resets it, and the alert may be lost.
+ * A way to a server on which the client gets the alert that ends the handshake. On a direct way the server closes the connection with an
+ * unread request, which resets it, and the alert may be lost.
  */
 async function startPatientWay(to: string): Promise<string> {
   const way = createTcpServer((socket) => {
@@ -54,13 +49,11 @@ async function startPatientWay(to: string): Promise<string> {
     target.on('close', () => socket.end())
     for (const end of [socket, target]) onTestFinished(() => void end.destroy())
   })
-  way.listen(0, '127.0.0.1')
-  await once(way, 'listening')
   onTestFinished(() => void way.close())
-  return `https://127.0.0.1:${(way.address() as AddressInfo).port}/`
+  return `https://127.0.0.1:${await listening(way)}/`
 }
 
-/** A proxy that makes tunnels to wherever it is asked. @returns its URL. */
+/** A proxy that makes tunnels to any host. @returns its URL. */
 async function startTunnelProxy(): Promise<string> {
   const proxy = createHttpServer()
   proxy.on('connect', ({ url = '' }, socket) => {
@@ -72,19 +65,15 @@ async function startTunnelProxy(): Promise<string> {
     for (const end of [socket, target]) end.on('error', () => undefined)
     onTestFinished(() => void target.destroy())
   })
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
   onTestFinished(() => void proxy.close())
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listening(proxy)}`
 }
 
-/** Files of a client, and how they are replaced. */
 function filesOf(pair: { readonly cert: string; readonly key: string }) {
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-tls-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = newFolder()
   const files = { cert: join(folder, 'client.pem'), key: join(folder, 'client.key'), ca: join(folder, 'ca.pem') }
   const put = (path: string, text: string) => {
-    // As a tool that renews certificates does: the name never leads to half a file.
+    // As a certificate tool does: the name never leads to half a file.
     writeFileSync(`${path}.new`, text)
     renameSync(`${path}.new`, path)
   }
@@ -107,10 +96,8 @@ describe('a client certificate', () => {
     const { files } = filesOf(clientOne)
     expect(await transportWith(files)(server.url)).toMatchObject({ type: 'answer', status: 204 })
     expect(server.clients).toEqual(['one'])
-    expect(await transportWith({ ...files, ca: null })(server.url)).toMatchObject({
-      type: 'not_sent',
-      error: expect.stringContaining('unknown authority'),
-    })
+    const refused = { type: 'not_sent', error: expect.stringContaining('unknown authority') }
+    expect(await transportWith({ ...files, ca: null })(server.url)).toMatchObject(refused)
   })
 
   it('goes through the tunnel of a proxy', async () => {
@@ -126,39 +113,31 @@ describe('a client certificate', () => {
     const { files, put } = filesOf(clientOne)
     const clock = new ManualClock(Date.now())
     const send = transportWith(files, clock)
-    await send(server.url)
-    put(files.cert, clientTwo.cert)
-    clock.advance(1_000)
-    await send(server.url)
-    put(files.key, clientTwo.key)
-    clock.advance(1_000)
-    await send(server.url)
-    rmSync(files.key)
-    clock.advance(1_000)
-    await send(server.url)
-    // As a folder that may not be entered any more, which root may.
-    symlinkSync(files.key, files.key)
-    clock.advance(1_000)
-    await send(server.url)
+    for (const change of [
+      () => undefined,
+      () => put(files.cert, clientTwo.cert),
+      () => put(files.key, clientTwo.key),
+      () => rmSync(files.key),
+      // As a folder without access, which root may enter.
+      () => symlinkSync(files.key, files.key),
+    ]) {
+      change()
+      clock.advance(1_000)
+      await send(server.url)
+    }
     expect(server.clients).toEqual(['one', 'one', 'two', 'two', 'two'])
   })
 
   it('that a webhook needs is told where it is missing', async () => {
-    // In TLS 1.3 a server refuses when the request is on its way already, and its reason may be lost.
+    // With TLS 1.3 the server refuses after the request was sent, and its reason may be lost.
     const server = await startServer({ maxVersion: 'TLSv1.2' })
     const { files } = filesOf(clientOne)
-    const kind = createWebhook(webhookTo(server.url, { tls: { cert: null, key: null, ca: files.ca } }), {
-      clock: systemClock,
-      log: silentLog,
-      proxy: {},
-    })
+    const destination = webhookTo(server.url, { tls: { cert: null, key: null, ca: files.ca } })
+    const kind = createWebhook(destination, { clock: systemClock, log: silentLog, proxy: {} })
     onTestFinished(() => kind.close())
     const [outcome] = await kind.send([itemOf()], never)
-    expect(outcome).toMatchObject({
-      type: 'failed',
-      permanent: false,
-      error: expect.stringContaining('it may ask for a client certificate (tls.cert, tls.key)'),
-    })
+    const error = expect.stringContaining('it may ask for a client certificate (tls.cert, tls.key)')
+    expect(outcome).toMatchObject({ type: 'failed', permanent: false, error })
     expect(server.clients).toEqual([])
   })
 
@@ -166,22 +145,17 @@ describe('a client certificate', () => {
     const server = await startServer({ minVersion: 'TLSv1.3' })
     const { files } = filesOf(clientOne)
     const send = transportWith({ cert: null, key: null, ca: files.ca })
-    expect(await send(await startPatientWay(server.url))).toMatchObject({
-      type: 'not_sent',
-      permanent: false,
-      error: expect.stringContaining('the server asks for a client certificate'),
-    })
+    const error = expect.stringContaining('the server asks for a client certificate')
+    expect(await send(await startPatientWay(server.url))).toMatchObject({ type: 'not_sent', permanent: false, error })
     expect(server.clients).toEqual([])
   })
 
   it('that has ended, or has not begun, sends nothing, until its file is replaced', async () => {
     const server = await startServer()
     const { files } = filesOf(clientOne)
-    expect(await transportWith(files, new ManualClock(Date.now() + 200 * YEAR_MS))(server.url)).toMatchObject({
-      type: 'not_sent',
-      permanent: false,
-      error: expect.stringMatching(/^the client certificate \(tls\.cert\) ended on 2\d{3}-\d\d-\d\d; replace its file/),
-    })
+    const late = await transportWith(files, new ManualClock(Date.now() + 200 * YEAR_MS))(server.url)
+    const error = expect.stringMatching(/^the client certificate \(tls\.cert\) ended on 2\d{3}-\d\d-\d\d; replace its file/)
+    expect(late).toMatchObject({ type: 'not_sent', permanent: false, error })
     const early = await transportWith(files, new ManualClock(Date.now() - 50 * YEAR_MS))(server.url)
     expect(early).toMatchObject({ type: 'not_sent', error: expect.stringContaining('is valid from') })
     expect(server.clients).toEqual([])
@@ -205,16 +179,13 @@ describe('the check at the start', () => {
     expect(problemsWith(files)).toEqual([why])
     expect(await destinationProblems([{ ...webhookTo('https://ams.test', { tls: files }), name: 'ams' }])).toEqual([why])
     copyFileSync(files.cert, files.key)
-    expect(problemsWith(files)).toEqual([
-      'destination ams: tls.key names a file without a private key in PEM form that needs no passphrase',
-    ])
+    const isWrong = (key: string, why: string) => expect(problemsWith(files)).toEqual([`destination ams: tls.${key} names a file ${why}`])
+    isWrong('key', 'without a private key in PEM form that needs no passphrase')
     put(files.cert, 'nothing')
-    expect(problemsWith(files)).toEqual(['destination ams: tls.cert names a file without a certificate in PEM form'])
+    isWrong('cert', 'without a certificate in PEM form')
     put(files.ca, selfSigned.cert.replace('MIIB', 'AAAA'))
-    expect(problemsWith(files)).toEqual(['destination ams: tls.ca names a file without a certificate in PEM form'])
+    isWrong('ca', 'without a certificate in PEM form')
     rmSync(files.cert)
-    expect(problemsWith(files)).toEqual([
-      'destination ams: tls.cert names a file that cannot be read (ENOENT); check the path and its permissions',
-    ])
+    isWrong('cert', 'that cannot be read (ENOENT); check the path and its permissions')
   })
 })

@@ -1,17 +1,15 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { connect, createServer, type TlsOptions } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { directHintFor, hintFor, refusesClient } from '../../../src/push/transport/network-hints.ts'
+import { listening } from '../../tools/servers.ts'
 import { selfSigned } from '../certificate.ts'
 
-/** @returns the code of the error that a client meets at a server with these options. */
+/** @returns the code of a client's error at a server with these options. */
 async function codeAt(options: TlsOptions): Promise<string> {
   const server = createServer({ ...selfSigned, ...options })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listening(server)
   const [error] = await once(connect({ port, host: '127.0.0.1', ALPNProtocols: ['http/1.1'], ca: selfSigned.cert }), 'error')
   return String((error as NodeJS.ErrnoException).code)
 }

@@ -2,12 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { type OutgoingRequest, openTransport, type TransportOptions } from '../../../src/push/transport/transport.ts'
 import type { ProxySettings } from '../../../src/upstream/http/dispatcher.ts'
+import { listeningHere } from '../../tools/test-server.ts'
 import { PATIENCE_MS } from '../../tools/until.ts'
 import { selfSigned } from '../certificate.ts'
 import { type Behaviour, startReceiver } from '../receiver.ts'
@@ -30,14 +31,6 @@ function post(url: string, over: Partial<OutgoingRequest> = {}): OutgoingRequest
   return { method: 'POST', url, headers: { 'content-type': 'text/plain' }, body: 'hello', timeoutMs: PATIENCE_MS, ...over }
 }
 
-async function listening(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return (server.address() as AddressInfo).port
-}
-
-/** A server that does what it likes with whatever connects. */
 async function startTcp(handle: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createTcpServer((socket) => {
@@ -48,10 +41,9 @@ async function startTcp(handle: (socket: Socket) => void): Promise<string> {
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
   })
-  return `http://127.0.0.1:${await listening(server)}/`
+  return `http://127.0.0.1:${await listeningHere(server)}/`
 }
 
-/** Resolves when status, headers, and what came with them of the body, have been read of the next answer. */
 async function answerBegun(): Promise<void> {
   const channel = 'undici:request:headers'
   await new Promise<void>((resolve) => {
@@ -87,36 +79,27 @@ describe('an answer', () => {
     expect(receiver.arrived).toHaveLength(1)
   })
 
-  test('is cut off at its limit', async () => {
-    const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000_000)))
+  test.each([
+    [1_000_000, { isTooLong: true, text: 'is longer than 1000 bytes' }],
+    [1_000, null],
+  ])('of %i bytes is cut off at its limit of 1000', async (length, cut) => {
+    const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(length)))
     const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
-    const cut = { isTooLong: true, text: 'is longer than 1000 bytes' }
     expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut })
-  })
-
-  test('of exactly the limit is complete', async () => {
-    const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000)))
-    const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
-    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut: null })
   })
 
   test('has its Retry-After, in seconds or as a date, cut to an hour', async () => {
     let after: string | string[] = '7'
     const clock = new ManualClock()
     const date = new Date(clock.now()).toUTCString()
-    const receiver = await startReceiver((_, response) =>
-      response
-        .setHeaders(new Map(Object.entries({ date, 'retry-after': after })))
-        .writeHead(503)
-        .end(),
-    )
+    const receiver = await startReceiver((_, response) => response.writeHead(503, { date, 'retry-after': after as string }).end())
     const transport = transportOf({}, {}, { clock })
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
     after = new Date(clock.now() + 90_000).toUTCString()
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 90_000 })
     after = '86400'
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 3_600_000 })
-    // The target and a gateway before it may both say it.
+    // The target and a gateway may both send it.
     after = ['7', '7']
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
   })
@@ -137,20 +120,12 @@ describe('an answer', () => {
       const receiver = await startReceiver((_, response) => response.writeHead(422, { 'content-encoding': encoding }).end(body))
       return await transportOf({}, {}, { bodyLimitBytes: 10_000 }).send(post(receiver.url), never)
     }
-    expect(await answering('gzip', gzipSync('x'.repeat(1_000_000)))).toMatchObject({
-      status: 422,
-      body: 'x'.repeat(10_000),
-      cut: { isTooLong: true, text: 'is longer than 10000 bytes' },
-    })
-    expect(await answering('zstd', Buffer.from('?'))).toMatchObject({
-      status: 422,
-      body: '',
-      cut: { isTooLong: false, text: 'is encoded as zstd, which is not supported; have its sender leave it plain' },
-    })
-    expect(await answering('gzip', gzipSync('half of it').subarray(0, 20))).toMatchObject({
-      status: 422,
-      cut: { isTooLong: false, text: 'is not the gzip that its header says (Z_BUF_ERROR)' },
-    })
+    const long = { isTooLong: true, text: 'is longer than 10000 bytes' }
+    expect(await answering('gzip', gzipSync('x'.repeat(1_000_000)))).toMatchObject({ status: 422, body: 'x'.repeat(10_000), cut: long })
+    const strange = { isTooLong: false, text: 'is encoded as zstd, which is not supported; have its sender leave it plain' }
+    expect(await answering('zstd', Buffer.from('?'))).toMatchObject({ status: 422, body: '', cut: strange })
+    const broken = { isTooLong: false, text: 'is not the gzip that its header says (Z_BUF_ERROR)' }
+    expect(await answering('gzip', gzipSync('half of it').subarray(0, 20))).toMatchObject({ status: 422, cut: broken })
   })
 
   test.each([200, 422])('of %i counts although its body never ends, or ends too early', async (status) => {
@@ -166,17 +141,12 @@ describe('an answer', () => {
     const ending = await startTcp((socket) => socket.once('data', () => socket.end(half)))
     expect(await transportOf().send(post(ending), never)).toMatchObject(answer)
   })
-
-  test('with a 1xx status alone is none', async () => {
-    const url = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')))
-    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
-  })
 })
 
 describe('without an answer the result tells whether the target can have seen the request', () => {
   test('no when nothing listens', async () => {
     const server = createTcpServer()
-    const port = await listening(server)
+    const port = await listeningHere(server)
     server.close()
     await once(server, 'close')
     const result = await transportOf().send(post(`http://127.0.0.1:${port}/`), never)
@@ -197,12 +167,7 @@ describe('without an answer the result tells whether the target can have seen th
     expect(result).toEqual({ type: 'not_sent', error: 'no whole answer within 100 ms', permanent: false })
   })
 
-  test('yes when the connection is reset after the request arrived', async () => {
-    const url = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))
-    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
-  })
-
-  test('yes when the target hangs, or its answer stops before the status', async () => {
+  test('yes when the target hangs', async () => {
     const arrived = Promise.withResolvers<void>()
     const hanging = await startTcp((socket) => void socket.once('data', () => arrived.resolve()))
     const clock = new ManualClock(Date.now())
@@ -210,12 +175,15 @@ describe('without an answer the result tells whether the target can have seen th
     await arrived.promise
     clock.advance(PATIENCE_MS)
     expect(await sending).toEqual({ type: 'no_answer', error: `no whole answer within ${PATIENCE_MS} ms` })
-    const cut = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200')))
-    expect(await transportOf().send(post(cut), never)).toMatchObject({ type: 'no_answer' })
   })
 
-  test('yes when the answer is no HTTP', async () => {
-    const url = await startTcp((socket) => socket.once('data', () => socket.end('220 smtp.example.com\r\n')))
+  test.each([
+    ['the connection is reset after the request arrived', (socket: Socket) => socket.resetAndDestroy()],
+    ['the answer is no HTTP', (socket: Socket) => socket.end('220 smtp.example.com\r\n')],
+    ['the answer stops before the status', (socket: Socket) => socket.end('HTTP/1.1 200')],
+    ['the answer has a 1xx status alone', (socket: Socket) => socket.end('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')],
+  ])('yes when %s', async (_, answer) => {
+    const url = await startTcp((socket) => socket.once('data', () => answer(socket)))
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
   })
 
@@ -281,7 +249,7 @@ describe('addresses', () => {
     const asked: string[] = []
     const receiver = await startReceiver(answers)
     const { port } = new URL(receiver.url)
-    // The first answer is the one that is judged and connected to; there is no second look-up that could give another.
+    // The first answer is judged and connected to; a second lookup could give another.
     const lookup: TransportOptions['lookup'] = (host, _, done) => {
       asked.push(host)
       done(null, [{ address: asked.length === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 }])
@@ -299,7 +267,7 @@ describe('addresses', () => {
     const transport = transportOf({ allowHosts: ['ams.example.com', 'ff02::1'] }, {}, { lookup: resolvesTo('127.0.0.1') })
     expect(await transport.send(post(`http://ams.EXAMPLE.com:${port}/`), never)).toMatchObject({ type: 'answer' })
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ type: 'not_sent', permanent: true })
-    // It is on the list, and refused for what it is.
+    // It is on the list, but refused because of its address.
     const error = expect.stringContaining('special address')
     expect(await transport.send(post('http://[ff02::1]/'), never)).toMatchObject({ type: 'not_sent', error })
   })
@@ -330,7 +298,7 @@ describe('addresses', () => {
 describe('connections', () => {
   test('a self-signed certificate is refused', async () => {
     const server = createTlsServer(selfSigned, (_, response) => response.end('secret'))
-    const port = await listening(server)
+    const port = await listeningHere(server)
     const result = await transportOf().send(post(`https://127.0.0.1:${port}/`), never)
     expect(result).toMatchObject({ type: 'not_sent', permanent: false, error: expect.stringMatching(/SELF_SIGNED|VERIFY/) })
   })
@@ -342,7 +310,7 @@ describe('connections', () => {
         seen.push(request.socket.remotePort)
         response.end()
       })
-      const url = `http://127.0.0.1:${await listening(server)}/`
+      const url = `http://127.0.0.1:${await listeningHere(server)}/`
       const transport = transportOf({ idempotent })
       for (let n = 0; n < 3; n++) await transport.send(post(url), never)
       return new Set(seen).size
@@ -362,10 +330,10 @@ describe('connections', () => {
       asked.push(`CONNECT ${request.url}`)
       socket.end(`HTTP/1.1 ${refuses ? '407 Proxy Authentication Required' : '502 Bad Gateway'}\r\n\r\n`)
     })
-    const proxyUrl = `http://127.0.0.1:${await listening(server)}`
+    const proxyUrl = `http://127.0.0.1:${await listeningHere(server)}`
     const transport = transportOf({}, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
     expect(await transport.send(post('http://ams.example.com/a'), never)).toMatchObject({ type: 'answer', status: 204 })
-    // The proxy lies on a private address and resolves the name itself; it has no way there.
+    // The proxy has a private address and resolves the name itself; it has no route there.
     const closed = transportOf({ allowPrivate: false }, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
     expect(await closed.send(post('https://ams.example.com/a'), never)).toMatchObject({
       type: 'not_sent',
@@ -396,11 +364,11 @@ describe('connections', () => {
   test('the error names the proxy when the proxy fails', async () => {
     const broken = new URL(await startTcp((socket) => socket.destroy())).origin
     const closed = createTcpServer()
-    const away = `http://127.0.0.1:${await listening(closed)}`
+    const away = `http://127.0.0.1:${await listeningHere(closed)}`
     closed.close()
     await once(closed, 'close')
     const tls = createTlsServer(selfSigned)
-    const untrusted = `https://127.0.0.1:${await listening(tls)}`
+    const untrusted = `https://127.0.0.1:${await listeningHere(tls)}`
     const hint = 'compare HTTPS_PROXY with what its administrator gave'
     const told = [
       [broken, 'no answer (the proxy broke off the connection)'],

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import type { CounterName, Labels } from '../../../src/base/observer.ts'
@@ -9,12 +10,12 @@ import { Verification, type VerificationOptions, type VerificationRequest } from
 import type { Db } from '../../../src/store/engine/db.ts'
 import { findDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
-import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
-import { silentLog, testDatabases } from '../../tools/databases.ts'
+import { claimStreams } from '../../../src/store/outbox/work.ts'
+import { runSql, silentLog, testDatabases } from '../../tools/databases.ts'
 import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { destinationTo } from '../http/support.ts'
-import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result } from '../outbox.ts'
+import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result, settleEach } from '../outbox.ts'
 
 const IDS = Array.from({ length: 12 }, (_, n) => uuid(9, n + 1))
 const HAS: Presence = { type: 'has' }
@@ -22,16 +23,13 @@ const LACKS: Presence = { type: 'lacks' }
 const failed = { type: 'failed', permanent: false, alive: true, status: 500, error: 'answered 500', retryAfterMs: null } as const
 
 describe.each(testDatabases)('a verification on $name', ({ open }) => {
-  /** As many events, all of which the target took. */
+  /** This many events, all accepted by the target. */
   async function delivered(): Promise<Db> {
     const db = await openedDb(open)
     await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
-    const lanes = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
-    await settleLanes(
-      db,
-      lanes.map((lane) => result(lane, 'delivered')),
-    )
+    const lanes = await claimStreams(db, 'ams', { lanes: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    await settleEach(db, lanes, (lane) => result(lane, 'delivered'))
     return db
   }
 
@@ -50,7 +48,6 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const asking = { ...parts, destination, gate, verify: async (item: PushItem) => await verify(item), looksFirst: true }
     const all = { selection: {}, sample: null, repair: false, ...request }
     const report = await new Verification({ ...asking, signal: new AbortController().signal, ...options }, all).run()
-    // What the attempts told of the destination.
     await gate.flush()
     return report
   }
@@ -81,8 +78,8 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const db = await delivered()
     const report = (lookupAfterMs: number) =>
       ask({ db, verify: () => LACKS, options: { lookupAfterMs }, request: { repair: true, selection: { submissionId: IDS[0] } } })
-    expect(await report(3_600_000)).toMatchObject({ asked: 1, lacks: 0, cannot_tell: 1, repaired: 0, isWhole: true })
-    expect(await report(0)).toMatchObject({ asked: 1, lacks: 1, cannot_tell: 0, repaired: 1 })
+    expect(await report(3_600_000)).toMatchObject({ asked: 1, lacks: 0, undetermined: 1, repaired: 0, isWhole: true })
+    expect(await report(0)).toMatchObject({ asked: 1, lacks: 1, undetermined: 0, repaired: 1 })
   })
 
   it('asks for nothing that the filters leave out now', async () => {
@@ -101,7 +98,6 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
       const n = (looks.get(messageId) ?? 0) + 1
       looks.set(messageId, n)
       if (submissionId === IDS[0]) return LACKS
-      // It was only late.
       return submissionId === IDS[1] && n === 1 ? LACKS : HAS
     }
     const report = await ask({ db, verify, options: { looksFirst: false }, request: { repair: true } })
@@ -113,9 +109,8 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const queued = (await outboxOf(db, 'ams')).filter(({ state }) => state === 'ready')
     expect(queued.map(({ submission_id, uncertain }) => [submission_id, uncertain])).toEqual([[IDS[0], 0]])
     // It is on its way: it does not count as delivered, and is not sent twice.
-    expect(await ask({ db, verify: () => LACKS, request: { repair: true, selection: { submissionId: IDS[0] } } })).toMatchObject({
-      asked: 0,
-    })
+    const again = await ask({ db, verify: () => LACKS, request: { repair: true, selection: { submissionId: IDS[0] } } })
+    expect(again).toMatchObject({ asked: 0 })
     const wary = await ask({ db, verify: () => LACKS, request: { repair: true, selection: { submissionId: IDS[2] } } })
     expect(wary.repaired).toBe(1)
     expect((await outboxOf(db, 'ams')).at(-1)).toMatchObject({ submission_id: IDS[2], uncertain: 1, state: 'ready' })
@@ -124,17 +119,14 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
   it('asks for later changes of a record, whose insert it sends again, by the id that the target had given it before', async () => {
     const db = await delivered()
     const take = async (remoteId: string) => {
-      const lanes = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
-      await settleLanes(
-        db,
-        lanes.map((lane) => result(lane, 'delivered', { remoteId })),
-      )
+      const lanes = await claimStreams(db, 'ams', { lanes: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+      await settleEach(db, lanes, (lane) => result(lane, 'delivered', { remoteId }))
     }
     await applyAll(db, [eventFact(ACCOUNT, IDS[0] ?? '', wireEvent(1, { detail: 'Loss runs' }))])
     await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
     await take('old')
     const verify = async ({ submissionId, remoteId }: PushItem): Promise<Presence> => {
-      // By now the sender has made the record anew, as it was at first.
+      // By now the sender has created the record again, with its first content.
       if (submissionId === IDS[5]) await take('new')
       return submissionId === IDS[0] && remoteId !== 'new' ? LACKS : HAS
     }
@@ -149,16 +141,15 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
   it('never sends what is unknown meanwhile, and nothing of an answer that does not tell', async () => {
     const db = await delivered()
     const verify = async ({ submissionId }: PushItem): Promise<Presence> => {
-      if (submissionId !== IDS[0]) return { type: 'cannot_tell', outcome: failed }
-      // An operator has sent it again, and nobody knows what came of it.
+      if (submissionId !== IDS[0]) return { type: 'undetermined', outcome: failed }
       await db.write('test', (tx) =>
         tx.sql.updateTable('sync_outbox').set({ state: 'unknown' }).where('submission_id', '=', submissionId).execute(),
       )
       return LACKS
     }
     const report = await ask({ db, verify, request: { repair: true } })
-    expect(report).toMatchObject({ lacks: 1, cannot_tell: 11, repaired: 0 })
-    expect(report.changes.at(-1)).toMatchObject({ result: 'cannot_tell', error: 'answered 500', status: 500 })
+    expect(report).toMatchObject({ lacks: 1, undetermined: 11, repaired: 0 })
+    expect(report.changes.at(-1)).toMatchObject({ result: 'undetermined', error: 'answered 500', status: 500 })
     expect((await outboxOf(db, 'ams')).every(({ state }) => state !== 'ready')).toBe(true)
   })
 
@@ -169,16 +160,15 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const verify = async (): Promise<Presence> => {
       asked += 1
       if (asked <= 4) return HAS
-      return { type: 'cannot_tell', outcome: { type: 'suspend', retry: 'soon', status: 403, error: 'answered 403' } }
+      return { type: 'undetermined', outcome: { type: 'suspend', retry: 'soon', status: 403, error: 'answered 403' } }
     }
     const onStored = async (_: unknown, outboxId: number) => void places.push(outboxId)
     const cut = await ask({ db, verify, request: { onStored } })
     expect(cut).toMatchObject({ delivered: 12, asked: 4, has: 4, isWhole: false })
-    expect((await findDestination(db.read, 'ams'))?.verified).toBeNull()
-    expect((await findDestination(db.read, 'ams'))?.state).toBe('suspended')
+    expect(await findDestination(db.read, 'ams')).toMatchObject({ verified: null, state: 'suspended' })
 
     await setDestinationState(db, 'ams', 'active', null)
-    const continues = { after: places.at(-1) ?? 0, found: { has: 4, lacks: 0, differs: 0, cannot_tell: 0 } }
+    const continues = { after: places.at(-1) ?? 0, found: { has: 4, lacks: 0, differs: 0, undetermined: 0 } }
     const rest: string[] = []
     const later = ({ messageId }: PushItem) => {
       rest.push(messageId)
@@ -197,10 +187,8 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
       steady += ms
     }
     const clock = { ...systemClock, steady: () => steady, sleep }
-    const busy: Presence = {
-      type: 'cannot_tell',
-      outcome: { type: 'throttled', status: 429, error: 'answered 429', retryAfterMs: 45 * 60_000 },
-    }
+    const outcome = { type: 'throttled', status: 429, error: 'answered 429', retryAfterMs: 45 * 60_000 } as const
+    const busy: Presence = { type: 'undetermined', outcome }
     let asked = 0
     const verify = () => {
       asked += 1
@@ -209,7 +197,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const report = await ask({ db, verify, options: { clock } })
     expect(report).toMatchObject({ asked: 12, has: 12, isWhole: true })
     expect(asked).toBe(13)
-    // What never answers otherwise is asked for by a later run.
+    // A later run asks for rows that got no other answer.
     expect(await ask({ db, verify: () => busy, options: { clock } })).toMatchObject({ asked: 0, isWhole: false })
   })
 
@@ -222,18 +210,12 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
       'import',
     )
     for (const [place, mapped_at] of ['2100-01-01T00:00:00.000000Z', '2000-01-01T00:00:00.000000Z'].entries())
-      await db.write('test', (tx) =>
-        tx.sql
-          .updateTable('push_map')
-          .set({ mapped_at })
-          .where('submission_id', '=', IDS[place] ?? '')
-          .execute(),
-      )
+      await runSql(db, sql`update push_map set mapped_at = ${mapped_at} where submission_id = ${IDS[place] ?? ''}`)
     const report = await ask({ db, verify: ({ submissionId }) => (submissionId === IDS[2] ? HAS : LACKS), request: { repair: true } })
-    expect(report).toMatchObject({ has: 1, lacks: 10, cannot_tell: 1, repaired: 10 })
-    expect(report.changes.find(({ result: answer }) => answer === 'cannot_tell')).toMatchObject({
+    expect(report).toMatchObject({ has: 1, lacks: 10, undetermined: 1, repaired: 10 })
+    expect(report.changes.find(({ result: answer }) => answer === 'undetermined')).toMatchObject({
       row: { submissionId: IDS[0] },
-      error: 'it lacks it, and its submission was mapped anew since',
+      error: 'the target lacks it, and its submission was mapped to another client since',
     })
   })
 
@@ -245,17 +227,12 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
       return HAS
     }
     const unmapped = await ask({ db, verify, destination: { mapping: 'required' } })
-    expect(unmapped).toMatchObject({ cannot_tell: 12 })
-    expect(unmapped.changes[0]?.error).toBe('no client is known for its submission any more')
-    await db.write('test', (tx) =>
-      tx.sql
-        .deleteFrom('changes')
-        .where('submission_id', '=', IDS[0] ?? '')
-        .execute(),
-    )
+    expect(unmapped).toMatchObject({ undetermined: 12 })
+    expect(unmapped.changes[0]?.error).toBe('its submission no longer has a known client')
+    await runSql(db, sql`delete from changes where submission_id = ${IDS[0] ?? ''}`)
     const gone = await ask({ db, verify, request: { repair: true } })
-    expect(gone).toMatchObject({ cannot_tell: 1, has: 11 })
-    expect(gone.changes[0]?.error).toBe('its change is not in the change log any more')
+    expect(gone).toMatchObject({ undetermined: 1, has: 11 })
+    expect(gone.changes[0]?.error).toBe('its change is no longer in the change log')
     expect(asked).toHaveLength(11)
   })
 })

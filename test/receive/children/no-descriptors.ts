@@ -1,5 +1,5 @@
-// A receiver whose process has few file descriptors, by a shell's limit. Arguments: the path of the database. Told anything, it uses up the
-// rest of them; each line of its log begins with `log`.
+// A receiver whose process has few file descriptors, by a shell's limit. Argument: the path of the database. After any input, it uses up
+// the rest of them; each line of its log begins with `log`.
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { systemClock } from '../../../src/base/clock.ts'
@@ -13,13 +13,12 @@ const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: rec
 await migrate(db)
 const { lines } = await startTestReceiver({ db, accounts: [account('acme', [newSecret()])] })
 console.log('listening')
-// Whoever started it may be gone without a word.
 process.stdin.once('end', () => process.exit(1))
 await once(process.stdin, 'data')
 try {
   for (;;) openSync('/dev/null', 'r')
 } catch {
-  // Now there is none left.
+  // Now none is left.
 }
 await until('it is told', () => lines.length > 1)
 console.log(`log ${lines.at(-1)?.['msg']}`)

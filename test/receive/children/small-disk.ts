@@ -1,5 +1,5 @@
-// A receiver on SQLite whose disk is full: a shell has set a limit on the size of files. Arguments: the path of the database, the
-// webhook secret. Told `room`, it lifts the limit.
+// A receiver on SQLite whose disk is full: a shell has limited the size of files. Arguments: the path of the database, the webhook secret.
+// After `room`, it lifts the limit.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { systemClock } from '../../../src/base/clock.ts'
@@ -12,7 +12,6 @@ const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: rec
 await migrate(db)
 const { port } = await startTestReceiver({ db, accounts: [account('acme', [secret], true)] })
 console.log(`listening ${port}`)
-// Whoever started it may be gone without a word.
 process.stdin.once('end', () => process.exit(1))
 await once(process.stdin, 'data')
 spawnSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])

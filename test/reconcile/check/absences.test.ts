@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { stillAbsent } from '../../../src/reconcile/check/absences.ts'
 import { ShownKeys } from '../../../src/reconcile/check/replay.ts'
-import { byReplay, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { byFullRead, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 
 const ID = uuid(9, 1)
 
-it('what a second replay shows is not absent, nor is an attachment whose message is', () => {
+it('neither records of a second full re-read nor attachments of missing messages are absent', () => {
   const shown = new ShownKeys()
-  shown.add(eventFact('acme', ID, wireEvent(1), byReplay))
-  shown.add(messageFact('acme', ID, wireMessage(1), byReplay))
+  shown.add(eventFact('acme', ID, wireEvent(1), byFullRead))
+  shown.add(messageFact('acme', ID, wireMessage(1), byFullRead))
   const record = (id: string, position: number | null = null) => ({
     id,
     position,

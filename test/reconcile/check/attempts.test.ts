@@ -9,10 +9,9 @@ import { onSqlite, sqliteDatabase } from '../../tools/databases.ts'
 import { hastyClock } from '../../tools/hasty-clock.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
-/** As if each page took so long. */
 const SLOW_MS = 15_000
 
-it.each(onSqlite)('each page of a long feed is retried separately, however long the feed takes, on $name', async (database) => {
+it.each(onSqlite)('each page of a long feed is retried separately, on $name', async (database) => {
   const rig = await RunRig.open(database, 1)
   const id = rig.ids[0] as string
   rig.sandbox.addEvents(
@@ -28,7 +27,7 @@ it.each(onSqlite)('each page of a long feed is retried separately, however long 
     events: async (...asked: Parameters<typeof rig.client.events>) => {
       pages += 1
       late += pages % 2 === 0 ? 0 : SLOW_MS
-      // Every other time nothing comes.
+      // Every second page fails.
       if (pages % 2 === 1) rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'events', count: 1 })
       return await rig.client.events(...asked)
     },
@@ -40,9 +39,8 @@ it.each(onSqlite)('each page of a long feed is retried separately, however long 
 
 it.each([
   ['3 attempts', {}],
-  // No request is sent for longer than a read may take.
   ['1 attempt', { waitMs: () => 60_000 }],
-] as const)('a finding says the number of attempts: %s', async (attempts, waiting) => {
+] as const)('a finding contains the number of attempts: %s', async (attempts, waiting) => {
   const rig = await RunRig.open(sqliteDatabase, 1)
   await rig.reconcile()
   rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread' })
@@ -58,7 +56,6 @@ const throttled = (retryAfterMs?: number) => new UpstreamTransientError('throttl
 const refusedCursor = () => new UpstreamPermanentError('rejected', call, 'no such cursor')
 const never = new AbortController().signal
 
-/** A clock that only sleeping moves, and the sleeps. */
 function sleeper(): { clock: Clock; slept: number[] } {
   const clock = new ManualClock()
   const slept: number[] = []
@@ -72,7 +69,7 @@ function sleeper(): { clock: Clock; slept: number[] } {
   }
 }
 
-/** A read that fails in these ways, one after the other, and then answers. */
+/** A read that fails with each error, then succeeds. */
 function failing(errors: readonly Error[]): () => Promise<string> {
   const left = [...errors]
   return async () => {
@@ -87,7 +84,7 @@ const often = (error: Error): Error[] => Array(9).fill(error)
 describe('a read', () => {
   const client = { waitMs: () => 0, pause: () => null } as unknown as UpstreamClient
 
-  it('has three attempts, fewer when they would take more than 20 s', async () => {
+  it('has three attempts, or fewer within 20 s', async () => {
     const { clock, slept } = sleeper()
     expect(await attempt(clock, client, never, failing([unavailable(), unavailable()]))).toEqual({ ok: true, value: 'read' })
     expect(await attempt(clock, client, never, failing(often(unavailable())))).toMatchObject({
@@ -100,7 +97,7 @@ describe('a read', () => {
     })
   })
 
-  it('is left alone while the service asks for a pause, which counts as no try and takes none of the 20 s, but not for ever', async () => {
+  it('waits during pauses, which count neither as attempts nor toward the 20 s, up to a limit', async () => {
     const { clock, slept } = sleeper()
     const errors = [throttled(60_000), throttled(60_000), unavailable(), throttled(60_000), unavailable()]
     expect(await attempt(clock, client, never, failing(errors))).toEqual({ ok: true, value: 'read' })
@@ -109,12 +106,11 @@ describe('a read', () => {
     const gaveUp = { ok: false, failure: { class: 'throttled', attempts: 1 } }
     expect(await attempt(clock, client, never, failing(often(throttled(300_000))), pauses)).toMatchObject(gaveUp)
     expect(slept).toEqual([300_000, 300_000, 300_000])
-    // The pauses of the reads before it are among those of a feed.
     expect(await attempt(clock, client, never, failing([throttled()]), pauses)).toMatchObject(gaveUp)
     expect(slept).toHaveLength(3)
   })
 
-  it('trap 49: waits for the end of the first pause of an account, however long, whatever the status that asked for it', async () => {
+  it('trap 49: waits for the first pause of an account, however long, with any status', async () => {
     const { clock, slept } = sleeper()
     const pausing = { ...client, pause: () => ({ ms: 3_600_000, reason: '' }) }
     for (const error of [unavailable(3_600_000), throttled(3_600_000)]) {
@@ -123,7 +119,7 @@ describe('a read', () => {
     expect(slept).toEqual([3_600_000, 3_600_000])
   })
 
-  it('is not retried after errors of other origin, nor after an abort', async () => {
+  it('is not retried after other errors or an abort', async () => {
     const { clock, slept } = sleeper()
     const stopped = AbortSignal.abort(new Error('stopped'))
     for (const error of [new AuthRefusedError('auth', call, 'refused'), new TransientError('the store is away'), new Error('ours')]) {
@@ -138,7 +134,7 @@ describe('a read', () => {
     await expect(attempt(stopping, client, stop.signal, failing([error]))).rejects.toThrow('stopped')
   })
 
-  it('of a feed starts over when a cursor is refused, three times in all, and never repeats the cursor', async () => {
+  it('of a feed restarts after a refused cursor, up to three times, and never repeats the cursor', async () => {
     const { clock } = sleeper()
     const asked: (string | null)[] = []
     const feed = (answered: (walk: number) => boolean) => {
@@ -146,7 +142,7 @@ describe('a read', () => {
       const events = async (_: string, since: string | null) => {
         asked.push(since)
         if (since !== null && !answered(walk)) throw refusedCursor()
-        return { items: [], nextCursor: since === null ? 'a' : null, isEndTold: since !== null }
+        return { items: [], nextCursor: since === null ? 'a' : null, isEndConfirmed: since !== null }
       }
       return attemptFeed(clock, { ...client, events }, never, async (patient) => {
         walk += 1

@@ -3,7 +3,7 @@ import { Comparer } from '../../../src/reconcile/check/comparer.ts'
 import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
-it.each(onSqlite)('an error while reading the mirror reaches every waiting comparison, on $name', async ({ open }) => {
+it.each(onSqlite)('an error of the mirror reaches every waiting comparison, on $name', async ({ open }) => {
   const { db, close } = await open()
   await close()
   const comparer = new Comparer(db, db.clock, 'acme')

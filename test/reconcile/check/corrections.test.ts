@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { lanes } from '../../../src/model/entities/lanes.ts'
 import { threadAttachments } from '../../../src/model/entities/thread-attachments.ts'
@@ -7,16 +8,15 @@ import { listFindings } from '../../../src/store/reconcile/findings.ts'
 import type { RunRow } from '../../../src/store/reconcile/runs.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
 import type { FeedPage } from '../../../src/upstream/wire/answers.ts'
-import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
+import { onSqlite, runSql, type TestDatabase } from '../../tools/databases.ts'
 import { byPoll, eventFact, messageFact } from '../../tools/facts.ts'
 import { hastyClock } from '../../tools/hasty-clock.ts'
-import { applyAll, rowsOf } from '../../tools/mirror.ts'
-import { told } from '../damage/rig.ts'
+import { applyAll, applyEach, rowsOf } from '../../tools/mirror.ts'
+import { findingTexts } from '../damage/rig.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
 type Item = Record<string, unknown>
 
-/** A mirror of one submission that is whole. */
 async function whole(database: TestDatabase, events = 0): Promise<{ rig: RunRig; id: string; event: string }> {
   const rig = await RunRig.open(database, 1)
   const id = rig.ids[0] as string
@@ -26,7 +26,7 @@ async function whole(database: TestDatabase, events = 0): Promise<{ rig: RunRig;
   return { rig, id, event: String(rig.sandbox.truth(ACCOUNT, id)[0]?.events[0]?.id) }
 }
 
-/** The client, whose pages of events are changed on their way: `change` is told which replay it is, from 1. */
+/** Changes pages of events; `change` gets the number of the full re-read, from 1. */
 function through(client: UpstreamClient, change: (page: FeedPage<unknown>, replay: number) => Promise<unknown[]>): UpstreamClient {
   let replays = 0
   return {
@@ -40,7 +40,6 @@ function through(client: UpstreamClient, change: (page: FeedPage<unknown>, repla
   }
 }
 
-/** The items, one of them changed. */
 function withItem({ items }: FeedPage<unknown>, id: string, patch: Item): unknown[] {
   return items.map((item) => ((item as Item)['id'] === id ? { ...(item as Item), ...patch } : item))
 }
@@ -59,16 +58,16 @@ async function kept(rig: RunRig, letters: readonly string[]) {
   }
 }
 
-async function toldOf(rig: RunRig, run: RunRow): Promise<string[]> {
-  return told(await listFindings(rig.db.read, { runId: run.run_id }))
+async function findingTextsOf(rig: RunRig, run: RunRow): Promise<string[]> {
+  return findingTexts(await listFindings(rig.db.read, { runId: run.run_id }))
 }
 
-it.each(onSqlite)('a correction touches what it may correct, and what came since stands, on $name', async (database) => {
+it.each(onSqlite)('a correction keeps later changes, on $name', async (database) => {
   const { rig, id, event } = await whole(database)
-  const shown = rig.sandbox.amendEvent(ACCOUNT, id, event, { detail: 'Too old a roof' })
+  const shown = rig.sandbox.world.submission(ACCOUNT, id).events.amend(event, { detail: 'Too old a roof' })
   await applyAll(rig.db, [eventFact(ACCOUNT, id, shown)])
   const before = await rowOf(rig, event)
-  const origin = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false } as const
+  const origin = { via: 'reconcile', cause: 'reconcile', isFullRead: true, firstFeedRead: false } as const
   const old = { ...shown, detail: null, market: null }
   await applyAll(rig.db, [eventFact(ACCOUNT, id, old, { ...origin, corrects: [] })])
   expect(await rowOf(rig, event)).toEqual(before)
@@ -76,7 +75,7 @@ it.each(onSqlite)('a correction touches what it may correct, and what came since
   expect(await rowOf(rig, event)).toEqual({ ...before, detail: null })
 })
 
-it.each(onSqlite)('a changed list of a message is only corrected when two replays agree, on $name', async (database) => {
+it.each(onSqlite)('a changed list of a message is corrected only if two full re-reads agree, on $name', async (database) => {
   const { rig, id } = await whole(database)
   const [a, b] = ['a.pdf', 'b.pdf'].map((name) => ({ name, download_path: null }))
   const letters = [[a], [a, b]].map((attachments) => {
@@ -86,48 +85,38 @@ it.each(onSqlite)('a changed list of a message is only corrected when two replay
   await rig.reconcile()
   const before = await kept(rig, letters)
   const [grown, shrunk] = letters.map((letter, n) =>
-    rig.sandbox.amendMessage(ACCOUNT, id, letter, { to: ['a@b.example'], attachments: (n === 0 ? [a, b] : []) as never }),
+    rig.sandbox.world.submission(ACCOUNT, id).thread.amend(letter, { to: ['a@b.example'], attachments: (n === 0 ? [a, b] : []) as never }),
   )
-  await applyAll(
-    rig.db,
-    [grown, shrunk].map((shown) => messageFact(ACCOUNT, id, shown, byPoll)),
-  )
+  await applyEach(rig.db, [grown, shrunk], (shown) => messageFact(ACCOUNT, id, shown, byPoll))
   expect(await kept(rig, letters)).toEqual(before)
   const evidence = await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()
   expect(evidence.map(({ fields }) => fields)).toEqual(['to_addresses,attachments', 'to_addresses,attachments'])
-  const from = rig.sandbox.requestsSeen.length
+  const from = rig.sandbox.activity.requests.length
   expect(await rig.reconcile()).toMatchObject({ exit_code: 0 })
-  expect(rig.sandbox.requestsSeen.slice(from).filter(({ operation }) => operation === 'thread')).toHaveLength(2)
+  expect(rig.sandbox.activity.requests.slice(from).filter(({ operation }) => operation === 'thread')).toHaveLength(2)
   expect(await kept(rig, letters)).toEqual({
     to: [['a@b.example'], ['a@b.example']],
     attachments: [`${letters[0]} 0`, `${letters[0]} 1`, `${letters[1]} 0 gone`, `${letters[1]} 1 gone`].sort(),
   })
-  // What was corrected is no contradiction any more.
-  await applyAll(
-    rig.db,
-    [grown, shrunk].map((shown) => messageFact(ACCOUNT, id, shown, byPoll)),
-  )
+  await applyEach(rig.db, [grown, shrunk], (shown) => messageFact(ACCOUNT, id, shown, byPoll))
   expect(await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()).toHaveLength(2)
   expect(await rig.reconcile()).toMatchObject({ exit_code: 0, different: 0, missing: 0, absent: 0 })
 })
 
-it.each(onSqlite)('a number that raw holds rounded is put right, and proved then, on $name', async (database) => {
+it.each(onSqlite)('a rounded number in raw is corrected, and the submission reconciled, on $name', async (database) => {
   const { rig, event } = await whole(database)
-  // As the service writes it, and as it was kept when numbers were rounded.
+  // As sent, and as stored when numbers were rounded.
   const numbered = (item: Item, number: string) => JSON.stringify({ ...item, odd: '#' }).replace('"#"', number)
   const client = through(rig.client, async ({ items }) =>
     items.map((item) => ((item as Item)['id'] === event ? parseExact(numbered(item as Item, '12345678901234567890')) : item)),
   )
   const kept = JSON.parse(String((await rowOf(rig, event))?.raw)) as Item
-  await rig.db.write('test', (tx) =>
-    tx.sql
-      .updateTable('market_events')
-      .set({ raw: numbered(kept, '12345678901234567000') })
-      .where('event_id', '=', event)
-      .execute(),
-  )
+  await runSql(rig.db, sql`update market_events set raw = ${numbered(kept, '12345678901234567000')} where event_id = ${event}`)
   const run = await rig.reconcile({}, { client })
-  expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [`different market_events ${event} (raw)`] })
+  expect({ code: run.exit_code, found: await findingTextsOf(rig, run) }).toEqual({
+    code: 0,
+    found: [`different market_events ${event} (raw)`],
+  })
   expect((await rowOf(rig, event))?.raw).toBe(numbered(kept, '12345678901234567890'))
   expect(await rig.reconcile({}, { client })).toMatchObject({ exit_code: 0, different: 0 })
 })
@@ -148,31 +137,33 @@ it.each(onSqlite)(
     }
     const before = await rowsOf(rig.db, lanes)
     const run = await rig.reconcile({}, { client })
-    expect({ code: run.exit_code, found: await toldOf(rig, run), reads }).toEqual({ code: 0, found: [], reads: 2 })
+    expect({ code: run.exit_code, found: await findingTextsOf(rig, run), reads }).toEqual({ code: 0, found: [], reads: 2 })
     expect(await rowsOf(rig.db, lanes)).toEqual(before)
   },
 )
 
-// One page, and several.
 describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database, more, name: database.name }))))(
   'corrections of records, of a feed of 1 + $more events on $name',
   ({ database, more }) => {
-    it('what a delivery fills while a replay is read is not emptied', async () => {
+    it('a value delivered during a full re-read is not cleared', async () => {
       const { rig, id, event } = await whole(database, more)
       const client = through(rig.client, async (page, replay) => {
         if (replay === 1 && page.items.some((item) => (item as Item)['id'] === event)) {
-          const filled = rig.sandbox.amendEvent(ACCOUNT, id, event, { detail: 'Too old a roof' })
+          const filled = rig.sandbox.world.submission(ACCOUNT, id).events.amend(event, { detail: 'Too old a roof' })
           await applyAll(rig.db, [eventFact(ACCOUNT, id, filled)])
         }
         return [...page.items]
       })
       const run = await rig.reconcile({}, { client })
       expect(await rowOf(rig, event)).toMatchObject({ detail: 'Too old a roof' })
-      // The whole object beside the columns follows the feed; a delivery leaves it as it is.
-      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [`different market_events ${event} (raw)`] })
+      // `raw` follows the feed, not deliveries.
+      expect({ code: run.exit_code, found: await findingTextsOf(rig, run) }).toEqual({
+        code: 0,
+        found: [`different market_events ${event} (raw)`],
+      })
     })
 
-    it('one damaged answer empties nothing', async () => {
+    it('one damaged answer clears nothing', async () => {
       const { rig, event } = await whole(database, more)
       const before = await rowOf(rig, event)
       const client = through(rig.client, async (page, replay) =>
@@ -180,10 +171,10 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
       )
       const run = await rig.reconcile({}, { client })
       expect(await rowOf(rig, event)).toEqual(before)
-      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [] })
+      expect({ code: run.exit_code, found: await findingTextsOf(rig, run) }).toEqual({ code: 0, found: [] })
     })
 
-    it('one damaged answer hides nothing of what follows from the records', async () => {
+    it('one damaged answer hides no derived value', async () => {
       const { rig, id, event } = await whole(database, more)
       await rig.db.write('test', (tx) =>
         tx.sql.updateTable('submissions').set({ last_message_at: null }).where('submission_id', '=', id).execute(),
@@ -192,35 +183,39 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
         replay === 1 ? withItem(page, event, { market: 'none' }) : [...page.items],
       )
       const run = await rig.reconcile({}, { client })
-      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+      expect({ code: run.exit_code, found: await findingTextsOf(rig, run) }).toEqual({
         code: 0,
         found: ['different submissions (last_message_at)'],
       })
     })
 
-    it('what two replays agree on is corrected; a dry run only reports it', async () => {
+    it('two equal full re-reads correct a value; a dry run only reports it', async () => {
       const { rig, id, event } = await whole(database, more)
-      rig.sandbox.amendEvent(ACCOUNT, id, event, { market: 'none' as never, detail: 'New' })
+      rig.sandbox.world.submission(ACCOUNT, id).events.amend(event, { market: 'none' as never, detail: 'New' })
       const before = await rowOf(rig, event)
       const found = [expect.stringMatching(/^different market_events .* \(category, detail, market_lines, market_name\)$/)]
       const dry = await rig.reconcile({ dry_run: true })
-      expect({ code: dry.exit_code, found: await toldOf(rig, dry) }).toEqual({ code: 3, found })
+      expect({ code: dry.exit_code, found: await findingTextsOf(rig, dry) }).toEqual({ code: 3, found })
       expect(await rowOf(rig, event)).toEqual(before)
       const run = await rig.reconcile()
-      expect({ code: run.exit_code, repaired: run.repaired, found: await toldOf(rig, run) }).toEqual({ code: 0, repaired: 1, found })
+      expect({ code: run.exit_code, repaired: run.repaired, found: await findingTextsOf(rig, run) }).toEqual({
+        code: 0,
+        repaired: 1,
+        found,
+      })
       expect(await rowOf(rig, event)).toMatchObject({ detail: 'New', market_name: null })
       expect(await rig.reconcile()).toMatchObject({ exit_code: 0, different: 0 })
     })
 
-    it('of what two replays contradict each other nothing is touched, and nothing is proved', async () => {
+    it('two different full re-reads change nothing, and reconcile nothing', async () => {
       const { rig, event } = await whole(database, more)
       const before = await rowOf(rig, event)
-      const proof = () => rig.db.read.sql.selectFrom('sync_proofs').select(['run_id', 'proved_at']).execute()
+      const proof = () => rig.db.read.sql.selectFrom('sync_reconciled').select(['run_id', 'reconciled_at']).execute()
       const proved = await proof()
       const client = through(rig.client, async (page, replay) => withItem(page, event, { market: { name: `Market of replay ${replay}` } }))
       const run = await rig.reconcile({}, { client })
       expect(await rowOf(rig, event)).toEqual(before)
-      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+      expect({ code: run.exit_code, found: await findingTextsOf(rig, run) }).toEqual({
         code: 3,
         found: [expect.stringMatching(`^different market_events ${event} `)],
       })
@@ -228,7 +223,7 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
       expect(await proof()).toEqual(proved)
     })
 
-    it('what only the second replay would empty is not emptied, nor is the rest of it corrected', async () => {
+    it('a value cleared only by the second full re-read is kept, and nothing else corrected', async () => {
       const { rig, event } = await whole(database, more)
       const before = await rowOf(rig, event)
       const client = through(rig.client, async (page, replay) =>
@@ -236,16 +231,16 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
       )
       const run = await rig.reconcile({}, { client })
       expect(await rowOf(rig, event)).toEqual(before)
-      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+      expect({ code: run.exit_code, found: await findingTextsOf(rig, run) }).toEqual({
         code: 3,
         found: [expect.stringMatching(`^different market_events ${event} .*status`)],
       })
     })
 
-    it('what cannot be read twice is not corrected, and exits 1', async () => {
+    it('a value that cannot be read twice is not corrected, and exits 1', async () => {
       const { rig, id, event } = await whole(database, more)
       const before = await rowOf(rig, event)
-      rig.sandbox.amendEvent(ACCOUNT, id, event, { detail: 'Read once' })
+      rig.sandbox.world.submission(ACCOUNT, id).events.amend(event, { detail: 'Read once' })
       await rig.db.write('test', (tx) =>
         tx.sql.updateTable('market_events').set({ detail: 'Kept' }).where('event_id', '=', event).execute(),
       )
@@ -256,7 +251,7 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
       })
       const run = await rig.reconcile({}, { client, clock: hastyClock })
       expect(await rowOf(rig, event)).toMatchObject({ ...before, detail: 'Kept' })
-      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+      expect({ code: run.exit_code, found: await findingTextsOf(rig, run) }).toEqual({
         code: 1,
         found: [`different market_events ${event} (detail)`, 'unreadable events'],
       })

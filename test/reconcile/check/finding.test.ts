@@ -10,7 +10,7 @@ function missing(entity: string, after: Row): Change {
   return { account: 'acme', submission_id: ID, entity, entity_id: '["one"]', operation: 'insert', cause: 'reconcile', before: null, after }
 }
 
-it('a record may have moved when it happened after its feed was last polled, and what follows from it too', () => {
+it("a record newer than its feed's last poll may have moved, with rows derived from it", () => {
   const [two, three, four] = [2, 3, 4].map((n) => ({ occurred_at: `2026-03-0${n}T00:00:00.000000Z` }))
   const polledAt = { events: three?.occurred_at ?? null, thread: two?.occurred_at ?? null }
   const movable = (changed: readonly Change[], polled = polledAt) =>
@@ -32,7 +32,7 @@ it.each([
   ['an update of another value: the row was altered', 'update', { status: 'new' }, { status: 'older' }, false],
   ['an update of a column that the kept log does not have', 'update', { status: 'new' }, { line: 'x' }, false],
   ['an update of a row that the kept log does not have', 'update', { status: 'new' }, undefined, false],
-] as const)('the change log decides on %s', (_name, operation, after, logged, moved) => {
+] as const)('the change log decides about %s', (_name, operation, after, logged, moved) => {
   const before = operation === 'insert' ? null : { status: 'old' }
   expect(hasMoved({ ...missing('lanes', after), operation, before }, logged)).toBe(moved)
 })

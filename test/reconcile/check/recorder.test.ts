@@ -36,23 +36,22 @@ it.each(testDatabases)(
     await expect(first).rejects.toThrow('the store is away')
     await second
     expect(order).toEqual(['begun', 'failed', 'begun', 'stored'])
-    const visited = () => rig.db.read.sql.selectFrom('sync_proofs').select('submission_id').execute()
+    const visited = () => rig.db.read.sql.selectFrom('sync_reconciled').select('submission_id').execute()
     expect(await visited()).toEqual([{ submission_id: submissionId }])
     expect(await findRun(rig.db.read, claim.run.run_id)).toMatchObject({ submissions_done: 1, rows_compared: 3 })
-    // What is stored is not stored again, and what many visits come to does not wait for being asked.
-    await rig.db.write('test', (tx) => tx.sql.deleteFrom('sync_proofs').execute())
+    // Visits are stored once, and many are stored automatically.
+    await rig.db.write('test', (tx) => tx.sql.deleteFrom('sync_reconciled').execute())
     await recorder.save()
     expect(await visited()).toEqual([])
     for (let n = 0; n < 250; n += 1) {
       await recorder.recordVisit({ submissionId: uuid(7, n), at: timeFromMs(db.clock.now()), proved: true }, 1)
     }
     expect(await visited()).toHaveLength(250)
-    // More than there were to look at when it began.
     expect(recorder.counts).toMatchObject({ submissions_done: 251, submissions_total: 251 })
   },
 )
 
-it.each(testDatabases)('findings count although how far the run was could not be stored after them, on $name', async (database) => {
+it.each(testDatabases)('findings count even if storing the progress failed, on $name', async (database) => {
   const rig = await RunRig.open(database, 1)
   const claim = await rig.claim()
   const missing = (entityId: string) => finding({ kind: 'missing', entity: 'market_events', entityId, repaired: true, detail: 'missing' })

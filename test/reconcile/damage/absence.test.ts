@@ -13,9 +13,8 @@ import type { Entity } from '../../../src/model/entity.ts'
 import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'
-import { ACCOUNT, DamageRig, told } from './rig.ts'
+import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
-/** A statement that stores a copy of a row under another key. */
 function copyOf(entity: Entity, submissionId: string, over: Readonly<Record<string, string>>, where: string): string {
   const columns = Object.keys(entity.columns)
   const values = columns.map((column) => (column in over ? `'${over[column]}'` : `"${column}"`))
@@ -23,27 +22,24 @@ function copyOf(entity: Entity, submissionId: string, over: Readonly<Record<stri
   return `insert into ${entity.table} (${names}) select ${values.join(', ')} from ${entity.table} where submission_id = '${submissionId}' and ${where} limit 1`
 }
 
-/**
- * A dry run finds exactly that; a run finds the same and marks it; the next finds nothing, and leaves all as it is.
- * @returns the run that marked it, and the next.
- */
+/** A dry run finds exactly `found`; a run marks it; the next one changes nothing. @returns both runs. */
 async function provesAbsence(rig: DamageRig, found: readonly string[]) {
   const before = await rig.state()
   const dry = await rig.reconcile('--dry-run')
-  expect({ code: dry.code, found: told(dry.findings) }).toEqual({ code: 3, found })
+  expect({ code: dry.code, found: findingTexts(dry.findings) }).toEqual({ code: 3, found })
   expect(await rig.state()).toEqual(before)
   const ended = await rig.reconcile()
-  expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({ code: 0, err: '', found })
+  expect({ code: ended.code, err: ended.err, found: findingTexts(ended.findings) }).toEqual({ code: 0, err: '', found })
   expect(ended.run).toMatchObject({ repaired: found.length, known: 0 })
   const repaired = await rig.state()
   const next = await rig.reconcile()
-  expect({ code: next.code, found: told(next.findings.filter(({ standing }) => !standing)) }).toEqual({ code: 0, found: [] })
+  expect({ code: next.code, found: findingTexts(next.findings.filter(({ known }) => !known)) }).toEqual({ code: 0, found: [] })
   expect(await rig.state()).toEqual(repaired)
   return { ended, next }
 }
 
-describe.each(onSqlite)('rows that the service does not show, on $name', (database) => {
-  it('that it never showed are marked, kept, and known from then on', async () => {
+describe.each(onSqlite)('rows that the service does not have, on $name', (database) => {
+  it('that it never had are marked, kept, and known afterwards', async () => {
     const rig = await DamageRig.open(database)
     const [letter] = (await rowsOf(rig.db, threadMessages)).filter((row) => row['submission_id'] === rig.rich)
     const [lane] = (await rowsOf(rig.db, quotes)).map((row) => String(row['lane_id']))
@@ -77,25 +73,24 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     const gone = Object.values(marked).flatMap((rows) => rows.filter((row) => (row['gone_at'] ?? null) !== null))
     expect(gone).toHaveLength(7)
     expect(next).toMatchObject({ code: 0, run: { absent: 0, repaired: 0, known: next.findings.length } })
-    expect(next.findings.every(({ standing, kind }) => standing && kind === 'absent')).toBe(true)
-    expect(told(next.findings)).toEqual(expect.arrayContaining([found[1], found[5], found[6]]))
+    expect(next.findings.every(({ known, kind }) => known && kind === 'absent')).toBe(true)
+    expect(findingTexts(next.findings)).toEqual(expect.arrayContaining([found[1], found[5], found[6]]))
   })
 
-  it('trap 09: any more are marked, and come back when it shows them again', async () => {
+  it('trap 09: any longer are marked, and come back with the service', async () => {
     const rig = await DamageRig.open(database)
     const [truth] = rig.sandbox.truth(ACCOUNT, rig.rich)
     const [event, letter] = [String(truth?.events[5]?.id), String(truth?.messages[1]?.id)]
     rig.sandbox.concealItems(ACCOUNT, rig.rich, [event, letter])
     const ended = await rig.reconcile()
-    // The letter takes its attachments with it.
-    expect(told(ended.findings)).toEqual([`absent market_events ${event}`, `absent thread_messages ${letter}`])
+    expect(findingTexts(ended.findings)).toEqual([`absent market_events ${event}`, `absent thread_messages ${letter}`])
     expect(ended).toMatchObject({ code: 0, run: { missing: 0, different: 0, absent: ended.findings.length } })
     const marked = await rig.state()
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { missing: 0, different: 0, absent: 0, known: ended.findings.length } })
     expect(await rig.state()).toEqual(marked)
     rig.sandbox.showItems(ACCOUNT, rig.rich, [event, letter])
     const back = await rig.reconcile()
-    expect(told(back.findings)).toEqual(
+    expect(findingTexts(back.findings)).toEqual(
       expect.arrayContaining([`different market_events ${event} (gone_at)`, `different thread_messages ${letter} (gone_at)`]),
     )
     expect(back).toMatchObject({ code: 0, run: { missing: 0, absent: 0, known: 0, repaired: back.findings.length } })
@@ -103,7 +98,7 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
 
-  it('an attachment of a message that does not exist is found by itself, behind the last message too, and among many', async () => {
+  it('an attachment without its message is found, in feeds of any length', async () => {
     const rig = await DamageRig.open(database)
     const ids = [uuid(0, 1), 'ffffffff-ffff-4fff-8fff-ffffffffffff']
     await rig.damage(...ids.map((id) => copyOf(threadAttachments, rig.rich, { message_id: id }, 'position = 0')))
@@ -111,7 +106,6 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
       rig,
       ids.map((id) => `absent thread_attachments ${id} 0`),
     )
-    // So many are not looked at as a whole, but page by page.
     const many = 1_001
     const copy = copyOf(threadAttachments, rig.rich, { message_id: uuid(30, 1), position: '0' }, 'position = 0').replace(' limit 1', '')
     const numbered = copy.replace(' select ', ` with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many}) select `)
@@ -124,7 +118,7 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { absent: 0, repaired: 0, known: many + ids.length } })
   })
 
-  it('records that, by a clock that was ahead, are first seen only later are found all the same', async () => {
+  it('records first seen in the future, by a wrong clock, are found', async () => {
     const rig = await DamageRig.open(database)
     const over = { event_id: uuid(20, 1), first_seen_at: '2090-01-01T00:00:00.000000Z' }
     await rig.damage(copyOf(marketEvents, rig.rich, over, '1 = 1'), copyOf(marketEvents, rig.plain, over, '1 = 1'))
@@ -134,7 +128,7 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     )
   })
 
-  it('records that were moved to an empty id are found at once, beside those that are missing now', async () => {
+  it('records moved to an empty id are found, together with the missing ones', async () => {
     const rig = await DamageRig.open(database)
     const [truth] = rig.sandbox.truth(ACCOUNT, rig.rich)
     const [event, letter] = [String(truth?.events[5]?.id), String(truth?.messages[1]?.id)]
@@ -151,21 +145,21 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     await provesAbsence(rig, found)
   })
 
-  it('an event that was never shown makes no lane, nor is it when the submission last moved', async () => {
+  it('an unknown event creates no lane and no activity', async () => {
     const rig = await DamageRig.open(database)
     const never = { event_id: uuid(20, 1), lane_id: uuid(20, 2), occurred_at: '2030-01-01T00:00:00.000000Z' }
     await rig.damage(copyOf(marketEvents, rig.rich, never, '1 = 1'))
     await provesAbsence(rig, [`absent market_events ${uuid(20, 1)}`])
   })
 
-  it('an event that was moved to another submission is missing there, gone here, and makes no lane here', async () => {
+  it('an event moved to another submission is missing there, gone here, and creates no lane here', async () => {
     const rig = await DamageRig.open(database)
     const event = String(rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.events.at(-1)?.id)
     await rig.damage(`update market_events set submission_id = '${rig.plain}' where event_id = '${event}'`)
     await provesAbsence(rig, [`absent market_events ${event}`, `missing market_events ${event}`])
   })
 
-  it('a lane that only an event told of is gone with the event, and comes back with another', async () => {
+  it('a lane known from one event is gone with it, and comes back with another', async () => {
     const rig = await DamageRig.open(database)
     const lane_id = uuid(20, 9)
     const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'market_attached', lane_id })
@@ -178,21 +172,20 @@ describe.each(onSqlite)('rows that the service does not show, on $name', (databa
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { different: 0, missing: 0, absent: 0 } })
   })
 
-  it('because a market was taken back are marked with what hangs on it, and need no attention; its events stay', async () => {
+  it('of a withdrawn market are marked with their children, need no attention, and keep their events', async () => {
     const rig = await DamageRig.open(database)
     const lane = String((await rowsOf(rig.db, quotes))[0]?.['lane_id'])
     const session = rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.requirements.carrier_api_sessions[0]?.session_id
     const program = (await rowsOf(rig.db, programAssessments)).find((row) => row['lane_id'] === lane)?.['program_key']
-    rig.sandbox.hideLane(ACCOUNT, rig.rich, lane)
+    rig.sandbox.world.submission(ACCOUNT, rig.rich).hideLane(lane)
     const ended = await rig.reconcile()
-    expect({ code: ended.code, found: told(ended.findings) }).toEqual({
+    expect({ code: ended.code, found: findingTexts(ended.findings) }).toEqual({
       code: 0,
       found: [
         `moved application_answers ${session} insured.name`,
         'moved application_workspaces',
         `moved applications ${session}`,
         `moved carrier_api_sessions ${session}`,
-        // The carrier's original, which its offer named.
         `moved documents ${documentKeyOf('/documents/1', 'p1')}`,
         `moved lanes ${lane}`,
         expect.stringMatching(/^moved market_readiness [0-9a-f]{64}$/),

@@ -2,7 +2,6 @@ import type { MarketEvent, ThreadMessage } from '../../../src/sandbox/world/wire
 import { uuid } from '../../tools/facts.ts'
 import { ACCOUNT, type DamageRig } from './rig.ts'
 
-/** One way to damage a mirror: the statements that do it, and what a run must find then, neither more nor less. */
 export interface DamageCase {
   readonly name: string
   make(rig: DamageRig): { readonly statements: readonly string[]; readonly found: readonly string[] }
@@ -10,7 +9,6 @@ export interface DamageCase {
 
 const text = (value: string) => `'${value.replaceAll("'", "''")}'`
 
-/** The ids that the cases name. */
 function idsOf(rig: DamageRig) {
   const [truth] = rig.sandbox.truth(ACCOUNT, rig.rich)
   const [plain] = rig.sandbox.truth(ACCOUNT, rig.plain)
@@ -45,7 +43,6 @@ function damage(
 
 const attachments = (letter: string | undefined) => [0, 1].map((position) => `missing thread_attachments ${letter} ${position}`)
 
-/** Rows that are no longer there. */
 export const deletions: readonly DamageCase[] = [
   damage('an event', ({ here, late }) => ({
     statements: [`delete from market_events where ${here} and event_id = ${text(late)}`],
@@ -98,7 +95,6 @@ export const deletions: readonly DamageCase[] = [
   })),
 ]
 
-/** Rows that say something else. */
 export const alterations: readonly DamageCase[] = [
   damage('what a submission is about', ({ here }) => ({
     statements: [

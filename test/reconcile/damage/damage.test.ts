@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { alterations, type DamageCase, deletions } from './cases.ts'
-import { ACCOUNT, DamageRig, told } from './rig.ts'
+import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
-/** Damage of different rows. */
 const AT_ONCE = [
   'an event',
   'a message with its attachments',
@@ -15,9 +14,7 @@ const AT_ONCE = [
   'state, of every kind',
 ]
 
-/*
- * One mirror for all cases of a database: each case leaves it as whole as it found it, or those behind it fail too.
- */
+/** One mirror for all cases of a database; each case must leave it whole. */
 describe.each(testDatabases)('a damaged mirror on $name', (database) => {
   const closing: (() => Promise<void>)[] = []
   let rig: DamageRig
@@ -28,52 +25,55 @@ describe.each(testDatabases)('a damaged mirror on $name', (database) => {
     for (const close of closing) await close()
   })
 
-  it('that is whole: a run finds nothing and writes nothing but its report', async () => {
+  it('without damage: a run finds nothing and writes only its report', async () => {
     const before = await rig.state()
     const first = await rig.reconcile()
-    expect({ code: first.code, err: first.err, found: told(first.findings) }).toEqual({ code: 0, err: '', found: [] })
+    expect({ code: first.code, err: first.err, found: findingTexts(first.findings) }).toEqual({ code: 0, err: '', found: [] })
     expect(first.run).toMatchObject({ state: 'done', exit_code: 0, submissions_total: 2, submissions_done: 2, repaired: 0, known: 0 })
     expect(first.run.rows_compared).toBeGreaterThan(140)
     expect(await rig.state()).toEqual(before)
     expect(await rig.differences()).toEqual([])
   })
 
-  /** A run finds exactly that and repairs it. */
   async function provesRepair({ make }: Pick<DamageCase, 'make'>): Promise<void> {
     const { statements, found } = make(rig)
     await rig.damage(...statements)
     const ended = await rig.reconcile()
-    expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({ code: 0, err: '', found: [...found].sort() })
+    expect({ code: ended.code, err: ended.err, found: findingTexts(ended.findings) }).toEqual({
+      code: 0,
+      err: '',
+      found: [...found].sort(),
+    })
     expect(ended.findings.filter((finding) => finding.repaired_at === null)).toEqual([])
     expect(ended.run).toMatchObject({ state: 'done', repaired: found.length, known: 0 })
     expect(await rig.differences()).toEqual([])
   }
 
-  // One by one on SQLite: both databases give the same rows to be compared.
+  // One by one only on SQLite, since both databases return the same rows.
   const alone = database.name === 'sqlite'
   it.each(alone ? deletions : [])('from which was deleted: $name', provesRepair)
 
   it.each(alone ? alterations : [])('in which was changed: $name', provesRepair)
 
-  it('in many ways at once: a dry run leaves all of it, a repair tells it in the change log, and the next run finds nothing', async () => {
+  it('in many ways: a dry run changes nothing, a repair is in the change log, and the next run finds nothing', async () => {
     const made = [...deletions, ...alterations].filter(({ name }) => AT_ONCE.includes(name)).map(({ make }) => make(rig))
     expect(made).toHaveLength(AT_ONCE.length)
     const found = made.flatMap((one) => one.found).sort()
     await rig.damage(...made.flatMap(({ statements }) => statements))
     const damaged = await rig.state()
     const dry = await rig.reconcile('--dry-run')
-    expect({ code: dry.code, found: told(dry.findings) }).toEqual({ code: 3, found })
-    expect(dry.findings.filter((finding) => finding.repaired_at !== null || finding.standing)).toEqual([])
+    expect({ code: dry.code, found: findingTexts(dry.findings) }).toEqual({ code: 3, found })
+    expect(dry.findings.filter((finding) => finding.repaired_at !== null || finding.known)).toEqual([])
     expect(await rig.state()).toEqual(damaged)
-    expect(told((await rig.reconcile()).findings)).toEqual(found)
+    expect(findingTexts((await rig.reconcile()).findings)).toEqual(found)
     expect(await rig.unlogged()).toEqual([])
     const repaired = await rig.state()
     const next = await rig.reconcile()
-    expect({ code: next.code, found: told(next.findings) }).toEqual({ code: 0, found: [] })
+    expect({ code: next.code, found: findingTexts(next.findings) }).toEqual({ code: 0, found: [] })
     expect(await rig.state()).toEqual(repaired)
   })
 
-  it('in which was changed: nothing of a submission but what its lane, which the rail shows, says of an event', async () => {
+  it("in which was changed: only an event's values in a lane of the rail", async () => {
     const id = rig.sandbox.addSubmission(ACCOUNT)
     const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
     await rig.command('track', id)
@@ -83,13 +83,11 @@ describe.each(testDatabases)('a damaged mirror on $name', (database) => {
       ['state_event_id', uuid(1, 1)],
       ['state_occurred_at', '2026-01-01T00:00:00.000000Z'],
     ] as const) {
-      await provesRepair({
-        make: () => ({ statements: [set(`${column} = '${value}'`)], found: [`different lanes ${lane} (${column})`] }),
-      })
+      await provesRepair({ make: () => ({ statements: [set(`${column} = '${value}'`)], found: [`different lanes ${lane} (${column})`] }) })
     }
   })
 
-  it('in which was changed: the insured of a submission, which its policy names and the requirements view does not', async () => {
+  it('in which was changed: the insured of a submission, known only from its policy', async () => {
     const id = rig.sandbox.addSubmission(ACCOUNT)
     const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
     rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })

@@ -6,16 +6,14 @@ import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { changesOf } from '../../tools/mirror.ts'
 import { until } from '../../tools/until.ts'
-import { ACCOUNT, DamageRig, told } from './rig.ts'
+import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
-/** Beside a running serve that polls only what is woken. */
 async function live(rig: DamageRig): Promise<ServeProcess> {
   const serve = await startServe({ ...rig.env, POLL_ACTIVE: '1h', POLL_QUIET: '1h' })
   onTestFinished(async () => void (await serve.stop()))
   return serve
 }
 
-/** Moves both submissions at the service without a delivery. */
 function move({ sandbox, rich, plain }: DamageRig): void {
   const lane = sandbox.truth(ACCOUNT, rich)[0]?.requirements.rail?.lanes[0]?.submission_market_id ?? ''
   const quotes = [1, 3].map((n) => ({
@@ -34,8 +32,8 @@ function move({ sandbox, rich, plain }: DamageRig): void {
   }
 }
 
-describe.each(onSqlite)('beside a running serve, on $name', (database) => {
-  it('trap 32: a signed delivery that was wrong is corrected by a run, and by nothing else', async () => {
+describe.each(onSqlite)('with a running serve, on $name', (database) => {
+  it('trap 32: only a run corrects a wrong signed delivery', async () => {
     const rig = await DamageRig.open(database)
     const serve = await live(rig)
     const secret = rig.sandbox.account(ACCOUNT).webhookSecret
@@ -50,7 +48,7 @@ describe.each(onSqlite)('beside a running serve, on $name', (database) => {
         expect(await postSigned(`${serve.receiver}/webhooks`, secret, JSON.stringify(body))).toMatchObject({ status: 204 })
     }
     const conflicts = async () => (await rig.db.read.sql.selectFrom('sync_conflicts').select('record_id').execute()).length
-    // The deliveries are applied, then the feeds contradict them: what came first is kept.
+    // Applies the deliveries, then conflicting feeds: the first value is kept.
     for (const operation of ['events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
     await deliver()
     const contradicting = [`market_events ${event.id}: detail`, `thread_messages ${message.id}: body_text`]
@@ -59,7 +57,7 @@ describe.each(onSqlite)('beside a running serve, on $name', (database) => {
     await until('both contradictions are noted', async () => (await conflicts()) === 2)
     expect(await rig.differences()).toEqual(contradicting)
     const ended = await rig.reconcile()
-    expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
+    expect({ code: ended.code, err: ended.err, found: findingTexts(ended.findings) }).toEqual({
       code: 0,
       err: '',
       found: [`different market_events ${event.id} (detail)`, `different thread_messages ${message.id} (body_text)`],
@@ -70,14 +68,14 @@ describe.each(onSqlite)('beside a running serve, on $name', (database) => {
       ['market_events', 'update', { detail: 'No reason given' }],
       ['thread_messages', 'update', { body_text: 'The quote is 90.' }],
     ])
-    // The same deliveries once more are contradictions of what is right now.
+    // The same deliveries now conflict with the right values.
     await deliver()
     await until('they are noted as well', async () => (await conflicts()) === 4)
     expect(await rig.differences()).toEqual([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
 
-  it('a cursor that is refused is begun anew by the poll, and a run finds what lies behind a good one', async () => {
+  it('polling replaces a refused cursor, and a run finds records behind a valid one', async () => {
     const rig = await DamageRig.open(database)
     await rig.damage(
       `delete from market_events where submission_id = '${rig.rich}' and event_id in (select event_id from market_events where submission_id = '${rig.rich}' order by occurred_at limit 20)`,
@@ -90,14 +88,14 @@ describe.each(onSqlite)('beside a running serve, on $name', (database) => {
       await postSigned(`${serve.receiver}/webhooks`, secret, JSON.stringify({ type: 'submission.events', submission_id }))
     }
     await until('polling has brought what is new, and no more', async () => (await rig.differences()).length === 20)
-    // Behind its cursor no poll looks before the next replay.
+    // Polling finds nothing behind its cursor before a full re-read.
     const ended = await rig.reconcile()
     expect(ended).toMatchObject({ code: 0, run: { missing: 20, different: 0, absent: 0, repaired: 20 } })
     expect(await rig.differences()).toEqual([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
 
-  it.each([[['--dry-run']], [[]]])('what moved since the last read needs no attention: reconcile %j', async (options) => {
+  it.each([[['--dry-run']], [[]]])('changes since the last read need no attention: reconcile %j', async (options) => {
     const rig = await DamageRig.open(database)
     move(rig)
     const ended = await rig.reconcile(...options)
@@ -106,11 +104,11 @@ describe.each(onSqlite)('beside a running serve, on $name', (database) => {
     expect(kinds).toEqual(new Set(['moved']))
     for (const table of ['market_events', 'thread_messages', 'thread_attachments', 'documents', 'lanes', 'quotes', 'submissions'])
       expect(tables).toContain(table)
-    const { needs } = json<{ needs: { kind: string }[] }>(await runHere(['status', '--json'], rig.env))
-    expect(needs.map(({ kind }) => kind)).not.toContain('run_not_clean')
+    const { issues } = json<{ issues: { kind: string }[] }>(await runHere(['status', '--json'], rig.env))
+    expect(issues.map(({ kind }) => kind)).not.toContain('reconcile_findings')
   })
 
-  it('a fault is not hidden by what moved since the last read', async () => {
+  it('changes since the last read hide no damage', async () => {
     const rig = await DamageRig.open(database)
     const here = `submission_id = '${rig.rich}'`
     const deleted = ['quotes', 'thread_attachments', 'market_events']

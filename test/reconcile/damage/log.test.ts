@@ -1,17 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { logEnds } from '../../../src/store/changes/log-gaps.ts'
+import { logEnds } from '../../../src/store/changes/log-info.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
 import { requestRun } from '../../../src/store/reconcile/claims.ts'
 import { listFindings } from '../../../src/store/reconcile/findings.ts'
 
 import { onSqlite } from '../../tools/databases.ts'
 import { RunRig } from '../rig.ts'
-import { ACCOUNT, DamageRig, told } from './rig.ts'
+import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
-/*
- * One mirror for all cases of a database; each begins where the one before it left the change log.
- */
-describe.each(onSqlite)('a change log from which rows were deleted, on $name', (database) => {
+/** One mirror for all cases of a database; each continues with the change log of the previous one. */
+describe.each(onSqlite)('a change log with deleted rows, on $name', (database) => {
   const closing: (() => Promise<void>)[] = []
   let rig: DamageRig
   let end: number
@@ -23,12 +21,12 @@ describe.each(onSqlite)('a change log from which rows were deleted, on $name', (
     for (const close of closing) await close()
   })
 
-  it('has holes, which a run finds, and every later one knows, of whatever account, but not from a dry run', async () => {
+  it('has holes, new in the first run and known later, in all accounts, but not after a dry run', async () => {
     await rig.damage('delete from changes where seq in (7, 8, 9, 30)', `delete from changes where seq >= ${end - 1}`)
     const found = ['lost changes 7 9', 'lost changes 30 30', `lost changes ${end - 1} ${end}`].sort()
     expect(await rig.reconcile('--submission', rig.plain)).toMatchObject({ code: 0, findings: [] })
     const dry = await rig.reconcile('--dry-run')
-    expect({ code: dry.code, found: told(dry.findings) }).toEqual({ code: 3, found })
+    expect({ code: dry.code, found: findingTexts(dry.findings) }).toEqual({ code: 3, found })
     expect(dry.run).toMatchObject({ lost: 3, missing: 0, different: 0, absent: 0, repaired: 0, known: 0 })
     expect(dry.out).toContain('found: 3 lost; 0 repaired, 3 left')
     expect(dry.out).toContain('changes 7 to 9 are no longer in the change log')
@@ -36,26 +34,26 @@ describe.each(onSqlite)('a change log from which rows were deleted, on $name', (
     const again = await rig.reconcile('--dry-run')
     expect({ code: again.code, run: again.run }).toMatchObject({ code: 3, run: { lost: 4, known: 0 } })
     const next = await rig.reconcile()
-    expect({ code: next.code, found: told(next.findings) }).toEqual({ code: 3, found: [...found, 'lost changes 12 12'].sort() })
+    expect({ code: next.code, found: findingTexts(next.findings) }).toEqual({ code: 3, found: [...found, 'lost changes 12 12'].sort() })
     expect(next.run).toMatchObject({ lost: 4, known: 0 })
     await rig.damage("update reconcile_findings set account = 'another'")
     expect(await rig.reconcile('--dry-run')).toMatchObject({ code: 0, run: { lost: 0, known: 4 } })
     const last = await rig.reconcile()
-    expect({ code: last.code, found: told(last.findings) }).toEqual({ code: 0, found: told(next.findings) })
+    expect({ code: last.code, found: findingTexts(last.findings) }).toEqual({ code: 0, found: findingTexts(next.findings) })
     expect(last.run).toMatchObject({ lost: 0, known: 4 })
   })
 
-  it('has none where retention has removed the oldest changes, and knows what is left of a hole', async () => {
+  it('has none in changes deleted by retention, and keeps the rest of a known hole', async () => {
     await rig.damage(`delete from changes where seq <> ${end - 20}`, `update mirror_info set first_seq = ${end - 20}`)
     expect(await rig.reconcile()).toMatchObject({ code: 3, run: { lost: 1, known: 0 } })
     await rig.damage('delete from changes', `update mirror_info set first_seq = ${end - 10}`)
     const rest = await rig.reconcile()
-    expect({ code: rest.code, found: told(rest.findings) }).toEqual({ code: 0, found: [`lost changes ${end - 10} ${end}`] })
+    expect({ code: rest.code, found: findingTexts(rest.findings) }).toEqual({ code: 0, found: [`lost changes ${end - 10} ${end}`] })
     await rig.damage(`update mirror_info set first_seq = ${end + 1}`)
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
 
-  it('of which more are gone than a run lists says how many more', async () => {
+  it('with more holes than a run lists reports their number', async () => {
     await rig.damage(
       `insert into changes (seq, account, entity, entity_id, operation, changed_at, cause)
        with recursive n(i) as (select 1 union all select i + 1 from n where i < 105)
@@ -69,13 +67,13 @@ describe.each(onSqlite)('a change log from which rows were deleted, on $name', (
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { lost: 0, known: 101 } })
   })
 
-  it('whose end was set back goes on behind its newest change, and a run says so', async () => {
+  it('with a wrong end continues after its newest change, and a run reports it', async () => {
     const { last_seq } = await logEnds(rig.db.read)
     const submission = `account = '${ACCOUNT}' and submission_id = '${rig.plain}'`
     await rig.damage('update mirror_info set last_seq = last_seq - 10', `update submissions set insured_name = null where ${submission}`)
     const before = await rig.state()
     const found = ['different mirror_info (last_seq)', 'different submissions (insured_name)']
-    const fresh = (run: Awaited<ReturnType<typeof rig.reconcile>>) => told(run.findings.filter(({ standing }) => !standing))
+    const fresh = (run: Awaited<ReturnType<typeof rig.reconcile>>) => findingTexts(run.findings.filter(({ known }) => !known))
     const dry = await rig.reconcile('--dry-run')
     expect({ code: dry.code, found: fresh(dry) }).toEqual({ code: 3, found })
     expect(await rig.state()).toEqual(before)
@@ -88,7 +86,7 @@ describe.each(onSqlite)('a change log from which rows were deleted, on $name', (
     expect({ code: next.code, found: fresh(next) }).toEqual({ code: 0, found: [] })
   })
 
-  it('is looked through to its end by a dry run too, whatever is said of that', async () => {
+  it('is checked completely by a dry run too, with a wrong end', async () => {
     const fresh = await DamageRig.open(database)
     const { last_seq } = await logEnds(fresh.db.read)
     await fresh.damage(
@@ -98,11 +96,11 @@ describe.each(onSqlite)('a change log from which rows were deleted, on $name', (
     const dry = await fresh.reconcile('--dry-run')
     const ended = await fresh.reconcile()
     const found = ['different mirror_info (first_seq, last_seq)', 'lost changes 2 2', `lost changes ${last_seq - 2} ${last_seq - 2}`]
-    expect(told(ended.findings)).toEqual(found.sort())
-    expect(told(dry.findings)).toEqual(told(ended.findings))
+    expect(findingTexts(ended.findings)).toEqual(found.sort())
+    expect(findingTexts(dry.findings)).toEqual(findingTexts(ended.findings))
   })
 
-  it('is looked through by a process that serves, too', async () => {
+  it('is checked by serve too', async () => {
     const serving = await RunRig.open(database, 1)
     await serving.reconcile()
     await serving.db.write('test', (tx) => tx.sql.deleteFrom('changes').where('seq', '=', 2).execute())
@@ -110,6 +108,6 @@ describe.each(onSqlite)('a change log from which rows were deleted, on $name', (
     const reconciler = serving.reconciler(null)
     await reconciler.startDueRuns(new AbortController().signal)
     await reconciler.idle()
-    expect(told(await listFindings(serving.db.read, { runId }))).toEqual(['lost changes 2 2'])
+    expect(findingTexts(await listFindings(serving.db.read, { runId }))).toEqual(['lost changes 2 2'])
   })
 })

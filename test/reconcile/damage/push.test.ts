@@ -4,16 +4,15 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fanOut, knowDestinations, tryFirst } from '../../ops/cli/push-rig.ts'
 import { onSqlite } from '../../tools/databases.ts'
-import { ACCOUNT, DamageRig, told } from './rig.ts'
+import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
-describe.each(onSqlite)('what a destination never got, on $name', (database) => {
+describe.each(onSqlite)('undelivered changes, on $name', (database) => {
   let folder: string
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'submission-mirror-damage-'))
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** Makes a destination of events known, which gets what is found from now on. */
   function withDestination(rig: DamageRig) {
     const path = join(folder, 'mirror.yaml')
     const ams = { name: 'ams', kind: 'webhook', url: 'https://ams.example', secret: '${AMS_SECRET}' }
@@ -22,7 +21,6 @@ describe.each(onSqlite)('what a destination never got, on $name', (database) => 
     return knowDestinations(rig.db, rig.env)
   }
 
-  /** An event of the plain submission whose push was given up. */
   async function withDeadLetter() {
     const rig = await DamageRig.open(database)
     const destinations = await withDestination(rig)
@@ -33,73 +31,71 @@ describe.each(onSqlite)('what a destination never got, on $name', (database) => 
     return { rig, event, destinations }
   }
 
-  it('is told in the words of the push when it may have arrived', async () => {
+  it('are reported with the error if they may have arrived', async () => {
     const { rig, event } = await withDeadLetter()
     await rig.command('outbox', 'retry', '--destination', 'ams')
     await tryFirst(rig.db, 'ams', { state: 'unknown', error: 'a try may have been made before a backup was restored' })
     const { findings, out } = await rig.reconcile()
-    expect(told(findings)).toContain(`undelivered market_events ${event.id} ams`)
+    expect(findingTexts(findings)).toContain(`undelivered market_events ${event.id} ams`)
     expect(out.replace(/\s+/g, ' ')).toContain(
-      'it is not known whether market_events.insert reached ams: a try may have been made before a backup was restored; look there, then skip or retry it',
+      'market_events.insert may have reached ams: a try may have been made before a backup was restored; check there, then skip or retry it',
     )
   })
 
-  it('is told without what the destination answered, which may repeat what it was sent', async () => {
+  it("are reported without the destination's answer, which may repeat data", async () => {
     const { rig, event } = await withDeadLetter()
     await rig.command('outbox', 'retry', '--destination', 'ams')
     await tryFirst(rig.db, 'ams', { state: 'dead', status: 422, error: 'it answered 422 (Dear Jane, no such lane)' })
     const { findings } = await rig.reconcile()
     const [mine] = findings.filter(({ entity_id }) => entity_id?.includes(event.id))
-    expect(mine?.detail).toBe('market_events.insert was given up for ams after 3 attempts: it answered 422 ••••')
+    expect(mine?.detail).toBe('market_events.insert was dead-lettered for ams after 3 attempts: it answered 422 ••••')
   })
 
-  it('is found once, then stands as known, and is gone when it was delivered', async () => {
+  it('are new once, then known, and gone after delivery', async () => {
     const { rig, event } = await withDeadLetter()
     const first = await rig.reconcile()
-    expect(told(first.findings)).toContain(`undelivered market_events ${event.id} ams`)
+    expect(findingTexts(first.findings)).toContain(`undelivered market_events ${event.id} ams`)
     expect(first.run).toMatchObject({ missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: first.findings.length, known: 0 })
     const second = await rig.reconcile()
-    expect(told(second.findings)).toEqual(told(first.findings))
+    expect(findingTexts(second.findings)).toEqual(findingTexts(first.findings))
     expect(second).toMatchObject({ code: 0, run: { undelivered: 0, known: first.findings.length } })
     await rig.command('outbox', 'retry', '--destination', 'ams')
     await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
     const third = await rig.reconcile()
-    expect(told(third.findings)).not.toContain(`undelivered market_events ${event.id} ams`)
+    expect(findingTexts(third.findings)).not.toContain(`undelivered market_events ${event.id} ams`)
     expect(third).toMatchObject({ code: 0 })
   })
 
-  it('is told by runs of its own account and submission, and by no others', async () => {
+  it('are reported only for their account and submission', async () => {
     const { rig, event, destinations } = await withDeadLetter()
-    // Another submission brings something that is not even queued.
     rig.sandbox.addEvent(ACCOUNT, rig.rich, { type: 'status_changed' }, { quiet: true })
     await rig.command('sync', rig.rich)
     await rig.damage("update changes set changed_at = '2026-01-01T00:00:00.000000Z'")
     expect(await rig.reconcile('--submission', rig.rich)).toMatchObject({ code: 0, findings: [] })
-    expect(told((await rig.reconcile('--submission', rig.plain)).findings)).toEqual([`undelivered market_events ${event.id} ams`])
+    expect(findingTexts((await rig.reconcile('--submission', rig.plain)).findings)).toEqual([`undelivered market_events ${event.id} ams`])
     await fanOut(rig.db, destinations)
     await rig.damage("update sync_outbox set account = 'another'")
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
 
-  it('is sent after all when only its lane was lost: a run opens that again', async () => {
+  it('are sent if only their stream was lost, which a run reopens', async () => {
     const rig = await DamageRig.open(database)
     const destinations = await withDestination(rig)
     rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
     await rig.command('sync', rig.plain)
     await fanOut(rig.db, destinations)
-    await rig.damage('delete from sync_push_lanes', "update sync_outbox set queued_at = '2026-01-01T00:00:00.000000Z'")
+    await rig.damage('delete from sync_push_streams', "update sync_outbox set queued_at = '2026-01-01T00:00:00.000000Z'")
     const dry = await rig.reconcile('--dry-run')
-    expect(dry).toMatchObject({ code: 3, run: { undelivered: 1 }, out: expect.stringContaining('its lane was lost') })
+    expect(dry).toMatchObject({ code: 3, run: { undelivered: 1 }, out: expect.stringContaining('its stream was lost') })
     await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
     expect(await rig.reconcile()).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
     await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
 
-  it('is found anew when what a destination was not even queued was queued, and it falls behind again', async () => {
+  it('are new again if a destination caught up and falls behind again', async () => {
     const rig = await DamageRig.open(database)
     const destinations = await withDestination(rig)
-    /** Something new that was not queued for long. */
     const fallBehind = async () => {
       rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
       await rig.command('sync', rig.plain)
@@ -116,7 +112,7 @@ describe.each(onSqlite)('what a destination never got, on $name', (database) => 
     expect(await rig.reconcile()).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
   })
 
-  it('is not expected to be queued for one that was taken out of the settings', async () => {
+  it('are not expected for a removed destination', async () => {
     const rig = await DamageRig.open(database)
     await withDestination(rig)
     delete rig.env['CONFIG_FILE']
@@ -126,7 +122,7 @@ describe.each(onSqlite)('what a destination never got, on $name', (database) => 
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
 
-  it('is listed one by one up to a thousand of each kind, and the rest is counted', async () => {
+  it('are listed up to a thousand of each kind, and the rest counted', async () => {
     const rig = await DamageRig.open(database)
     await withDestination(rig)
     const names = 'destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at'

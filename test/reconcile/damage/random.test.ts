@@ -5,11 +5,11 @@ import { DROPPED } from '../../../src/model/protection/protection.ts'
 import { Prng } from '../../../src/sandbox/world/prng.ts'
 import { onSqlite } from '../../tools/databases.ts'
 import { rowsOf } from '../../tools/mirror.ts'
-import { DamageRig, told } from './rig.ts'
+import { DamageRig, findingTexts } from './rig.ts'
 
 const ROUNDS = 4
 
-/** What the service does not say, or what follows from what it says. */
+/** Columns that don't come from the service directly. */
 const OURS = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via', 'gone_at', 'unreachable_since', 'document_key'])
 const PLACE = new Set(['account', 'submission_id'])
 const FOLLOWS = new Set([
@@ -22,7 +22,6 @@ const FOLLOWS = new Set([
   ...rawNames,
 ])
 
-/** Another value than the column has. */
 function otherValue(column: string, kind: ColumnKind, prng: Prng): string {
   const n = prng.int(0, 999_999)
   switch (kind) {
@@ -42,7 +41,7 @@ function otherValue(column: string, kind: ColumnKind, prng: Prng): string {
   }
 }
 
-/** A mirror in which anything may be missing or wrong: a run must find exactly that, and leave it as it was before. */
+/** Anything may be missing or wrong: a run must find and repair exactly that. */
 describe.each(onSqlite)('rows taken out and changed at random, on $name', (database) => {
   const closing: (() => Promise<void>)[] = []
   let rig: DamageRig
@@ -60,7 +59,7 @@ describe.each(onSqlite)('rows taken out and changed at random, on $name', (datab
     if (dice >= 30) return null
     const isOurs = (column: string) =>
       OURS.has(column) || FOLLOWS.has(column) || entity.fields[column]?.local === true || entity.fields[column]?.volatile === true
-    // Whatever stands where a tax id was counts as protected.
+    // Any value instead of a tax id counts as protected.
     const open = Object.keys(entity.columns).filter((column) => !entity.key.includes(column) && !isOurs(column) && row[column] !== DROPPED)
     const columns = open.filter(() => prng.int(0, 3) === 0)
     if (columns.length === 0) return null
@@ -68,7 +67,7 @@ describe.each(onSqlite)('rows taken out and changed at random, on $name', (datab
     return { statement: `update ${entity.table} set ${set} where ${where}`, columns }
   }
 
-  /** The rows without what may differ after a repair: a row that was taken out is first seen anew, and a view bears the time of its making. */
+  /** Rows without first-seen and generation times, which may differ after a repair. */
   async function content(): Promise<Record<string, Row[]>> {
     const tables: Record<string, Row[]> = {}
     const state = await rig.state()
@@ -102,12 +101,12 @@ describe.each(onSqlite)('rows taken out and changed at random, on $name', (datab
     const withoutFields = (found: readonly string[]) => found.map((text) => text.replace(/ \(.*\)$/, '')).sort()
     const dry = await rig.reconcile('--dry-run')
     const ended = await rig.reconcile()
-    expect({ code: ended.code, err: ended.err, found: withoutFields(told(ended.findings)) }).toEqual({
+    expect({ code: ended.code, err: ended.err, found: withoutFields(findingTexts(ended.findings)) }).toEqual({
       code: 0,
       err: '',
       found: expected.sort(),
     })
-    expect({ code: dry.code, found: told(dry.findings) }).toEqual({ code: 3, found: told(ended.findings) })
+    expect({ code: dry.code, found: findingTexts(dry.findings) }).toEqual({ code: 3, found: findingTexts(ended.findings) })
     expect(await content()).toEqual(before)
     expect(await rig.unlogged()).toEqual([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })

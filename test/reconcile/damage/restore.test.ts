@@ -8,9 +8,9 @@ import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { findDestination } from '../../../src/store/outbox/destinations.ts'
 import { fanOut, knowDestinations, tryFirst } from '../../ops/cli/push-rig.ts'
 import { newSqlite, openAgain, type TestDatabase } from '../../tools/databases.ts'
-import { ACCOUNT, DamageRig, told } from './rig.ts'
+import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
-/** A database that can be backed up and restored as an operator does it. Nobody may have it open meanwhile. */
+/** A database with operator backups. Nothing else may have it open. */
 interface Restorable {
   readonly database: TestDatabase
   backUp(rig: DamageRig): Promise<void>
@@ -32,7 +32,7 @@ function sqlite(): Restorable {
   }
 }
 
-/** A copy that the server itself makes stands for what pg_dump and pg_restore do. */
+/** A server-side copy instead of pg_dump and pg_restore. */
 function postgres(): Restorable {
   const url = inject('postgresUrl')
   const name = `restore_${process.pid}_${Date.now()}`
@@ -57,7 +57,6 @@ function postgres(): Restorable {
   }
 }
 
-/** The settings with a destination that gets events. */
 function withDestination(rig: DamageRig): Record<string, string> {
   const path = join(folder, 'mirror.yaml')
   const destination = { name: 'ams', kind: 'webhook', url: 'https://ams.example', secret: '${AMS_SECRET}', entities: ['market_events'] }
@@ -91,7 +90,7 @@ function openable(name: TestDatabase['name'], { config, prepare, remove }: Place
 it.each([
   ['sqlite', sqlite],
   ['postgres', postgres],
-] as const)('an old backup that was restored on %s: a new numbering, and everything since is found', async (_, make) => {
+] as const)('restoring an old backup on %s starts a new epoch, and finds all later records', async (_, make) => {
   const restorable = make()
   const rig = await DamageRig.open(restorable.database)
   const destinations = await knowDestinations(rig.db, withDestination(rig))
@@ -115,17 +114,17 @@ it.each([
   expect(restored).toEqual({ ...before, log_epoch: expect.any(String) })
   expect(restored?.['log_epoch']).not.toBe(before?.['log_epoch'])
   const ended = await rig.reconcile()
-  expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
+  expect({ code: ended.code, err: ended.err, found: findingTexts(ended.findings) }).toEqual({
     code: 0,
     err: '',
     found: [`moved market_events ${event.id}`, 'moved submissions', `moved thread_messages ${letter.id}`],
   })
   expect(await rig.differences()).toEqual([])
   const [repaired] = (await rig.state())['mirror_info'] ?? []
-  // The same numbers were given before, to other changes: only the name of the numbering tells a reader.
+  // The same numbers belong to other changes now, so the epoch differs.
   expect(Number(repaired?.['last_seq'])).toBeGreaterThan(Number(before?.['last_seq']))
   expect(repaired?.['log_epoch']).not.toBe(lost?.['log_epoch'])
-  // It gets the event again, under the id that it knows it by.
+  // It gets the event again, with the same id.
   await fanOut(rig.db, destinations)
   expect(await outbox(rig)).toEqual([{ ...sent, seq: expect.any(Number), state: 'ready', cause: 'reconcile' }])
   expect(await findDestination(rig.db.read, 'ams')).toMatchObject({ log_epoch: repaired?.['log_epoch'], cursor: repaired?.['last_seq'] })

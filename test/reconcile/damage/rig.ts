@@ -18,20 +18,16 @@ import { changesOf, replayChanges, rowsOf } from '../../tools/mirror.ts'
 
 export const ACCOUNT = 'default'
 
-/** A run of the command, and what it stored. */
 export interface Reconciled extends Ended {
   readonly run: RunRow
   readonly findings: readonly FindingRow[]
 }
 
-/** The emulated service with two submissions, and a mirror that has all of them. */
 export class DamageRig {
   readonly sandbox: Sandbox
-  /** The settings of every command. */
   readonly env: Record<string, string>
   /** A submission with lanes, quotes, offers, history, two pages of events, and messages with attachments. */
   readonly rich: string
-  /** One with little. */
   readonly plain: string
 
   readonly #config: DatabaseConfig
@@ -46,7 +42,7 @@ export class DamageRig {
     this.plain = plainSubmission(sandbox)
   }
 
-  /** It ends with the test, or with `onEnd`. */
+  /** Ends with the test, or with `onEnd`. */
   static async open(database: TestDatabase, onEnd: (close: () => Promise<void>) => void = onTestFinished): Promise<DamageRig> {
     const sandbox = await startSandbox({ submissions: 0, autoStart: false })
     const opened = await database.open()
@@ -65,7 +61,6 @@ export class DamageRig {
     return this.#db
   }
 
-  /** For whoever must have the database alone. */
   closeDb(): Promise<void> {
     return this.#db.close()
   }
@@ -74,14 +69,12 @@ export class DamageRig {
     this.#db = await openAgain(this.#config)
   }
 
-  /** Runs a command of the program to a good end. */
   async command(...args: readonly string[]): Promise<Ended> {
     const ended = await runHere(args, this.env, { clock: hastyClock })
     if (ended.code !== 0) throw new Error(`${args.join(' ')} ended with ${ended.code}: ${ended.err}${ended.out}`)
     return ended
   }
 
-  /** Runs `reconcile` to whatever end, and reads what it stored. */
   async reconcile(...args: readonly string[]): Promise<Reconciled> {
     const before = new Set((await listRuns(this.db.read)).map((run) => run.run_id))
     const ended = await runHere(['reconcile', ...args], this.env, { clock: hastyClock })
@@ -92,14 +85,13 @@ export class DamageRig {
     return { ...ended, run, findings: await listFindings(this.db.read, { runId: run.run_id }) }
   }
 
-  /** Does to the database what nobody should, statement by statement. */
   async damage(...statements: readonly string[]): Promise<void> {
     await this.db.write('test-damage', async (tx) => {
-      for (const statement of statements) await sql.raw(statement).execute(tx.sql)
+      for (const statement of statements) await tx.run(sql.raw(statement))
     })
   }
 
-  /** Every row of service data, without what differs at every read, and the change log's ends. */
+  /** Every row of service data, without read times, and the ends of the change log. */
   async state(): Promise<Record<string, Row[]>> {
     const tables: Record<string, Row[]> = {}
     for (const entity of entities) {
@@ -111,14 +103,12 @@ export class DamageRig {
     return { ...tables, mirror_info: info as unknown as Row[] }
   }
 
-  /** In how many ways the mirror is not what the service shows. */
   async differences(): Promise<string[]> {
     const truth = truthSchema.parse({ account: ACCOUNT, submissions: this.sandbox.truth(ACCOUNT) })
     const compared = await compareWithTruth(this.db.read, ACCOUNT, truth)
     return compared.flatMap(({ differences }) => differences.map(({ table, key, what }) => `${table} ${key}: ${String(what)}`))
   }
 
-  /** Where somebody who only followed the change log knows something else than the mirror, of these tables. */
   async unlogged(): Promise<string[]> {
     const followed = replayChanges(await changesOf(this.db))
     const wrong: string[] = []
@@ -135,8 +125,8 @@ export class DamageRig {
   }
 }
 
-/** Findings as a test names them: kind, table, the key below the submission, and the fields that differ. */
-export function told(findings: readonly FindingRow[]): string[] {
+/** Findings as text: kind, table, key within the submission, and differing fields. */
+export function findingTexts(findings: readonly FindingRow[]): string[] {
   return findings
     .map(({ kind, entity, entity_id, submission_id, fields, read, destination }) => {
       const key = entity_id === null ? [] : (JSON.parse(entity_id) as Json[])

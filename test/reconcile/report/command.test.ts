@@ -13,7 +13,7 @@ describe.each(onSqlite)('the report of a run by the command, on $name', (databas
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('reports what was found and repaired, and nothing personal but the insured', async () => {
+  it('reports findings and repairs, and no personal data except the insured', async () => {
     const rig = await DamageRig.open(database)
     await rig.damage(
       `delete from market_events where submission_id = '${rig.plain}'`,
@@ -40,17 +40,17 @@ describe.each(onSqlite)('the report of a run by the command, on $name', (databas
     expect(readdirSync(folder).sort()).toEqual(['again.html', 'run.html'])
   })
 
-  it('cannot be of another format, and says where it cannot be written', async () => {
+  it('has only known formats, and reports an unwritable path', async () => {
     const rig = await DamageRig.open(database)
     for (const command of [['reconcile'], ['reconcile', 'show', 'r1']])
       expect(await runHere([...command, '--report', 'run.md'], rig.env)).toMatchObject({
         code: 2,
-        err: '--report: "run.md" must end with .html: a report is a page\n',
+        err: '--report: "run.md" must end with .html\n',
       })
     const nowhere = join(folder, 'no', 'run.html')
     expect(await runHere(['reconcile', '--report', nowhere], rig.env)).toMatchObject({
       code: 2,
-      err: `--report: there is no folder ${join(folder, 'no')}; make it first\n`,
+      err: `--report: the folder ${join(folder, 'no')} does not exist; create it first\n`,
     })
     const taken = join(folder, 'taken.html')
     mkdirSync(taken)
@@ -61,6 +61,9 @@ describe.each(onSqlite)('the report of a run by the command, on $name', (databas
       state: 'done',
     })
     const asked = await rig.reconcile('--json', '--report', taken)
-    expect({ code: asked.code, told: JSON.parse(asked.out) }).toMatchObject({ code: 1, told: [{ run_id: asked.run.run_id, findings: [] }] })
+    expect({ code: asked.code, printed: JSON.parse(asked.out) }).toMatchObject({
+      code: 1,
+      printed: [{ run_id: asked.run.run_id, findings: [] }],
+    })
   })
 })

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runNamed } from '../../../src/ops/actions/reconcile.ts'
-import { reportProblem, writeReportFile } from '../../../src/ops/cli/report-file.ts'
+import { reportProblem, writeReportFile } from '../../../src/ops/cli/commands/reconcile-show.ts'
 import { readReport } from '../../../src/reconcile/report/data.ts'
 import { renderHtml } from '../../../src/reconcile/report/html.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { ReconcileFindingsTable } from '../../../src/store/schema/reconcile.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
 import {
-  byFirstWalk,
+  byFirstFeedRead,
   byPoll,
   byWebhook,
   eventFact,
@@ -23,7 +23,7 @@ import {
   wireMessage,
   wireRequirements,
 } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 import { moment, report, run } from './sample.ts'
 
 const ACCOUNT = 'default'
@@ -42,7 +42,7 @@ function row(no: number, over: Partial<ReconcileFindingsTable> = {}): ReconcileF
     read: 'events',
     destination: null,
     seq: null,
-    standing: false,
+    known: false,
     repaired_at: moment(50),
     detail: `finding ${no}`,
     found_at: moment(40),
@@ -75,19 +75,19 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
   })
   afterEach(() => opened.close())
 
-  it('groups findings by kind, new ones before known ones, lists the first and counts all', async () => {
+  it('groups findings by kind, new before known, lists the first and counts all', async () => {
     const many = Array.from({ length: 203 }, (_, index) => row(index + 1))
     await store(db, [
       ...many,
       row(300, { kind: 'missing', entity: 'quotes', entity_id: JSON.stringify([submission, uuid(3, 1), uuid(4, 1)]), repaired_at: null }),
-      row(301, { kind: 'absent', standing: true, repaired_at: null }),
+      row(301, { kind: 'absent', known: true, repaired_at: null }),
       row(302, { kind: 'unreadable', entity: null, entity_id: null, read: 'thread', repaired_at: null }),
     ])
     await applyAll(db, [stateFact(ACCOUNT, submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)])
     const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
     expect(renderHtml(data)).toContain('Bluebird Diner')
     expect(data.mirror.tables).toContainEqual({ table: 'submissions', rows: 1 })
-    expect(data.groups.map(({ kind, standing, total, shown }) => [kind, standing, total, shown.length])).toEqual([
+    expect(data.groups.map(({ kind, known, total, shown }) => [kind, known, total, shown.length])).toEqual([
       ['missing', false, 204, 200],
       ['unreadable', false, 1, 1],
       ['absent', true, 1, 1],
@@ -101,7 +101,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
     expect(data).toMatchObject({ version: '1.2.3', mirror: { database: database.name, submissions: 1, firstSeq: 1 } })
   })
 
-  it('shows values as they are, but none that may name a person, and no tax id at any depth', async () => {
+  it('shows values, but no personal ones, and no tax id at any depth', async () => {
     const fields = [
       { field: 'status', mirror: 'old', service: null },
       { field: 'total_cents', mirror: 1, service: 2 },
@@ -125,10 +125,10 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
     expect(page).not.toMatch(/Ada|Byron|3456789|p{200}/)
   })
 
-  it('counts how events and messages became known, over time', async () => {
+  it('counts how events and messages arrived, over time', async () => {
     await applyAll(db, [trackFact(ACCOUNT, submission)])
     await applyAll(db, [
-      eventFact(ACCOUNT, submission, wireEvent(1), byFirstWalk),
+      eventFact(ACCOUNT, submission, wireEvent(1), byFirstFeedRead),
       eventFact(ACCOUNT, submission, wireEvent(2), byWebhook),
       messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
       messageFact('other', submission, wireMessage(2), byPoll),
@@ -148,20 +148,17 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
     expect(data.mirror).toMatchObject({ submissions: 1, trackedVia: [{ via: 'command', submissions: 1 }] })
   })
 
-  it('counts nothing of which nobody knows when it became known, because a hand has changed that', async () => {
+  it('ignores records with a manually removed time', async () => {
     await applyAll(db, [trackFact(ACCOUNT, submission)])
-    await applyAll(
-      db,
-      [1, 2, 3].map((n) => eventFact(ACCOUNT, submission, wireEvent(n), byPoll)),
-    )
+    await applyEach(db, [1, 2, 3], (n) => eventFact(ACCOUNT, submission, wireEvent(n), byPoll))
     const afternoon = '2026-11-20T15:04:05.000000Z'
-    const wrong = db.kind === 'sqlite' ? ["'last week'", "x'00'"] : ["'infinity'", "'-infinity'"]
+    const wrong = db.kind === 'sqlite' ? ["'2026-99-99T00:00:00.000000Z'", "'2026-11-20T25:00:00.000000Z'"] : ["'infinity'", "'-infinity'"]
     await db.write('test', async (tx) => {
       for (const [index, time] of wrong.entries()) {
         const id = uuid(1, index + 1)
-        await sql`update market_events set first_seen_at = ${sql.raw(time)} where event_id = ${id}`.execute(tx.sql)
+        await tx.run(sql`update market_events set first_seen_at = ${sql.raw(time)} where event_id = ${id}`)
       }
-      await sql`update market_events set first_seen_at = ${afternoon} where event_id = ${uuid(1, 3)}`.execute(tx.sql)
+      await tx.run(sql`update market_events set first_seen_at = ${afternoon} where event_id = ${uuid(1, 3)}`)
     })
     await store(db, [])
     const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
@@ -177,18 +174,18 @@ describe('the file of a report', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('is a page, replaced whole, and nothing lies beside it', async () => {
+  it('is a page, replaced as a whole, without other files', async () => {
     await writeReportFile(join(folder, 'a.html'), report())
     await writeReportFile(join(folder, 'a.html'), report({ version: '2' }))
     expect(readFileSync(join(folder, 'a.html'), 'utf8')).toMatch(/^<!doctype html>[\s\S]*submission-mirror 2 at/)
     expect(readdirSync(folder)).toEqual(['a.html'])
-    for (const path of ['b.pdf', 'b.md']) expect(reportProblem(path)).toBe(`--report: "${path}" must end with .html: a report is a page`)
+    for (const path of ['b.pdf', 'b.md']) expect(reportProblem(path)).toBe(`--report: "${path}" must end with .html`)
     expect([reportProblem('b.html'), reportProblem('b.HTML')]).toEqual([null, null])
-    expect(reportProblem('/no/such/b.html')).toBe('--report: there is no folder /no/such; make it first')
-    expect(reportProblem('/proc/sys/b.html')).toMatch(/^--report: nothing can be written to the folder \/proc\/sys \(EACCES/)
+    expect(reportProblem('/no/such/b.html')).toBe('--report: the folder /no/such does not exist; create it first')
+    expect(reportProblem('/proc/sys/b.html')).toMatch(/^--report: the folder \/proc\/sys is not writable \(EACCES/)
   })
 
-  it('that cannot be written says where, and leaves nothing', async () => {
+  it('that cannot be written reports the path, and leaves nothing', async () => {
     const path = join(folder, 'missing', 'a.html')
     await expect(writeReportFile(path, report())).rejects.toThrow(`the report cannot be written to ${path} (ENOENT`)
     expect(existsSync(join(folder, 'missing'))).toBe(false)

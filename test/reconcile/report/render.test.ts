@@ -9,7 +9,6 @@ import { finding, group, moment, report, run } from './sample.ts'
 
 const hostile = '<script>alert("1")</script> | `a` **b** [c](https://evil.example) \u202e&'
 
-/** One of each kind, with what somebody might send to do harm. */
 const full: ReportData = report({
   run: run({
     missing: 1,
@@ -34,39 +33,39 @@ const full: ReportData = report({
     group('unreadable', [finding(4, 'unreadable', { entity: null, record: null, read: 'thread', repairedAt: null, detail: hostile })]),
     group('undelivered', [finding(5, 'undelivered', { destination: 'agency', repairedAt: null, detail: hostile })]),
     group('lost', [finding(7, 'lost', { submissionId: null, entity: 'changes', record: '41 / 43', repairedAt: null })]),
-    group('absent', [finding(6, 'absent', { repairedAt: null })], { standing: true }),
+    group('absent', [finding(6, 'absent', { repairedAt: null })], { known: true }),
   ],
 })
 
 const html = renderHtml(full)
 
 describe('the report', () => {
-  it('tells what was compared, found, repaired and what stands, by ids', () => {
+  it('shows comparisons, findings, repairs and the rest, by id', () => {
     for (const n of [1, 2, 3, 5, 6]) expect(html).toContain(uuid(1, n))
     expect(html).toContain(uuid(9, 1))
     for (const said of [
-      'Missing here',
-      'Different here',
-      'no longer shown by the service',
+      'Missing in the mirror',
+      'Different in the mirror',
+      'No longer at the service',
       'Could not be read',
-      'Not known to be delivered',
+      'Delivery unconfirmed',
     ]) {
       expect(html).toContain(said)
     }
     for (const said of ['Holes in the change log', '41 / 43']) expect(html).toContain(said)
     expect(html).toContain('And 6 more findings')
-    expect(html).toContain('Known before and still true')
+    expect(html).toContain('Known findings')
   })
 
-  it('tells who asked, when, with which options, and how it ended', () => {
+  it('shows who requested it, when, its options and its end', () => {
     for (const said of [uuid(8, 1), '2026-11-20 03:00:01 UTC', '1 min 14 s', 'since: 2026-11-19', 'something could not be checked'])
       expect(html).toContain(said)
   })
 
-  it('says in every case what no run can exclude', () => {
-    expect(html).toContain('The service describes no list of submissions')
-    expect(html).toContain('State was left out of this run')
-    expect(html).toContain('some submissions only')
+  it('always lists what no run can exclude', () => {
+    expect(html).toContain('The service documents no list of submissions')
+    expect(html).toContain('This run excluded state')
+    expect(html).toContain('only some submissions')
   })
 })
 
@@ -78,12 +77,12 @@ describe('a finding that was not repaired', () => {
     return [table?.columns.map(({ name }) => name).slice(3), ...(table?.rows.map((row) => row.slice(3)) ?? [])]
   }
 
-  it('stands under no heading that says it was', () => {
+  it('is not under a heading for repaired ones', () => {
     const left = { repairedAt: null, detail: 'not asked twice' }
-    expect(tableOf(group('missing', [finding(1, 'missing', left)]))).toEqual([['What was seen'], ['not asked twice']])
+    expect(tableOf(group('missing', [finding(1, 'missing', left)]))).toEqual([['Details'], ['not asked twice']])
     expect(tableOf(group('missing', [finding(1, 'missing')]))).toEqual([['Added'], ['2026-11-20 03:01:01 UTC']])
     expect(tableOf(group('absent', [finding(1, 'absent'), finding(2, 'absent', left)]))).toEqual([
-      ['Marked', 'What was seen'],
+      ['Marked', 'Details'],
       [expect.stringMatching(/ UTC$/), ''],
       ['', 'not asked twice'],
     ])
@@ -95,20 +94,20 @@ describe('changes that a destination may lack', () => {
     report({ run: run({ undelivered: 2, exit_code: 3 }), groups: [group('undelivered', [finding(1, 'undelivered')])] }),
   )
 
-  it('are not said never to have arrived, and what may have is not to be sent unseen', () => {
+  it('are reported as uncertain, with a warning before resending', () => {
     expect(text).not.toMatch(/never (?:reached|delivered)/i)
-    expect(text).toContain('2 changes are not known to have reached a destination that should have them.')
-    expect(text).toContain('Look at the destination first for what may have arrived already')
+    expect(text).toContain('2 changes may not have reached a destination.')
+    expect(text).toContain('Check the destination first for changes that may have arrived')
   })
 })
 
 describe('the report in HTML', () => {
-  it('takes nothing of what was sent for markup', () => {
+  it('escapes all values', () => {
     expect(html).not.toMatch(/<script|<a |\son\w+=|javascript:/i)
     expect(html).toContain('&lt;script&gt;alert(')
   })
 
-  it('fetches nothing: no address in an attribute, no import, no font, and a policy that forbids it', () => {
+  it('loads nothing: no URL in an attribute, no import, no font, and a strict policy', () => {
     expect(html).not.toMatch(/(?:src|href|url|@import|xlink)\s*[=(]/i)
     expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`)
   })
@@ -122,7 +121,7 @@ describe('the report in HTML', () => {
     expect(open).toEqual([])
   })
 
-  it('draws a column for each day, stacked to the scale of its numbers', () => {
+  it('draws a stacked column per day, to scale', () => {
     const heights = [...html.matchAll(/<rect class="(w\d)"[^>]*height="([\d.]+)"/g)].map(
       ([, way, height]) => [way, Number(height)] as const,
     )
@@ -161,35 +160,35 @@ describe('the verdict', () => {
   })
 
   const textOf = (over: Parameters<typeof run>[0]) => verdictOf(report({ run: run(over) })).text
-  const far = 'after 5 of 12 submissions; the next run begins with the others'
+  const far = 'after 5 of 12 submissions; the next run continues with the others'
 
   it.each([
-    ['out of time', { state: 'budget', note: `its budget ended ${far}` }, `Its budget ended ${far}. Between`],
+    ['out of time', { state: 'budget', note: `its budget ended ${far}` }, `Its budget ended ${far}. No new`],
     [
       'out of time, and dry',
       { state: 'budget', note: 'its budget ended; a dry run leaves no mark' },
-      'Its budget ended; a dry run leaves no mark. Between',
+      'Its budget ended; a dry run leaves no mark. No new',
     ],
-    ['stopped', { state: 'stopped', note: `it was stopped ${far}` }, `It was stopped ${far}. Between`],
+    ['stopped', { state: 'stopped', note: `it was stopped ${far}` }, `It was stopped ${far}. No new`],
     [
       'failed',
       { state: 'failed', note: `it ended ${far}: the service is away` },
-      `It ended ${far}: the service is away. What it did not reach`,
+      `It ended ${far}: the service is away. The other submissions are unverified`,
     ],
-    ['failed and unreadable', { state: 'failed', unreadable: 1, note: `it ended ${far}: away` }, `It ended ${far}: away. Between`],
-    ['shorter than it was', { state: 'done' }, 'It ended regularly: when their turn came, the others were gone'],
-  ] as const)('of a run that is %s says why, once', (_, over, said) => {
+    ['failed and unreadable', { state: 'failed', unreadable: 1, note: `it ended ${far}: away` }, `It ended ${far}: away. No new`],
+    ['shorter than it was', { state: 'done' }, 'The other submissions were removed'],
+  ] as const)('of a run that is %s states the reason once', (_, over, said) => {
     const text = textOf({ ...over, submissions_done: 5 })
     expect(text).toContain(said)
     expect(text.match(/5 of 12|next run/g)?.length ?? 0).toBe(said.match(/5 of 12|next run/g)?.length ?? 0)
   })
 
-  it('of a run that could not read everything leaves the reasons to the list: the service may have answered, that something is not there', () => {
-    expect(textOf({ unreadable: 1, exit_code: 1 })).toMatch(/^1 thing could not be read, for the reason below\. About it/)
-    expect(textOf({ unreadable: 2, exit_code: 1 })).toMatch(/^2 things could not be read, for the reasons below\. About these/)
+  it('of a run with unreadable data refers to the list for reasons', () => {
+    expect(textOf({ unreadable: 1, exit_code: 1 })).toMatch(/^1 read failed, for the reason below\. /)
+    expect(textOf({ unreadable: 2, exit_code: 1 })).toMatch(/^2 reads failed, for the reasons below\. /)
   })
 
-  it('of a run that never began says why, and of no comparison', () => {
+  it('of a run that never began states only the reason', () => {
     const never = { submissions_total: 0, submissions_done: 0, rows_compared: 0, started_at: null, exit_code: 4 }
     const skipped = report({ run: run({ ...never, state: 'stopped', note: 'run 7 was still in progress at that time' }) })
     expect(verdictOf(skipped)).toEqual({ tone: 'left', title: 'This run did not start', text: 'Run 7 was still in progress at that time.' })
@@ -198,7 +197,7 @@ describe('the verdict', () => {
   it.each([
     ['failed', 3],
     ['done', 0],
-  ] as const)('of a run that %s before it compared anything claims that nothing was read', (state, total) => {
+  ] as const)('of a run that %s before any comparison says that nothing was read', (state, total) => {
     const none = run({
       state,
       submissions_total: total,
@@ -207,7 +206,7 @@ describe('the verdict', () => {
       note: state === 'failed' ? 'refused' : null,
     })
     const text = renderHtml(report({ run: none }))
-    expect(text).toContain('<h2>What was compared</h2><p>No submission: nothing was read again.</p>')
+    expect(text).toContain('<h2>What was compared</h2><p>No submission was read again.</p>')
     expect(text).not.toContain('Every row of')
   })
 })
@@ -216,37 +215,35 @@ describe('what differences mean', () => {
   const different = (n: number, repaired: number) => {
     const found = Array.from({ length: n }, (_, no) => finding(no, 'different', no < repaired ? {} : { repairedAt: null }))
     const data = report({ run: run({ different: n, repaired, exit_code: repaired < n ? 3 : 0 }), groups: [group('different', found)] })
-    const meaning = meaningsOf(data).find(({ term }) => term === 'Different here')
+    const meaning = meaningsOf(data).find(({ term }) => term === 'Different in the mirror')
     return { meaning: meaning?.text ?? '', verdict: verdictOf(data).text, whole: renderHtml(data) }
   }
 
-  it('follows from what was repaired of them', () => {
-    expect(different(2, 2).meaning).toMatch(/ The rows were set to what it says; what they said before stands in `changes`/)
-    expect(different(3, 2).meaning).toMatch(
-      / 2 of the rows were set to what it says; .* The others were left as they are, because no second/,
-    )
+  it('depends on their repairs', () => {
+    expect(different(2, 2).meaning).toMatch(/ The rows were corrected; `changes` has their previous values/)
+    expect(different(3, 2).meaning).toMatch(/ 2 of the rows were corrected; .* The others were left unchanged, because no second/)
     const none = different(1, 0)
-    expect(none.meaning).toMatch(/ Nothing was changed, because no second reading confirmed it/)
-    expect(none.meaning).not.toContain('what they said before')
-    expect(none.verdict).toBe('1 difference was found and left as it is.')
+    expect(none.meaning).toMatch(/ Nothing was changed, because no second read confirmed it/)
+    expect(none.meaning).not.toContain('previous values')
+    expect(none.verdict).toBe('1 difference was found and left unchanged.')
   })
 
-  it('tells what was marked of what the service does not show, and what only a hand can remove', () => {
+  it('states which absent rows were marked, and which need manual deletion', () => {
     const absent = (n: number, repaired: number, dry = false) => {
       const found = Array.from({ length: n }, (_, no) => finding(no, 'absent', no < repaired ? {} : { repairedAt: null }))
       const options = dry ? { dry_run: true } : {}
       const data = report({ run: run({ absent: n, repaired, options }), groups: [group('absent', found)] })
-      return meaningsOf(data).find(({ term }) => term.startsWith('Here, but'))?.text ?? ''
+      return meaningsOf(data).find(({ term }) => term === 'No longer at the service')?.text ?? ''
     }
-    expect(absent(2, 2)).toMatch(/ The rows were marked and kept; they come back by themselves when the service shows them again\.$/)
+    expect(absent(2, 2)).toMatch(/ The rows were marked and kept; they come back automatically when the service shows them again\.$/)
     expect(absent(2, 0, true)).toMatch(/ Nothing was marked\.$/)
-    expect(absent(3, 2)).toMatch(/ 2 of the rows were marked and kept; .* Where nothing was marked, the table below says what to do\.$/)
-    expect(absent(1, 0)).toMatch(/ not proof that the record was wrong\. Where nothing was marked, the table below says what to do\.$/)
+    expect(absent(3, 2)).toMatch(/ 2 of the rows were marked and kept; .* For unmarked rows, see the table below\.$/)
+    expect(absent(1, 0)).toMatch(/ may still be right\. For unmarked rows, see the table below\.$/)
   })
 
-  it('claims no row of the change log for raw alone', () => {
+  it('promises no change-log row for raw alone', () => {
     const { meaning, whole } = different(1, 1)
-    expect(meaning).toContain('there is no row of a difference in `raw` alone')
+    expect(meaning).toContain('except for differences only in `raw`')
     expect(whole).not.toContain('each repair stands in')
   })
 })
@@ -254,9 +251,9 @@ describe('what differences mean', () => {
 describe('what destinations have', () => {
   const sectionOf = (destinations: ReportData['destinations']) =>
     documentOf(report({ destinations })).sections.find(({ heading }) => heading === 'At the destinations')
-  const counts = { delivered: 211, has: 0, lacks: 0, differs: 0, cannot_tell: 0, repaired: 0, oldest_at: null, newest_at: null }
+  const counts = { delivered: 211, has: 0, lacks: 0, differs: 0, undetermined: 0, repaired: 0, oldest_at: null, newest_at: null }
 
-  it('is said only where they were asked', () => {
+  it('is shown only for verified destinations', () => {
     const asked = {
       ...counts,
       destination: 'ams',
@@ -274,6 +271,6 @@ describe('what destinations have', () => {
         ['hook', 211, '', '', '', '', '', 'never'],
       ],
     })
-    expect(sectionOf([])?.blocks).toEqual([{ kind: 'text', texts: ['No destination has taken a change of this account.'] }])
+    expect(sectionOf([])?.blocks).toEqual([{ kind: 'text', texts: ['No destination has received a change of this account.'] }])
   })
 })

@@ -1,15 +1,14 @@
 import { firstSeenOf } from '../../../src/reconcile/report/buckets.ts'
 import type { FindingGroup, ReportData, ReportFinding } from '../../../src/reconcile/report/report-data.ts'
 import type { SeenCount } from '../../../src/store/reconcile/figures.ts'
-import type { FindingKind, ReconcileRunsTable } from '../../../src/store/schema/reconcile.ts'
+import type { FindingKind, ReconcileFindingsTable, ReconcileRunsTable } from '../../../src/store/schema/reconcile.ts'
 import { uuid } from '../../tools/facts.ts'
 
-/** A moment so many seconds after the sample run was asked for. */
+/** @returns a time after the request of the sample run. */
 export function moment(seconds: number): string {
   return new Date(Date.UTC(2026, 10, 20, 3) + seconds * 1000).toISOString().replace('Z', '000Z')
 }
 
-/** A run that found nothing. */
 export function run(over: Partial<ReconcileRunsTable> = {}): ReconcileRunsTable {
   return {
     run_id: uuid(8, 1),
@@ -56,11 +55,23 @@ export function finding(no: number, kind: FindingKind, over: Partial<ReportFindi
   }
 }
 
+export function findingRow(run_id: string, finding_no: number, over: Partial<ReconcileFindingsTable>): ReconcileFindingsTable {
+  const about = {
+    account: 'default',
+    submission_id: null,
+    kind: 'missing',
+    entity: 'market_events',
+    entity_id: `["${finding_no}"]`,
+  } as const
+  const none = { fields: null, read: null, destination: null, seq: null, repaired_at: null }
+  return { run_id, finding_no, ...about, ...none, known: false, detail: 'words', found_at: moment(0), ...over }
+}
+
 export function group(kind: FindingKind, shown: readonly ReportFinding[], over: Partial<FindingGroup> = {}): FindingGroup {
   const repaired = shown.filter(({ repairedAt }) => repairedAt !== null).length
   return {
     kind,
-    standing: false,
+    known: false,
     total: shown.length,
     byEntity: [{ entity: 'market_events', total: shown.length, repaired }],
     shown,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { DeferredSubmissions } from '../../../src/reconcile/run/deferred-submissions.ts'
+import { DeferredSubmissions } from '../../../src/reconcile/run/queue.ts'
 import type { Candidate } from '../../../src/store/reconcile/queue.ts'
 
-it('at the limit, the submission with the oldest visit has its turn at once', async () => {
+it('at the limit, the submission with the oldest visit is next', async () => {
   const tried = new DeferredSubmissions(async (submissionId) => (submissionId === '7' ? [] : [{ submissionId } as Candidate]))
   const at = (n: number) => `2026-03-05T03:00:00.${String(n).padStart(6, '0')}Z`
   const idsOf = async (candidates: AsyncIterable<Candidate>) => {
@@ -12,7 +12,7 @@ it('at the limit, the submission with the oldest visit has its turn at once', as
   }
   const early: number[] = []
   for (let n = 20_009; n >= 0; n--) early.push(...(await idsOf(tried.add({ submissionId: `${n}` } as Candidate, at(n)))))
-  // Each of the last ten is the one that was tried the longest time ago; one of them is not known any more.
+  // Each of the last ten has the oldest visit; one is unknown now.
   expect(early).toEqual([9, 8, 6, 5, 4, 3, 2, 1, 0])
   expect(await idsOf(tried.until(at(13)))).toEqual([10, 11, 12])
   expect((await idsOf(tried.until(null))).slice(0, 2)).toEqual([13, 14])

@@ -24,7 +24,7 @@ const done = { state: 'done', note: null } as const
 const budget = { state: 'budget', note: null } as const
 
 it.each([
-  ['nothing was found', done, counts(), 0],
+  ['no findings', done, counts(), 0],
   ['all that was found is repaired', done, counts({ missing: 2, absent: 1, repaired: 3 }), 0],
   ['what stands counts for nothing', done, counts({ known: 5 }), 0],
   ['something is left', done, counts({ missing: 2 }), 3],
@@ -33,15 +33,15 @@ it.each([
   ['the budget ended', budget, counts({ missing: 2 }), 4],
   ['something could not be checked', budget, counts({ unreadable: 1, missing: 2 }), 1],
   ['it could not go on', { state: 'failed', note: 'x' } as const, counts(), 1],
-])('the exit code of a run of which %s', (_, stop, found, code) => {
+])('the exit code of a run: %s', (_, stop, found, code) => {
   expect(runEnd(stop, found).exitCode).toBe(code)
 })
 
-it('of several runs the worst decides: 1 over 4 over 3 over 0', () => {
+it('the worst exit code of several runs counts: 1, 4, 3, then 0', () => {
   expect([worstExit([]), worstExit([0, 3]), worstExit([3, 4, 0]), worstExit([4, 1, 3])]).toEqual([0, 3, 4, 1])
 })
 
-it('tells on a terminal what is done, left, how fast, and how long it will take, and elsewhere nothing', () => {
+it('shows progress, speed and remaining time on a terminal only', () => {
   expect(progressLine('acme', counts({ submissions_total: 100, submissions_done: 25, missing: 2, known: 1 }), 5)).toBe(
     'acme: 25 of 100 done (25 %), 75 left, 5.0 a second, 15 s to go; 2 found',
   )
@@ -51,7 +51,7 @@ it('tells on a terminal what is done, left, how fast, and how long it will take,
   expect(written).toBe('')
 })
 
-it('keeps to one line of a terminal, however narrow, and to its rate when the clock is put back', () => {
+it('fits one line of any terminal, and keeps its rate if the clock is set back', () => {
   const clock = new ManualClock()
   let written = ''
   const screen = new ReconcileScreen({ isTTY: true, columns: 80, write: (text) => (written += text) }, clock)

@@ -1,24 +1,24 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { countSubmissions, submissionsOf } from '../../../src/reconcile/run/queue.ts'
 import { newRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
 const OTHER_RUN = 'another'
 
-/** A day of March, at noon. */
 const day = (n: number) => `2026-03-${String(n).padStart(2, '0')}T12:00:00.000000Z`
 
 describe.each(testDatabases)('the queue of a run on $name', (database) => {
-  /** What earlier runs came to: for each submission the day on which it was looked at last, and the one on which it was proved. */
-  async function withProofs(rig: RunRig, proofs: readonly (readonly [string, number, number | null])[]): Promise<void> {
+  /** Results of earlier runs: days of each submission's last visit and last reconciliation. */
+  async function withReconciled(rig: RunRig, proofs: readonly (readonly [string, number, number | null])[]): Promise<void> {
     await rig.db.write('test', async (tx) => {
       for (const [submission_id, visited, proved] of proofs) {
         const proof = { account: ACCOUNT, submission_id, run_id: OTHER_RUN, visited_at: day(visited) }
         await tx.sql
-          .insertInto('sync_proofs')
-          .values({ ...proof, proved_at: proved === null ? null : day(proved) })
+          .insertInto('sync_reconciled')
+          .values({ ...proof, reconciled_at: proved === null ? null : day(proved) })
           .execute()
       }
     })
@@ -36,25 +36,24 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     return found
   }
 
-  it('starts with submissions that were never visited; unproved ones follow by their last visit', async () => {
+  it('starts with unvisited submissions; unreconciled ones follow by their last visit', async () => {
     const rig = await RunRig.open(database, 7)
     const [failing = '', failed = '', proved = '', older = '', lost = '', fresh = '', oldest = ''] = rig.ids
-    await withProofs(rig, [
+    await withReconciled(rig, [
       [failing, 12, null],
       [failed, 4, null],
       [proved, 10, 10],
       [older, 5, 5],
-      // Proved long ago, and never again though it was tried.
       [lost, 11, 1],
       [oldest, 3, 3],
     ])
     expect(await orderOf(rig)).toEqual([fresh, oldest, failed, older, proved, lost, failing])
   })
 
-  it('holds every submission that the run has not visited, whatever the clock of the process that proved it', async () => {
+  it('contains every unvisited submission, with any clock of the last process', async () => {
     const rig = await RunRig.open(database, 2)
     const [first = '', second = ''] = rig.ids
-    await withProofs(rig, [
+    await withReconciled(rig, [
       [first, 10, 10],
       [second, 25, 25],
     ])
@@ -62,35 +61,29 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     expect(await orderOf(rig, { run_id: OTHER_RUN })).toEqual([])
   })
 
-  it('holds what only a proof tells of any more, however much that is', async () => {
+  it('contains submissions known only from a reconciliation, any number of them', async () => {
     const rig = await RunRig.open(database, 2)
     const [first = '', second = ''] = rig.ids
     const lost = Array.from({ length: 501 }, (_, n) => [uuid(7, n), 2, 2] as const)
-    await withProofs(rig, [[first, 1, 1], ...lost, [second, 3, 3]])
+    await withReconciled(rig, [[first, 1, 1], ...lost, [second, 3, 3]])
     expect(await orderOf(rig)).toEqual([first, ...lost.map(([id]) => id), second])
   })
 
-  it('of chosen submissions holds each once, unless another option leaves it out or the run has looked at it', async () => {
+  it('of chosen submissions contains each once, except excluded and visited ones', async () => {
     const rig = await RunRig.open(database, 3)
     const [first = '', second = '', still = ''] = rig.ids
-    await rig.db.write('test', (tx) =>
-      tx.sql
-        .updateTable('sync_reads')
-        .set({ active_at: day(1) })
-        .where('submission_id', '=', still)
-        .execute(),
-    )
+    await runSql(rig.db, sql`update sync_reads set active_at = ${day(1)} where submission_id = ${still}`)
     const options = { submissions: [second, still, first, second, uuid(7, 1)], since: day(2) }
     expect(await orderOf(rig, { options })).toEqual([first, second])
     expect(await countSubmissions(rig.db.read, await runOf(rig, { options }), new AbortController().signal)).toBe(2)
-    await withProofs(rig, [[first, 10, 10]])
+    await withReconciled(rig, [[first, 10, 10]])
     expect(await orderOf(rig, { options, run_id: OTHER_RUN })).toEqual([second])
   })
 
-  it('of a run that is taken up again holds what it did not come by, and what another run may have come by meanwhile', async () => {
+  it('of a resumed run contains unvisited submissions, and those possibly visited by another run', async () => {
     const rig = await RunRig.open(database, 4)
     const [before = '', seen = '', since = '', proved = ''] = rig.ids
-    await withProofs(rig, [
+    await withReconciled(rig, [
       [before, 19, null],
       [seen, 21, null],
       [since, 23, null],
@@ -98,12 +91,7 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     ])
     expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved])
     await rig.claim()
-    await rig.db.write('test', (tx) =>
-      tx.sql
-        .updateTable('reconcile_runs')
-        .set({ started_at: day(22) })
-        .execute(),
-    )
+    await runSql(rig.db, sql`update reconcile_runs set started_at = ${day(22)}`)
     expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved, since])
   })
 })

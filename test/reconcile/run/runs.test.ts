@@ -10,13 +10,12 @@ import { listFindings } from '../../../src/store/reconcile/findings.ts'
 import { findRun, listRuns } from '../../../src/store/reconcile/runs.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
 import { failureOf } from '../../../src/upstream/http/answer.ts'
-import { onSqlite, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
+import { onSqlite, runSql, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
 import { hastyClock } from '../../tools/hasty-clock.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
-/** Nobody waits longer than a moment. */
-/** Our clock, so much later: on SQLite leases end by it. */
+/** Our clock, ahead by `ms`: ends leases on SQLite. */
 const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms })
 
 describe.each(testDatabases)('reconcile runs on $name', (database) => {
@@ -33,17 +32,17 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
   it.each([
     ['the state', "update submissions set insured_name = 'Somebody Else'"],
     ['what follows from the records', "update submissions set last_event_at = '2030-01-01T00:00:00.000000Z'"],
-  ])('a run corrects %s when all else agrees', async (_, damage) => {
+  ])('a run corrects %s', async (_, damage) => {
     const rig = await RunRig.open(database, 2)
     await rig.reconcile()
-    await rig.db.write('test', (tx) => sql.raw(damage).execute(tx.sql))
+    await runSql(rig.db, sql.raw(damage))
     const run = await rig.reconcile()
     expect(run).toMatchObject({ state: 'done', exit_code: 0, missing: 0, absent: 0, repaired: run.different })
     expect(run.different).toBeGreaterThanOrEqual(2)
     expect(await rig.reconcile()).toMatchObject({ state: 'done', exit_code: 0, different: 0, repaired: 0 })
   })
 
-  it('what a dead process left is gone on with, and the dead process can write nothing more', async () => {
+  it('a run of a dead process is resumed, and that process can write nothing more', async () => {
     const rig = await RunRig.open(database, 3)
     const dead = await rig.claim()
     await endLease(rig)
@@ -54,7 +53,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(await rig.work(taken)).toMatchObject({ state: 'done', submissions_done: 3, run_id: dead.run.run_id })
   })
 
-  it('a process whose clock is wrong notes its visits by the clock of the database', async () => {
+  it("visits have the database's time, with any clock of the process", async () => {
     const rig = await RunRig.open(database, 3)
     const wrong = await rig.another(database.name === 'postgres' ? later(86_400_000) : systemClock)
     const before = timeFromMs(Date.now())
@@ -68,7 +67,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
 })
 
 describe.each(onSqlite)('reconcile runs on $name', (database) => {
-  it('an account is reconciled once at a time, and free again afterwards', async () => {
+  it('an account has one run at a time', async () => {
     const rig = await RunRig.open(database, 1)
     const claim = await rig.claim()
     const other = await rig.another()
@@ -79,13 +78,13 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     await expect(rig.claim({}, other)).resolves.toMatchObject({ resumed: false })
   })
 
-  it('a run with other options goes before one that was interrupted, which is gone on with afterwards', async () => {
+  it('a new run goes before an interrupted one, which is resumed afterwards', async () => {
     const rig = await RunRig.open(database, 12)
     await rig.reconcile()
     await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'cron' })
     rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
     const stop = new AbortController()
-    const from = rig.sandbox.requestsSeen.length
+    const from = rig.sandbox.activity.requests.length
     const claimed = await claimWaitingRun(rig.db, ACCOUNT)
     if (claimed === null) throw new Error('nothing waits')
     const dead = rig.work(claimed, { concurrency: 1, onAbort: 'release' }, stop.signal)
@@ -98,7 +97,7 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     const looked = await rig.reconcile({ dry_run: true })
     expect(looked).toMatchObject({ state: 'done', exit_code: 3, different: 12 })
     expect(await findRun(rig.db.read, claimed.run.run_id)).toMatchObject({ state: 'running', ended_at: null })
-    // What the dry run came by and left is repaired; what was proved before it is left alone.
+    // Repairs what the dry run visited, and skips what was reconciled before it.
     const resumed = await claimWaitingRun(rig.db, ACCOUNT)
     expect(resumed).toMatchObject({ resumed: true, run: { run_id: claimed.run.run_id } })
     const run = await rig.work(resumed ?? claimed)
@@ -108,7 +107,7 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     expect(run).toMatchObject({ different: 12 - proved, repaired: 12 - proved })
   })
 
-  it('a stopped run notes its progress, and the next one begins with the other submissions', async () => {
+  it('a stopped run stores its progress, and the next one continues with other submissions', async () => {
     const rig = await RunRig.open(database, 12)
     const stop = new AbortController()
     rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
@@ -123,14 +122,14 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     expect(done.size).toBeGreaterThan(0)
     expect(done.size).toBeLessThan(12)
     rig.sandbox.faults.set([])
-    const from = rig.sandbox.requestsSeen.length
+    const from = rig.sandbox.activity.requests.length
     await rig.reconcile({}, { concurrency: 1 })
     const order = [...new Set(rig.asked(from))]
     expect(order.slice(0, 12 - done.size).filter((id) => done.has(id))).toEqual([])
     expect(order).toHaveLength(12)
   })
 
-  it('a run that somebody else stops ends there, and the account is free at once', async () => {
+  it('a run stopped by another process ends, and the account is free', async () => {
     const rig = await RunRig.open(database, 12)
     rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
     const claim = await rig.claim()
@@ -147,12 +146,12 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     expect(await rig.reconcile()).toMatchObject({ state: 'done', submissions_done: 12 })
   })
 
-  it('a run whose budget ends notes n of m and exits 4, and the next one continues with the oldest proof', async () => {
+  it('a run whose budget ends reports n of m and exits 4; the next one continues with the oldest reconciliation', async () => {
     const rig = await RunRig.open(database, 6)
     await rig.reconcile()
-    const before = new Map((await proofs(rig)).map((row) => [row.submission_id, row.proved_at]))
+    const before = new Map((await proofs(rig)).map((row) => [row.submission_id, row.reconciled_at]))
     let now = Date.now()
-    // Each look at the clock is a second.
+    // Each reading of the clock takes a second.
     const clock = { ...systemClock, now: () => (now += 1_000) }
     const run = await rig.reconcile({}, { concurrency: 1, budgetMs: 20_000, clock })
     expect(run).toMatchObject({ state: 'budget', exit_code: 4, note: expect.stringMatching(/after \d of 6 submissions/) })
@@ -164,7 +163,7 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
       .sort()
       .map((text) => text.split(' ')[1])
     expect(new Set(done)).toEqual(new Set(oldest.slice(0, done.length)))
-    const from = rig.sandbox.requestsSeen.length
+    const from = rig.sandbox.activity.requests.length
     await rig.reconcile({}, { concurrency: 1 })
     expect(
       rig
@@ -174,7 +173,7 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     ).toEqual([])
   })
 
-  it('options limit what is looked at', async () => {
+  it('options limit the submissions', async () => {
     const rig = await RunRig.open(database, 4)
     const [first = '', second = '', third = ''] = rig.ids
     expect(await rig.reconcile({ submissions: [first, third] })).toMatchObject({ submissions_total: 2, submissions_done: 2 })
@@ -184,18 +183,20 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     )
     expect(await rig.reconcile({ since: '2021-01-01T00:00:00.000000Z' })).toMatchObject({ submissions_total: 1, submissions_done: 1 })
     expect(await rig.reconcile({ active_only: true })).toMatchObject({ submissions_total: 1, submissions_done: 1 })
-    const from = rig.sandbox.requestsSeen.length
+    const from = rig.sandbox.activity.requests.length
     await rig.reconcile({ no_state: true })
     expect(rig.asked(from)).toEqual([])
   })
 
-  it('no more is read at once than was asked for, what is read a second time neither', async () => {
+  it('concurrent reads are limited, including second reads', async () => {
     const rig = await RunRig.open(database, 6)
     await rig.reconcile()
     for (const id of rig.ids) {
       const [shown] = rig.sandbox.truth(ACCOUNT, id)
       rig.sandbox.setFacts(ACCOUNT, id, { state: 'CA' })
-      rig.sandbox.amendEvent(ACCOUNT, id, String(shown?.events[0]?.id), { detail: 'Outside of appetite', status: 'declined' })
+      rig.sandbox.world
+        .submission(ACCOUNT, id)
+        .events.amend(String(shown?.events[0]?.id), { detail: 'Outside of appetite', status: 'declined' })
       rig.sandbox.concealItems(ACCOUNT, id, [String(shown?.messages[0]?.id)])
     }
     const [under, most] = [new Set<unknown>(), { reads: 0 }]
@@ -213,14 +214,14 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     expect(most.reads).toBe(1)
   })
 
-  it('a reason with characters that no database holds is kept without them, and the run ends', async () => {
+  it('a reason is stored without invalid characters', async () => {
     const rig = await RunRig.open(database, 8)
     const refuse = async (submissionId: string) => {
       const call = { operation: 'events', submissionId, withCursor: false } as const
       throw failureOf(call, { status: 403, headers: {}, body: '{"detail":"broken \\u0000 row"}' }, 0)
     }
     const client = { ...rig.client, events: refuse, thread: refuse }
-    // The pauses between its tries tell nothing here.
+    // Ignores pauses between attempts.
     const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock: hastyClock })
     expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringMatching(/refuses every read: .*broken \uFFFD row/) })
     const details = (await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).map(({ detail }) => detail)
@@ -229,10 +230,10 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     await expect(rig.claim()).resolves.toMatchObject({ resumed: false })
   })
 
-  it('credentials of another brokerage check nothing, and mark nothing', async () => {
+  it('credentials of another brokerage check and mark nothing', async () => {
     const rig = await RunRig.open(database, 2)
     await rig.reconcile()
-    rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
+    rig.sandbox.account(ACCOUNT).brokerage = { id: 'other', name: 'Another brokerage' }
     expect(await rig.reconcile()).toMatchObject({
       state: 'failed',
       exit_code: 1,
@@ -242,7 +243,7 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
     })
   })
 
-  it('a run pins the brokerage when nothing has before, a dry run does not', async () => {
+  it('a run pins an unpinned brokerage, a dry run does not', async () => {
     const rig = await RunRig.open(database, 1)
     const pinned = async () => (await findAccount(rig.db.read, ACCOUNT))?.brokerage
     await rig.reconcile({ dry_run: true })
@@ -252,8 +253,7 @@ describe.each(onSqlite)('reconcile runs on $name', (database) => {
   })
 })
 
-// It takes its time, and has nothing to do with the database.
-it('a run that the store breaks off is free at once for whoever goes on with it', async () => {
+it('a run broken by the store can be resumed immediately', async () => {
   const rig = await RunRig.open(sqliteDatabase, 1)
   const claim = await rig.claim()
   const state = async () => {
@@ -266,20 +266,18 @@ it('a run that the store breaks off is free at once for whoever goes on with it'
   })
 })
 
-it('an account that is stopped while a run reads it ends the run', async () => {
+it('stopping an account ends its run', async () => {
   const rig = await RunRig.open(sqliteDatabase, 8)
   let looks = 0
   const onProgress = () => {
     looks += 1
   }
-  // Each second is over at once.
   const clock = { ...systemClock, sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(1, signal) }
   const client: UpstreamClient = {
     ...rig.client,
     state: async (...asked) => {
       await stopAccount(rig.db, ACCOUNT, 'suspended', 'the credentials were refused', 900_000)
       const before = looks
-      // It looks again when it has looked once since.
       await until('it has looked again', () => looks > before + 1)
       return await rig.client.state(...asked)
     },
@@ -290,7 +288,7 @@ it('an account that is stopped while a run reads it ends the run', async () => {
   expect(run.submissions_done).toBeLessThan(8)
 })
 
-it('trap 49: a pause beyond the budget of a run ends it as one whose budget ended, and counts nothing as unreadable', async () => {
+it('trap 49: a pause beyond the budget ends the run like its budget, without unreadable submissions', async () => {
   const rig = await RunRig.open(sqliteDatabase, 4)
   rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'events', retryAfterSeconds: 3_600, count: 1 })
   const run = await rig.reconcile({}, { concurrency: 1 })
@@ -300,7 +298,7 @@ it('trap 49: a pause beyond the budget of a run ends it as one whose budget ende
   expect(run).toMatchObject({ state: 'budget', exit_code: 4, unreadable: 0, note })
 })
 
-it('a service that no longer answers ends the run', async () => {
+it('an outage of the service ends the run', async () => {
   const rig = await RunRig.open(sqliteDatabase, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
   const run = await rig.reconcile({ no_state: true }, { concurrency: 1, clock: hastyClock })
@@ -309,9 +307,9 @@ it('a service that no longer answers ends the run', async () => {
   expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
 })
 
-it('some submissions that cannot be read end no run as long as others can be between them', async () => {
+it("unreadable submissions don't end a run while others are readable", async () => {
   const rig = await RunRig.open(sqliteDatabase, 7)
-  // Two are in hand at a time: of these three, never all one after the other.
+  // Two run at a time, so these three are never consecutive.
   const failing = [rig.ids[0], rig.ids[3], rig.ids[6]]
   for (const submissionId of failing)
     for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation, submissionId })
@@ -327,12 +325,12 @@ it('a service that refuses every read ends the run', async () => {
   expect(run.submissions_done).toBeLessThan(8)
 })
 
-/** As if the process that had it were dead for long. */
+/** As if its process died long ago. */
 async function endLease(rig: RunRig): Promise<void> {
   const past = new Date(later(-RUN_LEASE_MS).now()).toISOString().replace('Z', '000Z')
   await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reconcile').set({ lease_until: past }).execute())
 }
 
 function proofs(rig: RunRig) {
-  return rig.db.read.sql.selectFrom('sync_proofs').selectAll().execute()
+  return rig.db.read.sql.selectFrom('sync_reconciled').selectAll().execute()
 }

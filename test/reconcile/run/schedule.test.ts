@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
@@ -7,7 +8,7 @@ import { pinBrokerage } from '../../../src/store/reads/accounts.ts'
 import { claimNewRun, releaseRun, requestRun } from '../../../src/store/reconcile/claims.ts'
 import { listRuns } from '../../../src/store/reconcile/runs.ts'
 import type { RunOptions } from '../../../src/store/schema/reconcile.ts'
-import { onSqlite } from '../../tools/databases.ts'
+import { onSqlite, runSql } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
@@ -15,7 +16,6 @@ import { ACCOUNT, RunRig } from '../rig.ts'
 const daily = { cron: '0 3 * * *', timeZone: 'UTC' }
 const at = (text: string) => Date.parse(text)
 const HOUR_MS = 3_600_000
-/** How long the service sleeps between two looks. */
 const LOOK_MS = 5_000
 
 describe('the last time of a schedule', () => {
@@ -25,7 +25,7 @@ describe('the last time of a schedule', () => {
     ['0 3 * * *', 'America/New_York', '2026-03-05T08:30:00.000Z', '2026-03-05T08:00:00.000000Z'],
     ['30 */6 * * mon-fri', 'UTC', '2026-03-09T00:10:00.000Z', '2026-03-06T18:30:00.000000Z'],
     ['0 22-2 * * *', 'UTC', '2026-03-09T23:10:00.000Z', '2026-03-09T23:00:00.000000Z'],
-    // As cron has it, one of two named days is enough.
+    // cron matches either of two day fields.
     ['0 3 1 * mon', 'UTC', '2026-06-09T00:00:00.000Z', '2026-06-08T03:00:00.000000Z'],
     ['0 3 1 * mon', 'UTC', '2026-07-02T00:00:00.000Z', '2026-07-01T03:00:00.000000Z'],
   ])('%s in %s at %s', (cron, timeZone, now, slot) => {
@@ -33,7 +33,7 @@ describe('the last time of a schedule', () => {
   })
 
   it.each([
-    // Put ahead over it, at two at night or at midnight, by an hour or by half of one: it comes at that moment.
+    // Clocks set ahead over it: due at the change.
     ['30 2 * * *', 'America/New_York', '2026-03-08T06:59:59.999Z', '2026-03-07T07:30:00.000000Z'],
     ['30 2 * * *', 'America/New_York', '2026-03-08T07:00:00.000Z', '2026-03-08T07:00:00.000000Z'],
     ['30 2 * * *', 'America/New_York', '2026-03-09T06:30:00.000Z', '2026-03-09T06:30:00.000000Z'],
@@ -43,12 +43,12 @@ describe('the last time of a schedule', () => {
     ['0 0 29 3 *', 'Asia/Beirut', '2026-10-23T15:00:00.000Z', '2026-03-28T22:00:00.000000Z'],
     ['0 2 * * *', 'Australia/Lord_Howe', '2026-10-03T20:00:00.000Z', '2026-10-03T15:30:00.000000Z'],
     ['0 3 * * *', 'Pacific/Chatham', '2026-09-26T14:00:00.000Z', '2026-09-26T14:00:00.000000Z'],
-    // Put back over it: it has come already.
+    // Clocks set back over it: already due.
     ['30 1 * * *', 'America/New_York', '2026-11-01T05:30:00.000Z', '2026-11-01T05:30:00.000000Z'],
     ['30 1 * * *', 'America/New_York', '2026-11-01T06:30:00.000Z', '2026-11-01T05:30:00.000000Z'],
     ['59 23 * * *', 'Africa/Cairo', '2026-10-29T22:30:00.000Z', '2026-10-29T20:59:00.000000Z'],
     ['0 2 * * sun', 'Antarctica/Troll', '2026-10-25T01:00:00.000Z', '2026-10-25T00:00:00.000000Z'],
-    // What comes seldom is found however long ago it was.
+    // Rare times are found too.
     ['0 3 29 2 *', 'UTC', '2104-02-29T02:00:00.000Z', '2096-02-29T03:00:00.000000Z'],
   ])('%s in %s at %s, with the clocks put ahead or back', (cron, timeZone, now, slot) => {
     expect(lastSlot({ cron, timeZone }, at(now))).toBe(slot)
@@ -60,7 +60,7 @@ describe('the last time of a schedule', () => {
     ['Australia/Lord_Howe', '2026-10-02', '2026-04-03'],
     ['Pacific/Chatham', '2026-09-25', '2026-04-03'],
     ['Antarctica/Troll', '2026-03-28', '2026-10-24'],
-  ])('comes once a day in %s, and none is lost or comes back', (timeZone, ...days) => {
+  ])('is due once a day in %s', (timeZone, ...days) => {
     for (const from of days.map((day) => at(`${day}T00:00:00Z`))) {
       for (const cron of ['0 0 * * *', '30 1 * * *', '45 2 * * *', '59 23 * * *']) {
         let last = at(lastSlot({ cron, timeZone }, from))
@@ -76,24 +76,24 @@ describe('the last time of a schedule', () => {
 })
 
 describe.each(onSqlite)('scheduled runs on $name', (database) => {
-  /** A rig whose account was first served when `since` says, and a clock that stands at `now`. */
+  /** @param since when the account was first served. @param now the clock. */
   async function rigAt(now: string, since: string, ticking = () => at(now)) {
     const rig = await RunRig.open(database, 2)
     const clock = { ...systemClock, now: ticking }
     const db = await rig.another(clock)
     await rig.reconciler(null, db).startDueRuns(new AbortController().signal)
-    await db.write('test', (tx) =>
-      tx.sql
-        .insertInto('sync_reconcile')
-        .values({ account: ACCOUNT, run_id: null, lease_token: null, lease_until: null, since: since.replace('Z', '000Z') })
-        .execute(),
+    await runSql(
+      db,
+      sql`
+      insert into sync_reconcile (account, run_id, lease_token, lease_until, since) values (${ACCOUNT}, null, null, null,
+      ${since.replace('Z', '000Z')})`,
     )
     return { rig, clock, db }
   }
   const signal = new AbortController().signal
   const ofCron = async (db: Db) => (await listRuns(db.read)).filter((run) => run.requested_by === 'cron')
 
-  it('makes one run of each time, however many processes there are, and one that was missed', async () => {
+  it('creates one run per time, with any number of processes, and one for missed times', async () => {
     const { rig, clock, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
     const first = rig.reconciler(daily, db)
     const second = rig.reconciler(daily, await rig.another(clock))
@@ -105,13 +105,13 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     expect(runs).toMatchObject([{ requested_by: 'cron', state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
   })
 
-  it('makes up nothing of the time before an account was first served', async () => {
+  it('creates no runs for times before an account was served', async () => {
     const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-05T09:00:00.000Z')
     await rig.reconciler(daily, db).startDueRuns(signal)
     expect(await listRuns(rig.db.read)).toEqual([])
   })
 
-  it('skips a time at which a run is still in progress, and logs that', async () => {
+  it('skips a time during a run, and logs that', async () => {
     let now = at('2026-03-05T02:59:59.000Z')
     const { rig, db } = await rigAt('2026-03-05T02:59:59.000Z', '2026-03-01T00:00:00.000Z', () => now)
     const claim = await rig.claim({}, db)
@@ -139,7 +139,7 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     },
   )
 
-  it('a run that was broken off before a time goes on, and the run of that time follows', async () => {
+  it('an interrupted run is resumed, followed by the next scheduled run', async () => {
     let now = at('2026-03-05T02:00:00.000Z')
     const { rig, db } = await rigAt('2026-03-05T02:00:00.000Z', '2026-03-01T00:00:00.000Z', () => now)
     await releaseRun(db, await rig.claim({}, db))
@@ -156,7 +156,7 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     ])
   })
 
-  it('a run that failed is made again after a while, as long as its time is the last one, but not for ever', async () => {
+  it('a failed run is repeated later, until the next time, within limits', async () => {
     let now = at('2026-03-05T10:00:00.000Z')
     const { db, rig } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z', () => now)
     const reconciler = rig.reconciler(daily, db)
@@ -168,7 +168,7 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     }
     const setAccount = (state: 'active' | 'suspended') =>
       db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ state }).where('account', '=', ACCOUNT).execute())
-    rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
+    rig.sandbox.account(ACCOUNT).brokerage = { id: 'other', name: 'Another brokerage' }
     await pinBrokerage(db, ACCOUNT, { brokerage: 'mine', clientId: 'client' })
     expect(await passed(0)).toEqual(['failed'])
     expect(await passed(14)).toEqual(['failed'])
@@ -177,18 +177,18 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     await Promise.all([reconciler.startDueRuns(signal), other.startDueRuns(signal)])
     await Promise.all([reconciler.idle(), other.idle()])
     expect(await passed(0)).toEqual(['failed', 'failed'])
-    // Not while it is known to be in vain.
+    // Not while it would fail again.
     await setAccount('suspended')
     expect(await passed(16)).toEqual(['failed', 'failed'])
     await setAccount('active')
     for (let n = 0; n < 6; n++) await passed(16)
     expect(await passed(16)).toEqual(Array(5).fill('failed'))
-    rig.sandbox.setBrokerage(ACCOUNT, { id: 'mine', name: 'The right one' })
+    rig.sandbox.account(ACCOUNT).brokerage = { id: 'mine', name: 'The right one' }
     expect(await passed(24 * 60)).toEqual(['done', ...Array(5).fill('failed')])
     expect(await passed(24 * 60)).toEqual(['done', 'done', ...Array(5).fill('failed')])
   })
 
-  it('a run that was asked for is stored once, and taken up by a process that works', async () => {
+  it('a requested run is stored once, and a working process starts it', async () => {
     const rig = await RunRig.open(database, 2)
     const wanted = { account: ACCOUNT, options: { submissions: [rig.ids[0] ?? ''] }, requestedBy: 'admin:me' }
     const id = await requestRun(rig.db, wanted)
@@ -212,11 +212,10 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     await requestRun(rig.db, { account: 'removed', options: {}, requestedBy: 'admin:me' })
     await releaseRun(rig.db, await claimOf('removed'))
     await requestRun(rig.db, { account: 'removed', options: { dry_run: true }, requestedBy: 'admin:me' })
-    // Somebody whose settings have it works on it.
     await claimOf('elsewhere')
     await requestRun(rig.db, { account: ACCOUNT, options: { dry_run: true }, requestedBy: 'admin:me' })
     await rig.reconciler(null).run(AbortSignal.abort())
-    const note = 'account removed is not in the settings any more'
+    const note = 'account removed is no longer configured'
     const stateOf = async (account: string) => (await listRuns(rig.db.read, { account })).map(({ state }) => state)
     expect(await listRuns(rig.db.read, { account: 'removed' })).toMatchObject([
       { state: 'stopped', exit_code: 4, note, ended_at: expect.any(String) },
@@ -226,11 +225,10 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     expect([await stateOf('elsewhere'), await stateOf(ACCOUNT)]).toEqual([['running'], ['requested']])
   })
 
-  it('a look that fails does not wait for the run in hand, which is free at once', async () => {
+  it('a failed check does not wait for the active run, which is released', async () => {
     const rig = await RunRig.open(database, 1)
     rig.sandbox.faults.add({ kind: 'slow', ms: 600_000, operation: 'requirements' })
     await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'admin:me' })
-    // It looks again at once.
     const clock = { ...systemClock, sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(5, signal) }
     const db = interrupted(await rig.another(clock), (name) => {
       if (name === 'reconcile-slot' && rig.asked().length > 0) throw new TransientError('the store is away')
@@ -239,10 +237,10 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     expect(await claimNewRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })).toMatchObject({ resumed: true })
   })
 
-  it('looks again at once when a run has ended, and not when it failed, since it is free at once and may fail again', async () => {
+  it('checks again immediately after a run ended, but not after it failed', async () => {
     const rig = await RunRig.open(database, 1)
     await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'admin:me' })
-    /** @returns whether the service was woken by the end of its run. */
+    /** @returns whether the end of the run woke the service. */
     const wokenByRun = async (fails: boolean): Promise<boolean | undefined> => {
       const asleep = Promise.withResolvers<AbortSignal | undefined>()
       const sleep: Clock['sleep'] = (ms, bell) => {
@@ -268,7 +266,7 @@ describe.each(onSqlite)('scheduled runs on $name', (database) => {
     expect(await listRuns(rig.db.read)).toMatchObject([{ state: 'done' }])
   })
 
-  it('a process that stops gives its run to the next, which goes on where it stood', async () => {
+  it('a stopping process hands its run to the next, which continues', async () => {
     const rig = await RunRig.open(database, 10)
     rig.sandbox.faults.add({ kind: 'slow', ms: 50, operation: 'events' })
     await requestRun(rig.db, { account: ACCOUNT, options: { concurrency: 1 }, requestedBy: 'admin:me' })

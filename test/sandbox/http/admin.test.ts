@@ -1,19 +1,10 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
-import { createLog } from '../../../src/base/log.ts'
-import { runSandbox, sandboxCommandSchema } from '../../../src/sandbox/command.ts'
-import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
-import { Client, Endpoint, sandboxFor } from '../support.ts'
+import { ask, Client, Endpoint, sandboxFor } from '../support.ts'
 
-async function ask(sandbox: Sandbox, path: string, body?: object): Promise<{ status: number; body: Record<string, unknown> }> {
-  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const answer = await fetch(`${sandbox.origin}/_sandbox${path}`, body ? post : {})
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
-}
-
-test('the truth is what the API shows', async () => {
+test('the truth equals the API', async () => {
   const sandbox = await sandboxFor({ clock: new ManualClock(), submissions: 6, accounts: [{ name: 'acme' }, { name: 'zenith' }] })
-  for (let n = 0; n < 60; n++) sandbox.step()
+  for (let n = 0; n < 60; n++) sandbox.story.step()
   for (const account of sandbox.accountNames) {
     const client = await new Client(sandbox, account).login()
     const { body } = await ask(sandbox, `/truth?account=${account}`)
@@ -32,7 +23,7 @@ test('the truth is what the API shows', async () => {
   }
 })
 
-test('submissions are listed, of the first account when none is named', async () => {
+test('submissions are listed, by default of the first account', async () => {
   const sandbox = await sandboxFor({ submissions: 3 })
   expect((await ask(sandbox, '/submissions')).body).toEqual({ account: 'default', submission_ids: sandbox.submissionIds('default') })
   expect(await ask(sandbox, '/submissions?account=nobody')).toMatchObject({
@@ -54,7 +45,7 @@ test('faults are set, listed and cleared over HTTP', async () => {
   expect((await ask(sandbox, '/faults', { faults: [{ kind: 'unheard of' }] })).status).toBe(400)
 })
 
-test('story, target and deliveries are steered over HTTP, and the stats tell', async () => {
+test('story, target and deliveries are controlled over HTTP, with stats', async () => {
   const endpoint = await Endpoint.open()
   const sandbox = await sandboxFor({ submissions: 2 })
   expect((await ask(sandbox, '/target', { account: 'default', target: endpoint.url })).status).toBe(200)
@@ -65,7 +56,7 @@ test('story, target and deliveries are steered over HTTP, and the stats tell', a
   expect((await ask(sandbox, '/deliver', { account: 'default', body: '{"odd":', submissionId: id, id: 'msg_odd' })).body).toEqual({
     id: 'msg_odd',
   })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.arrivals.at(-1)).toMatchObject({ body: '{"odd":', headers: { 'svix-id': 'msg_odd' } })
   const { body } = await ask(sandbox, '/stats')
   expect(body).toMatchObject({
@@ -76,47 +67,7 @@ test('story, target and deliveries are steered over HTTP, and the stats tell', a
   })
 })
 
-test('the command prints what a mirror needs and serves until it is told to stop', async () => {
-  const endpoint = await Endpoint.open()
-  const lines: string[] = []
-  const stop = new AbortController()
-  const options = sandboxCommandSchema.parse({ port: '0', submissions: '2', accounts: '2', target: endpoint.url, paused: true })
-  const log = createLog({ level: 'silent', pretty: false, secrets: [] })
-  const ready = Promise.withResolvers<void>()
-  const print = (line: string) => {
-    lines.push(line)
-    if (lines.filter((other) => other.startsWith('WEBHOOK_SECRETS=')).length === 2) ready.resolve()
-  }
-  const running = runSandbox(options, { log, clock: new ManualClock(), signal: stop.signal, print })
-  await ready.promise
-  const value = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? ''
-  expect(value('BROKER_API_BASE_URL')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/v1$/)
-  const form = {
-    grant_type: 'client_credentials',
-    client_id: value('BROKER_API_CLIENT_ID'),
-    client_secret: value('BROKER_API_CLIENT_SECRET'),
-  }
-  const answer = await fetch(`${value('BROKER_API_BASE_URL')}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
-  expect(answer.status).toBe(200)
-  stop.abort()
-  await running
-})
-
-test('wrong options of the command are refused with a reason', () => {
-  const wrong = [
-    { port: '70000' },
-    { speed: '0' },
-    { faults: '[{"kind":"nothing"}]' },
-    { faults: 'some' },
-    { target: 'ftp://x' },
-    { unknown: true },
-  ]
-  for (const options of wrong) expect(sandboxCommandSchema.safeParse(options).success).toBe(false)
-  expect(sandboxCommandSchema.parse({ faults: '[{"kind":"lose","probability":0.5}]' }).faults).toEqual([{ kind: 'lose', probability: 0.5 }])
-  expect(sandboxCommandSchema.parse({ faults: 'all' }).faults).toBe('all')
-})
-
-test('a body is read as JSON whatever type it is said to have, and what is no JSON is told like anything else that is wrong', async () => {
+test('bodies are JSON with any content type, and malformed ones are refused', async () => {
   const { origin } = await sandboxFor({ submissions: 2 })
   const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
   expect((await fetch(`${origin}/_sandbox/story`, { ...form, body: '{"action":"step"}' })).status).toBe(200)
@@ -125,7 +76,7 @@ test('a body is read as JSON whatever type it is said to have, and what is no JS
   expect(await broken.json()).toHaveProperty('detail')
 })
 
-test('what could never come to anything is refused: a target that is no HTTP, a delivery to nowhere, a fault of nobody', async () => {
+test('impossible requests are refused: a non-HTTP target, a delivery without a target, a fault of an unknown account', async () => {
   const sandbox = await sandboxFor()
   for (const [path, body] of [
     ['/target', { account: 'default', target: 'ftp://files.example/x' }],
@@ -139,7 +90,7 @@ test('what could never come to anything is refused: a target that is no HTTP, a 
   expect(sandbox.faults.list()).toEqual([])
 })
 
-test('an endpoint is sent only what its event types name, and everything again when they are empty', async () => {
+test('an endpoint gets only its event types, or everything if there are none', async () => {
   const endpoint = await Endpoint.open()
   const sandbox = await sandboxFor({ submissions: 0 })
   const id = sandbox.addSubmission('default')
@@ -149,10 +100,10 @@ test('an endpoint is sent only what its event types name, and everything again w
   sandbox.addMessage('default', id, { body_text: 'not subscribed' })
   sandbox.addEvent('default', id, { type: 'declined' })
   sandbox.addEvent('default', id, { type: 'bound' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.map(({ type }) => type)).toEqual(['submission.events'])
   expect(await set({ event_types: [] })).toBe(200)
   sandbox.addMessage('default', id, { body_text: 'subscribed' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.map(({ type }) => type)).toEqual(['submission.events', 'submission.message'])
 })

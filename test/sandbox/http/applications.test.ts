@@ -1,30 +1,28 @@
 import { expect, test } from 'vitest'
 import { sandboxFor } from '../support.ts'
-import { create, Writer, world } from '../writer.ts'
+import { matched, Writer } from '../writer.ts'
 
 const sessions = (writer: Writer, id: string) => async (provider: string) => {
   const { body } = await writer.get(`/broker/submissions/${id}/application-workspace`)
   return body.applications.find(({ provider_key }: { provider_key: string }) => provider_key === provider)
 }
 
-/** A checkpoint that is based on what the application shows. */
 function command(application: { answer_revision: number; schema_fingerprint: string }, operation_id: string, more: object) {
   const { answer_revision, schema_fingerprint } = application
   return { operation_id, expected_answer_revision: answer_revision, expected_schema_fingerprint: schema_fingerprint, ...more }
 }
 
-async function matched() {
-  const made = await world()
-  const id = await create(made.writer, 'Harrow Roofing LLC')
-  made.pass(300)
+async function applied() {
+  const made = await matched()
+  const { id } = made
   const applicationOf = sessions(made.writer, id)
   const save = (application: { application_id: string }, body: object) =>
     made.writer.post(`/broker/submissions/${id}/applications/${application.application_id}/checkpoint`, body)
-  return { ...made, id, applicationOf, save }
+  return { ...made, applicationOf, save }
 }
 
-test('what a program assumes stands in its application as assumed, until somebody says it', async () => {
-  const { applicationOf, save } = await matched()
+test("a program's assumptions are marked as assumed until answered", async () => {
+  const { applicationOf, save } = await applied()
   const before = await applicationOf('quickwell')
   expect(before).toMatchObject({ answers: { years_in_business: 12, prior_losses: 'none' }, missing: [], readiness: 'ready_for_quote' })
   expect(before.ownership.years_in_business).toMatchObject({ kind: 'derived', source: { evidence: 'assumed' } })
@@ -40,8 +38,8 @@ test('what a program assumes stands in its application as assumed, until somebod
   })
 })
 
-test('a cleared answer is asked for again; an outstanding answer reaches the application and raises its revision', async () => {
-  const { writer, id, applicationOf, save } = await matched()
+test('a cleared answer is asked again; an outstanding answer reaches the application and raises its revision', async () => {
+  const { writer, id, applicationOf, save } = await applied()
   const before = await applicationOf('quickwell')
   const cleared = await save(before, command(before, 'clear', { explicit_clears: ['prior_losses'] }))
   expect(cleared.body.application).toMatchObject({ missing: ['prior_losses'], readiness: 'needs_information' })
@@ -54,8 +52,20 @@ test('a cleared answer is asked for again; an outstanding answer reaches the app
   expect(after).toMatchObject({ answers: { prior_losses: 'more' }, missing: [], answer_revision: before.answer_revision + 2 })
 })
 
-test('lists of records are kept by their ids; a product that is not offered is rejected', async () => {
-  const { applicationOf, save } = await matched()
+test('an answer of one application reaches others that assumed it, and raises their revision', async () => {
+  const { writer, id, applicationOf, save } = await applied()
+  const [other, own] = [await applicationOf('quickwell'), await applicationOf('beacon-direct')]
+  const saved = await save(own, command(own, 'op 1', { field_changes: { prior_losses: 'more' } }))
+  expect(saved.body).toMatchObject({ applied: ['prior_losses'], application: { answer_revision: own.answer_revision + 1 } })
+  const answered = { answers: { prior_losses: 'more' }, answer_revision: other.answer_revision + 1 }
+  expect(await applicationOf('quickwell')).toMatchObject(answered)
+  expect(await applicationOf('beacon-direct')).toMatchObject(saved.body.application)
+  const { facts } = (await writer.get(`/broker/submissions/${id}/application-workspace`)).body
+  expect(facts.facts).toContainEqual(expect.objectContaining({ key: 'prior_losses', value: 'more' }))
+})
+
+test('lists of records are stored by id; an unavailable product is rejected', async () => {
+  const { applicationOf, save } = await applied()
   const change = (operation: string, record_id: string, changes: object) => ({ field_key: 'drivers', operation, record_id, changes })
   const first = await applicationOf('quickwell')
   const inserted = await save(first, command(first, 'insert', { collection_operations: [change('insert', 'a', { name: 'Ann' })] }))
@@ -69,8 +79,8 @@ test('lists of records are kept by their ids; a product that is not offered is r
   expect(removed.body.application.answers.drivers).toEqual([])
 })
 
-test.each(['__proto__', 'constructor'])('%s is a name like any other: of an operation, a field, a record and a turn', async (name) => {
-  const { writer, id, applicationOf, save } = await matched()
+test.each(['__proto__', 'constructor'])('%s is a valid name of an operation, a field, a record and a key', async (name) => {
+  const { writer, id, applicationOf, save } = await applied()
   const before = await applicationOf('quickwell')
   const insert = { field_key: name, operation: 'insert', record_id: name, changes: { named: true } }
   const saved = await save(before, command(before, name, { collection_operations: [insert] }))
@@ -84,7 +94,7 @@ test.each(['__proto__', 'constructor'])('%s is a name like any other: of an oper
   expect('named' in {}).toBe(false)
 })
 
-test('a generated submission takes checkpoints; an unknown application, a stranger’s and a reader’s are refused', async () => {
+test('a generated submission accepts checkpoints; unknown applications and unauthorized callers are refused', async () => {
   const sandbox = await sandboxFor({ submissions: 6 })
   const writer = await new Writer(sandbox).login()
   const views = await Promise.all(

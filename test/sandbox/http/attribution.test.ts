@@ -16,7 +16,7 @@ async function held(options: SandboxOptions = {}) {
   return { ...made, path, answers }
 }
 
-test('a machine can be made to name the producer in every write, also where the row lists no such field', async () => {
+test('a variant requires a producer in every write of a machine', async () => {
   const { writer, answers, path, sandbox } = await held({ unshown: { unlisted_attribution: 'every' } })
   for (const email of [undefined, 'nobody@elsewhere.invalid'])
     for (const [name, { status }] of Object.entries(await answers(writer, email))) expect([name, status]).toEqual([name, 422])
@@ -30,7 +30,7 @@ test.each([
   ['none', 200, 200],
   ['with_body', 200, 422],
   ['every', 422, 422],
-])('with %s a machine that names nobody is answered %i in finalize and %i where there is a body', async (where, finalize, body) => {
+])('with %s a machine without a producer gets %i in finalize and %i with a body', async (where, finalize, body) => {
   const { writer, answers } = await held(where === 'none' ? {} : { unshown: { unlisted_attribution: where } })
   const statuses = Object.entries(await answers(writer, undefined)).map(([name, { status }]) => [name, status])
   expect(statuses).toEqual([
@@ -40,7 +40,7 @@ test.each([
   ])
 })
 
-test('whom a machine names must be an active user; finalize takes the name in the query too, for it has no body', async () => {
+test("a machine's producer must be an active user; finalize accepts it in the query", async () => {
   const { writer, path, answers } = await held()
   for (const [name, { status }] of Object.entries(await answers(writer, 'nobody@elsewhere.invalid')))
     expect([name, status]).toEqual([name, 422])

@@ -1,13 +1,12 @@
 import { PDFDocument } from 'pdf-lib'
 import { expect, test } from 'vitest'
-import { create, type Writer, world } from '../writer.ts'
+import { matched, type Writer } from '../writer.ts'
 
 async function quoted() {
-  const made = await world()
-  const id = await create(made.writer, 'Harrow Roofing LLC')
-  made.pass(360)
-  const lane = await laneOf(made.writer, id, 'Quickwell Commercial')
-  return { ...made, id, lane, quoteId: lane.quotes[0].quote_id as string }
+  const made = await matched(360)
+  const lane = await laneOf(made.writer, made.id, 'Quickwell Commercial')
+  const path = `/broker/submissions/${made.id}/bind-requests`
+  return { ...made, lane, path, quoteId: lane.quotes[0].quote_id as string }
 }
 
 async function laneOf(writer: Writer, id: string, name: string) {
@@ -15,9 +14,8 @@ async function laneOf(writer: Writer, id: string, name: string) {
   return body.rail.lanes.find(({ market_name }: { market_name: string }) => market_name === name)
 }
 
-test('trap 53: unconfirmed assumptions answer 409 with the kept draft; attested bit by bit, the same draft becomes whole', async () => {
-  const { writer, id, quoteId } = await quoted()
-  const path = `/broker/submissions/${id}/bind-requests`
+test('trap 53: unconfirmed assumptions get 409 with the draft; step by step, the same draft is confirmed', async () => {
+  const { writer, path, quoteId } = await quoted()
   const first = await writer.post(path, { quote_id: quoteId })
   expect(first).toMatchObject({ status: 409, body: { detail: { code: 'assumptions_unconfirmed' } } })
   const { bind_request_id, unconfirmed_assumptions: assumptions } = first.body.detail
@@ -31,9 +29,8 @@ test('trap 53: unconfirmed assumptions answer 409 with the kept draft; attested 
   expect(third).toMatchObject({ status: 200, body: { bind_request_id, unconfirmed_assumptions: [], payment_option: 'annual' } })
 })
 
-test('a revision ends the draft of the quote that it replaces, and can be bound', async () => {
-  const { writer, id, lane, quoteId } = await quoted()
-  const path = `/broker/submissions/${id}/bind-requests`
+test('a revised quote expires the draft of the old one, and can be bound', async () => {
+  const { writer, id, lane, path, quoteId } = await quoted()
   const draft = await writer.post(path, { quote_id: quoteId, attest_assumptions: true })
   const where = { submission_id: id, lane_id: lane.submission_market_id, firm: true, total_cents: 120_000 }
   const revision = await writer.admin('/quotes', where)
@@ -42,9 +39,9 @@ test('a revision ends the draft of the quote that it replaces, and can be bound'
   expect((await writer.post(path, { quote_id: revision.body.quote_id, attest_assumptions: true })).status).toBe(200)
 })
 
-test('trap 60, trap 79: bound makes an event, a policy and documents that open; it may go back from there', async () => {
-  const { writer, id, quoteId } = await quoted()
-  const { body } = await writer.post(`/broker/submissions/${id}/bind-requests`, { quote_id: quoteId, attest_assumptions: true })
+test('trap 60, trap 79: bound creates an event, a policy and documents; the status may go back', async () => {
+  const { writer, id, path, quoteId } = await quoted()
+  const { body } = await writer.post(path, { quote_id: quoteId, attest_assumptions: true })
   for (const to of ['submitted', 'sent', 'binder_received']) {
     const moved = await writer.admin('/bind', { bind_request_id: body.bind_request_id, to })
     expect(moved.body).toMatchObject({ status: to, policy_id: null })
@@ -70,4 +67,56 @@ test('trap 60, trap 79: bound makes an event, a policy and documents that open; 
   expect(insured.body.policies).toEqual([{ policy_id: bound.body.policy_id, submission_id: id }])
   await writer.admin('/bind', { bind_request_id: body.bind_request_id, to: 'bind_failed' })
   expect((await writer.get(`/broker/policies/${bound.body.policy_id}`)).status).toBe(404)
+})
+
+async function draft(writer: Writer, path: string, quote_id: string): Promise<string> {
+  return (await writer.post(path, { quote_id })).body.detail.bind_request_id
+}
+
+async function sign(writer: Writer, path: string, id: string): Promise<void> {
+  const { body } = await writer.get(`${path}/${id}`)
+  for (const { upload_path } of body.contingencies)
+    await writer.upload(upload_path, {}, { name: 'signed.pdf', bytes: new TextEncoder().encode('%PDF-1.7') })
+}
+
+test('a confirmed draft with satisfied contingencies is submitted; the admin route changes its status', async () => {
+  const { writer, path, quoteId } = await quoted()
+  const id = await draft(writer, path, quoteId)
+  const first = await writer.post(`${path}/${id}/submit`, { attest_assumptions: ['prior_losses'] })
+  expect(first).toMatchObject({ status: 409, body: { detail: { code: 'assumptions_unconfirmed', bind_request_id: id } } })
+  const left = first.body.detail.unconfirmed_assumptions.map(({ key }: { key: string }) => key)
+  expect(left).not.toContain('prior_losses')
+  const open = await writer.post(`${path}/${id}/submit`, { attest_assumptions: left })
+  expect(open).toMatchObject({ status: 409, body: { detail: 'This bind request still needs: Signed application; the draft is kept' } })
+  await sign(writer, path, id)
+  const done = await writer.post(`${path}/${id}/submit`)
+  expect(done).toMatchObject({ status: 200, body: { bind_request_id: id, status: 'drafted', unconfirmed_assumptions: [], next_steps: [] } })
+  await writer.admin('/bind', { bind_request_id: id, to: 'submitted' })
+  expect((await writer.post(`${path}/${id}/submit`, { attest_assumptions: true })).status).toBe(409)
+})
+
+test('invalid status changes are refused in one sentence, and change nothing', async () => {
+  const { writer, path, quoteId } = await quoted()
+  const id = await draft(writer, path, quoteId)
+  const move = (to: string) => writer.admin('/bind', { bind_request_id: id, to })
+  for (const [to, refused] of [
+    ['sent', ['drafted', 'submitted']],
+    ['bound', ['drafted', 'sent', 'declined']],
+    ['cancelled', ['drafted', 'bound']],
+  ] as const) {
+    expect((await move(to)).status).toBe(200)
+    for (const next of refused) {
+      const answer = await move(next)
+      expect(answer).toMatchObject({ status: 400, body: { detail: `bind request ${id} is ${to}, and cannot become ${next} from there` } })
+      expect((await writer.get(`${path}/${id}`)).body.status).toBe(to)
+    }
+  }
+})
+
+test('contingencies accept only PDFs', async () => {
+  const { writer, path, quoteId } = await quoted()
+  const { body } = await writer.get(`${path}/${await draft(writer, path, quoteId)}`)
+  const [{ upload_path }] = body.contingencies
+  const refused = await writer.upload(upload_path, {}, { name: 'signed.pdf', bytes: new TextEncoder().encode('PK a document') })
+  expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'file'], msg: 'The file is no PDF' }] } })
 })

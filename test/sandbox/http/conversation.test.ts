@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { Endpoint, sandboxFor } from '../support.ts'
-import { create, Writer, world } from '../writer.ts'
+import { create, matched, Writer, world } from '../writer.ts'
 
-test('a thread post appears at once, is answered a couple of minutes later, and a key attaches to its first turn', async () => {
+test('a thread post appears immediately, is answered minutes later, and its key is idempotent', async () => {
   const endpoint = await Endpoint.open()
   const { writer, sandbox, pass } = await world()
   const id = await create(writer, 'Harrow Roofing LLC')
-  sandbox.setTarget('default', endpoint.url)
+  sandbox.account('default').target = endpoint.url
   const path = `/broker/submissions/${id}/thread`
   const post = await writer.post(path, { body: 'Payroll is $400k.' }, { 'idempotency-key': 'turn 1' })
   expect(post).toMatchObject({ status: 200, body: { status: 'received' } })
@@ -16,14 +16,12 @@ test('a thread post appears at once, is answered a couple of minutes later, and 
   expect(await messages()).toMatchObject([{ id: post.body.message_id, direction: 'inbound', from: writer.producer }])
   pass(120)
   expect((await messages()).map(({ direction }: { direction: string }) => direction)).toEqual(['inbound', 'outbound'])
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.map(({ type }) => type)).toEqual(['submission.message', 'submission.message'])
 })
 
-test('an upload is a document that comes back byte for byte, counts for what asks for it, and can be attached', async () => {
-  const { writer, pass } = await world()
-  const id = await create(writer, 'Harrow Roofing LLC')
-  pass(300)
+test('an upload is a document with the same bytes, satisfies requirements, and can be attached', async () => {
+  const { writer, id } = await matched()
   const bytes = new TextEncoder().encode('%PDF-1.4 loss runs')
   const stored = await writer.upload(`/broker/submissions/${id}/documents`, { display_name: 'Loss runs 2026' }, { name: 'a.pdf', bytes })
   expect(stored.body).toMatchObject({ display_name: 'Loss runs 2026', size_bytes: bytes.length, content_type: 'application/pdf' })
@@ -41,10 +39,8 @@ test('an upload is a document that comes back byte for byte, counts for what ask
   expect(none).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'file'], type: 'missing' }] } })
 })
 
-test('answers are applied, skipped or routed; applied items vanish, and the lane goes on to its quote', async () => {
-  const { writer, pass } = await world()
-  const id = await create(writer, 'Harrow Roofing LLC')
-  pass(300)
+test('answers are applied, skipped or routed; applied items vanish, and the lane continues to its quote', async () => {
+  const { writer, pass, id } = await matched()
   const outstanding = async () => (await writer.get(`/broker/submissions/${id}/outstanding-requirements`)).body
   const { items } = await outstanding()
   expect(items).toContainEqual(expect.objectContaining({ key: 'question:annual_revenue', input: 'number', markets: ['Beacon Direct'] }))
@@ -74,10 +70,8 @@ test('answers are applied, skipped or routed; applied items vanish, and the lane
   expect((await beacon()).chip).toBe('quoted')
 })
 
-test('a reply with the file resolves the item that asked for it, whatever the file is called', async () => {
-  const { writer, pass } = await world()
-  const id = await create(writer, 'Harrow Roofing LLC')
-  pass(300)
+test('a reply with a file of any name resolves the outstanding item', async () => {
+  const { writer, id } = await matched()
   const files = async () =>
     (await writer.get(`/broker/submissions/${id}/outstanding-requirements`)).body.items.filter(
       ({ how_to_provide }: { how_to_provide: string }) => how_to_provide === 'Reply in the thread with the file',
@@ -94,7 +88,7 @@ test('a reply with the file resolves the item that asked for it, whatever the fi
   expect(markets.find(({ market_name }: { market_name: string }) => market_name === 'Alder Point Specialty')).toMatchObject({ ready: true })
 })
 
-test('a held submission has items that can be answered and files that can be sent before it is finalized', async () => {
+test('a held submission accepts answers and files before it is finalized', async () => {
   const { writer, pass } = await world()
   const id = await create(writer, 'Harrow Roofing LLC', { hold: true })
   const outstanding = async () => (await writer.get(`/broker/submissions/${id}/outstanding-requirements`)).body
@@ -118,16 +112,14 @@ test('a held submission has items that can be answered and files that can be sen
   expect(markets.map(({ ready }: { ready: boolean }) => ready)).not.toContain(false)
 })
 
-test('trap 63: matched without a visible market is a state that the sandbox can be brought to', async () => {
-  const { writer, sandbox, pass } = await world()
-  const id = await create(writer, 'Harrow Roofing LLC')
-  pass(300)
+test('trap 63: the sandbox can be matched without a visible market', async () => {
+  const { writer, sandbox, id } = await matched()
   const { lanes } = (await writer.get(`/broker/submissions/${id}/requirements`)).body.rail
-  for (const { submission_market_id } of lanes) sandbox.hideLane('default', id, submission_market_id)
+  for (const { submission_market_id } of lanes) sandbox.world.submission('default', id).hideLane(submission_market_id)
   expect((await writer.get(`/broker/submissions/${id}/requirements`)).body).toMatchObject({ marketing_status: 'matched', markets: [] })
 })
 
-test('generated submissions take writes too', async () => {
+test('generated submissions accept writes too', async () => {
   const sandbox = await sandboxFor({ submissions: 3 })
   const writer = await new Writer(sandbox).login()
   const id = sandbox.submissionIds('default')[0] ?? ''

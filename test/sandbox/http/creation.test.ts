@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { programs } from '../../../src/sandbox/world/catalogue.ts'
 import { brief, create, Writer, world } from '../writer.ts'
 
-test('trap 62: a created submission runs by itself: no markets while matching, then lanes in three categories, a clearance mail, an instant quote', async () => {
+test('trap 62: a created submission proceeds automatically: no markets while matching, then lanes in three categories, a clearance mail, an instant quote', async () => {
   const { writer, pass } = await world()
   const id = await create(writer, 'Harrow Roofing LLC')
   const view = async () => (await writer.get(`/broker/submissions/${id}/requirements`)).body
@@ -27,7 +27,7 @@ test('trap 62: a created submission runs by itself: no markets while matching, t
   expect(later.body.events.at(-1)).toMatchObject({ type: 'quote_received', market: { lane_id: lane.submission_market_id } })
 })
 
-test('lines or states that no market takes end in no_markets_matched', async () => {
+test('lines or states without a market end in no_markets_matched', async () => {
   const { writer, pass } = await world()
   const air = await create(writer, 'Silverlake Air LLC', { lines_of_business: ['aviation'] })
   const far = await create(writer, 'Bluestem North LLC', { primary_state: 'AK' })
@@ -38,8 +38,8 @@ test('lines or states that no market takes end in no_markets_matched', async () 
   }
 })
 
-// Limits, and what is refused by the specification's table of errors, are tried in `conformance/cases/creating.ts`.
-test('bodies that lack what they need are refused, and create nothing', async () => {
+// `conformance/cases/creating.ts` covers limits and specified errors.
+test('incomplete bodies are refused, and create nothing', async () => {
   const { writer, sandbox } = await world()
   const address = { line1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
   const bad: [object, string][] = [
@@ -55,7 +55,7 @@ test('bodies that lack what they need are refused, and create nothing', async ()
   expect(sandbox.submissionIds('default')).toEqual([])
 })
 
-test('trap 53: a live file of the same insured answers 409 with its id, and nothing is created by trying again', async () => {
+test('trap 53: a live file of the same insured gets 409 with its id, and retries create nothing', async () => {
   const { writer, sandbox } = await world()
   const id = await create(writer, 'Ostrander LLC')
   for (const name of ['Ostrander LLC', 'ostrander llc']) {
@@ -66,7 +66,7 @@ test('trap 53: a live file of the same insured answers 409 with its id, and noth
   expect(sandbox.submissionIds('default')).toEqual([id])
 })
 
-test('a rater file quotes the chosen programs alone; siblings are allowed unless a market quotes the same line', async () => {
+test('a rater file quotes only the chosen programs; siblings are allowed unless a market quotes the same line', async () => {
   const { sandbox, pass } = await world()
   const partner = await new Writer(sandbox).login('partner')
   const idOf = (slug: string) => programs.find(({ market }) => market.slug === slug)?.programId ?? ''
@@ -90,7 +90,7 @@ test('a rater file quotes the chosen programs alone; siblings are allowed unless
     expect((await partner.post('/broker/submissions', brief('Other LLC', more))).status).toBe(422)
 })
 
-test('intake takes text and files', async () => {
+test('intake accepts text and files', async () => {
   const { writer, pass } = await world()
   const made = await writer.upload(
     '/broker/intake',
@@ -105,7 +105,7 @@ test('intake takes text and files', async () => {
   expect((await writer.upload('/broker/intake', {})).status).toBe(422)
 })
 
-test('the detail shows the tax id that was sent and makes none up; the markets read groups what stands in the lanes', async () => {
+test('the detail contains only a sent tax id; the markets read groups the lanes', async () => {
   const { writer, pass } = await world()
   const id = await create(writer, 'Harrow Roofing LLC', { applicant: { insured_name: 'Harrow Roofing LLC', fein_or_ssn: '12-3456789' } })
   const other = await create(writer, 'Cedar Hollow LLC')

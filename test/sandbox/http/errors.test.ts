@@ -8,13 +8,12 @@ import { Described } from '../../tools/described.ts'
 import { type PlainRequest, plainRequest } from '../../tools/plain-request.ts'
 import { Contract, listedErrors } from '../contract.ts'
 import { sandboxFor } from '../support.ts'
-import { brief, create, Writer } from '../writer.ts'
+import { brief, create, passTime, Writer } from '../writer.ts'
 
 const NOBODYS = '00000000-0000-4000-8000-000000000000'
 const PDF = new TextEncoder().encode('%PDF-1.7')
 const TOO_LARGE = 25 * 1024 * 1024 + 1
 
-/** What each write takes, as far as a refusal needs it. */
 const bodies: Readonly<Record<string, object>> = {
   createSubmission: brief('Harrow Roofing LLC'),
   postAnswers: { answers: [] },
@@ -32,7 +31,7 @@ async function open() {
   const sandbox = await sandboxFor({ clock, unshown, observeAnswer: contract.observe })
   const as = (writer: Writer) => ({
     writer,
-    /** A call that is good but for its ids and `more`. */
+    /** A valid call except for its ids and `more`. */
     call: ({ method, path, operationId, body }: Operation, id: string, more: object = {}) => {
       const at = path.replace(/\{\w+\}/g, id)
       const sent = { ...bodies[operationId], ...more }
@@ -52,16 +51,16 @@ async function open() {
     own: await login(['broker_mcp', 'broker_submit']),
     producer: as(new Writer(sandbox).signIn('producer')),
     admin: as(new Writer(sandbox).signIn('admin')),
-    pass: (seconds: number) => sandbox.schedule.advance(clock, seconds * 1000),
+    pass: (seconds: number) => passTime(clock, sandbox.schedule, seconds * 1000),
     plain: (request: PlainRequest) => plainRequest(sandbox.baseUrl, request),
   }
 }
 
-test('every error that the document lists is given, under its status and in its shape', async () => {
+test('every listed error is returned, with its status and shape', async () => {
   const { contract, sandbox, login, own, producer, admin, pass, plain } = await open()
   const described = new Described(openApiDocument())
 
-  // What is refused before an operation is known is seen by the client alone.
+  // Refusals before routing are visible only to the client.
   const garbled = async (operation: Operation, condition: 'malformed_request' | 'head_too_large', request: Partial<PlainRequest>) => {
     const { method, path } = operation
     const answer = await plain({ method, path, ...request })
@@ -95,7 +94,7 @@ test('every error that the document lists is given, under its status and in its 
     if (lists('bad_limit')) await own.writer.get(`${at.replace(NOBODYS, id)}?limit=many`)
     if (lists('file_exists')) await own.call(operation, id, { text: 'Harrow Roofing LLC' })
     if (lists('daily_limit')) await own.writer.get('/broker/appetite?q=x')
-    // A form where JSON is taken, and JSON where a form is.
+    // A form instead of JSON, and JSON instead of a form.
     const isForm = operation.body?.type === 'multipart/form-data'
     if (method === 'GET') await own.writer.get(at)
     else if (isForm) await some.writer.send(method, at.replaceAll(NOBODYS, id), {})
@@ -120,7 +119,7 @@ test('every error that the document lists is given, under its status and in its 
   await register('https://app.example/callback')
   await register('https://app.example/callback')
   const revoked = await login(['broker_mcp'])
-  sandbox.revokeCredential('default', revoked.clientId)
+  sandbox.access.revokeKey(sandbox.account('default'), revoked.clientId)
   await revoked.writer.get('/broker/me')
 
   const mailing_address = { line1: '1 Main St', city: 'Reno', state: 'NV', zip: '89501' }

@@ -1,17 +1,9 @@
 import { PDFDocument } from 'pdf-lib'
 import { expect, test } from 'vitest'
-import { create, world } from '../writer.ts'
+import { matched } from '../writer.ts'
 
-async function matched() {
-  const made = await world()
-  const id = await create(made.writer, 'Harrow Roofing LLC')
-  made.pass(300)
-  return { ...made, id }
-}
-
-test('a form-fill session owns the forms until they land as documents that open', async () => {
-  const { writer, pass, id } = await matched()
-  const view = async () => (await writer.get(`/broker/submissions/${id}/requirements`)).body
+test('a form-fill session ends with the forms as documents', async () => {
+  const { writer, pass, id, view } = await matched()
   const { forms } = await view()
   const session = await writer.post(`/broker/submissions/${id}/form-fill-session`, {})
   expect(session).toMatchObject({ status: 200, body: { workflow_version: 'structured_v1', forms_assigned: forms } })
@@ -30,8 +22,8 @@ test('a form-fill session owns the forms until they land as documents that open'
   }
 })
 
-test('form_keys trims the set, but for the required form; of two sessions the later ends the filling', async () => {
-  const { writer, pass, id } = await matched()
+test('form_keys trims the set except the required form; the later of two sessions ends the filling', async () => {
+  const { writer, pass, id, view } = await matched()
   const path = `/broker/submissions/${id}/form-fill-session`
   const trimmed = await writer.post(path, { form_keys: ['acord_999'] })
   expect(trimmed.body.forms_assigned).toEqual(['acord_125'])
@@ -39,13 +31,12 @@ test('form_keys trims the set, but for the required form; of two sessions the la
   const chosen = await writer.post(path, { form_keys: ['acord_126'] })
   expect(chosen.body.forms_assigned).toEqual(['acord_125', 'acord_126'])
   pass(120)
-  const view = async () => (await writer.get(`/broker/submissions/${id}/requirements`)).body
   expect(await view()).toMatchObject({ form_fill_active: true, documents_on_file: [{ kind: 'form' }] })
   pass(60)
   expect(await view()).toMatchObject({ form_fill_active: false })
 })
 
-test('trap 54: a stored PDF that cannot be retrieved is answered 502, and comes later', async () => {
+test('trap 54: an unavailable PDF gets 502, and succeeds later', async () => {
   const { writer, sandbox, id } = await matched()
   const bytes = new TextEncoder().encode('%PDF-1.4')
   const { body } = await writer.upload(`/broker/submissions/${id}/documents`, {}, { name: 'a.pdf', bytes })

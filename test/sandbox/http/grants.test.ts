@@ -3,22 +3,12 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import type { SandboxOptions } from '../../../src/sandbox/service/options.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
-import { sandboxFor } from '../support.ts'
+import { ask, me, postForm, type Reply, register, sandboxFor } from '../support.ts'
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 const REDIRECT = 'http://127.0.0.1:4711/callback'
 
-interface Reply {
-  status: number
-  body: Record<string, unknown>
-}
-
-const reply = async (answer: Response): Promise<Reply> => ({
-  status: answer.status,
-  body: (await answer.json()) as Record<string, unknown>,
-})
-
-/** A client without a secret, as a connected app is one. */
+/** A connected app, without a secret. */
 class App {
   readonly sandbox: Sandbox
   readonly clock: ManualClock
@@ -42,9 +32,8 @@ class App {
     return this.sandbox.account('default').users[1]?.email ?? ''
   }
 
-  async register(body: object): Promise<Reply> {
-    const headers = { 'content-type': 'application/json' }
-    return reply(await fetch(`${this.sandbox.baseUrl}/oauth/register`, { method: 'POST', headers, body: JSON.stringify(body) }))
+  register(body: object): Promise<Reply> {
+    return register(this.sandbox, body)
   }
 
   query(fields: Record<string, string | null> = {}): URLSearchParams {
@@ -61,7 +50,7 @@ class App {
     return new URLSearchParams(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== null))
   }
 
-  /** Approves an authorization request without a browser. @returns where the browser is sent. */
+  /** Approves an authorization request. @returns the redirect. */
   async approve(query: URLSearchParams = this.query(), email = this.email): Promise<URL> {
     query.set('email', email)
     const answer = await fetch(`${this.sandbox.origin}/_sandbox/authorize-as?${query}`, { redirect: 'manual' })
@@ -69,8 +58,8 @@ class App {
     return new URL(answer.headers.get('location') ?? '')
   }
 
-  async token(form: Record<string, string>): Promise<Reply> {
-    return reply(await fetch(`${this.sandbox.baseUrl}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) }))
+  token(form: Record<string, string>): Promise<Reply> {
+    return postForm(this.sandbox, '/oauth/token', form)
   }
 
   redeem(code: string | null, fields: Record<string, string> = {}): Promise<Reply> {
@@ -88,24 +77,24 @@ class App {
     return this.token({ grant_type: 'refresh_token', refresh_token: String(token), client_id: this.clientId, ...fields })
   }
 
-  async device(form: Record<string, string> = { client_id: 'cli', scope: 'broker_mcp' }): Promise<Reply> {
-    return reply(await fetch(`${this.sandbox.baseUrl}/oauth/device_authorization`, { method: 'POST', body: new URLSearchParams(form) }))
+  device(form: Record<string, string> = { client_id: 'cli', scope: 'broker_mcp' }): Promise<Reply> {
+    return postForm(this.sandbox, '/oauth/device_authorization', form)
   }
 
   poll(device: Reply, clientId = 'cli'): Promise<Reply> {
     return this.token({ grant_type: DEVICE_GRANT, device_code: String(device.body['device_code']), client_id: clientId })
   }
 
-  async decide(body: object): Promise<Reply> {
-    return reply(await fetch(`${this.sandbox.origin}/_sandbox/approve`, { method: 'POST', body: JSON.stringify(body) }))
+  decide(body: object): Promise<Reply> {
+    return ask(this.sandbox, '/approve', body)
   }
 
-  async me(token: unknown): Promise<Reply> {
-    return reply(await fetch(`${this.sandbox.baseUrl}/broker/me`, { headers: { authorization: `Bearer ${token}` } }))
+  me(token: unknown): Promise<Reply> {
+    return me(this.sandbox, token)
   }
 }
 
-test('the metadata names all endpoints, grants and scopes, and PKCE with S256 only', async () => {
+test('the metadata lists all endpoints, grants and scopes, and only S256 for PKCE', async () => {
   const { sandbox } = await App.open()
   const answer = await fetch(`${sandbox.baseUrl}/oauth/.well-known/oauth-authorization-server`)
   expect(await answer.json()).toMatchObject({
@@ -117,9 +106,10 @@ test('the metadata names all endpoints, grants and scopes, and PKCE with S256 on
     code_challenge_methods_supported: ['S256'],
     scopes_supported: ['broker_mcp', 'broker_submit'],
   })
+  expect((await fetch(`${sandbox.origin}/.well-known/oauth-authorization-server`)).status).toBe(404)
 })
 
-test('an approved request gives a code, and the code a token pair of that user', async () => {
+test('an approved request returns a code, and the code a token pair of that user', async () => {
   const app = await App.open()
   const target = await app.approve()
   expect(target.href.startsWith(`${REDIRECT}?`)).toBe(true)
@@ -140,7 +130,7 @@ test('an approved request gives a code, and the code a token pair of that user',
   expect((await app.me(body['access_token'])).status).toBe(401)
 })
 
-test('a code is good once, for its client, its redirect URI and its verifier, and not for long', async () => {
+test('a code is valid once, for its client, redirect URI and verifier, for a short time', async () => {
   const app = await App.open()
   const code = async () => (await app.approve()).searchParams.get('code')
   const refused = { status: 400, body: { error: 'invalid_grant' } }
@@ -156,12 +146,11 @@ test('a code is good once, for its client, its redirect URI and its verifier, an
   const first = await app.redeem(twice)
   expect(first.status).toBe(200)
   expect(await app.redeem(twice)).toMatchObject(refused)
-  // Somebody else had the code: what was given for it ends too.
   expect((await app.me(first.body['access_token'])).status).toBe(401)
   expect(await app.refresh(first.body['refresh_token'])).toMatchObject(refused)
 })
 
-test('what is wrong with a request is told by redirect, unless client or redirect URI are wrong', async () => {
+test('problems are reported by redirect, unless client or redirect URI are wrong', async () => {
   const app = await App.open()
   const wrong = [
     [{ code_challenge_method: 'plain' }, 'invalid_request'],
@@ -188,7 +177,7 @@ test('what is wrong with a request is told by redirect, unless client or redirec
   }
 })
 
-test('the page of an authorization request offers the users, or to deny, and the latest request needs no query to be approved', async () => {
+test('the approval page offers the users and denial, and the latest request needs no query', async () => {
   const app = await App.open()
   expect((await fetch(`${app.sandbox.origin}/_sandbox/authorize-as?email=${app.email}`)).status).toBe(400)
   const page = await fetch(`${app.sandbox.baseUrl}/oauth/authorize?${app.query({ scope: 'broker_mcp' })}`)
@@ -237,10 +226,9 @@ test('refresh tokens end with their lifetime and with their user', async () => {
   expect((await app.me(live['access_token'])).status).toBe(403)
 })
 
-test('what a brokerage allows to connected apps caps the scope', async () => {
+test('programmatic-access controls cap the scope', async () => {
   const app = await App.open()
-  const controls = (scopes: string[]) =>
-    fetch(`${app.sandbox.origin}/_sandbox/programmatic-access`, { method: 'POST', body: JSON.stringify({ account: 'default', scopes }) })
+  const controls = (scopes: string[]) => ask(app.sandbox, '/programmatic-access', { account: 'default', scopes })
   const before = (await app.redeem((await app.approve()).searchParams.get('code'))).body
   expect((await controls(['broker_mcp'])).status).toBe(200)
   expect((await app.redeem((await app.approve()).searchParams.get('code'))).body).toMatchObject({ scope: 'broker_mcp' })
@@ -248,7 +236,7 @@ test('what a brokerage allows to connected apps caps the scope', async () => {
   expect((await app.approve(app.query({ scope: 'broker_submit' }))).searchParams.get('error')).toBe('invalid_scope')
 })
 
-test('registration issues client ids that say their redirect URIs and cannot be made up', async () => {
+test('registration issues signed client ids with their redirect URIs', async () => {
   const app = await App.open()
   const uris = ['https://app.example/back', 'com.example.app:/back', 'http://127.0.0.1/callback']
   const { status, body } = await app.register({ client_name: 'many', redirect_uris: uris })
@@ -256,7 +244,7 @@ test('registration issues client ids that say their redirect URIs and cannot be 
   expect(body).toMatchObject({ client_name: 'many', redirect_uris: uris, token_endpoint_auth_method: 'none' })
   expect(body).not.toHaveProperty('client_secret')
   app.clientId = String(body['client_id'])
-  // On loopback the port is the client's own choice (RFC 8252).
+  // On loopback any port is allowed (RFC 8252).
   expect((await app.approve()).searchParams.get('code')).toMatch(/^oac_/)
   for (const redirect_uri of ['http://127.0.0.1:1/other', 'http://127.0.0.1.evil.example/callback', 'https://app.example:444/back']) {
     expect((await fetch(`${app.sandbox.baseUrl}/oauth/authorize?${app.query({ redirect_uri })}`)).status, redirect_uri).toBe(400)
@@ -275,7 +263,7 @@ test('registration issues client ids that say their redirect URIs and cannot be 
   }
 })
 
-test('registrations of one address are limited by the hour', async () => {
+test('registrations are limited per hour and address', async () => {
   const app = await App.open({ unshown: { registrations_per_hour: 2 } })
   const register = () => app.register({ client_name: 'x', redirect_uris: [REDIRECT] })
   expect((await register()).status).toBe(201)
@@ -284,7 +272,7 @@ test('registrations of one address are limited by the hour', async () => {
   expect((await register()).status).toBe(201)
 })
 
-test('a device gets its tokens once a broker has approved its code', async () => {
+test('a device gets its tokens after the approval', async () => {
   const app = await App.open()
   const device = await app.device()
   expect(device.body).toMatchObject({ device_code: expect.any(String), interval: 5, expires_in: 900 })
@@ -307,7 +295,7 @@ test('a device gets its tokens once a broker has approved its code', async () =>
   expect((await app.refresh(pair.body['refresh_token'], { client_id: 'cli' })).status).toBe(200)
 })
 
-test('a device learns that it was denied, and that its code has expired', async () => {
+test('a device is refused after denial and expiry', async () => {
   const app = await App.open({ unshown: { device_lifetime_s: 60 } })
   const [denied, late] = [await app.device(), await app.device()]
   expect((await app.decide({ user_code: denied.body['user_code'], email: app.email, deny: true })).status).toBe(200)
@@ -317,17 +305,17 @@ test('a device learns that it was denied, and that its code has expired', async 
   expect((await app.decide({ user_code: late.body['user_code'], email: app.email })).status).toBe(400)
 })
 
-test('missing fields of the token and device endpoints are named in a 422, an unknown grant is refused', async () => {
+test('missing token and device fields get 422, an unknown grant is refused', async () => {
   const app = await App.open({ unshown: { device_clients: 'registered' } })
   const missing = (...names: string[]) => ({
     status: 422,
     body: { detail: names.map((name) => ({ loc: ['body', name], msg: expect.any(String), type: 'missing' })) },
   })
-  expect(await app.token({})).toEqual(missing('grant_type'))
-  expect(await app.token({ grant_type: 'authorization_code' })).toEqual(missing('code', 'redirect_uri', 'client_id', 'code_verifier'))
-  expect(await app.token({ grant_type: 'refresh_token' })).toEqual(missing('refresh_token'))
-  expect(await app.token({ grant_type: DEVICE_GRANT, client_id: 'x' })).toEqual(missing('device_code'))
-  expect(await app.device({})).toEqual(missing('client_id'))
+  expect(await app.token({})).toMatchObject(missing('grant_type'))
+  expect(await app.token({ grant_type: 'authorization_code' })).toMatchObject(missing('code', 'redirect_uri', 'client_id', 'code_verifier'))
+  expect(await app.token({ grant_type: 'refresh_token' })).toMatchObject(missing('refresh_token'))
+  expect(await app.token({ grant_type: DEVICE_GRANT, client_id: 'x' })).toMatchObject(missing('device_code'))
+  expect(await app.device({})).toMatchObject(missing('client_id'))
   expect(await app.token({ grant_type: 'password' })).toMatchObject({ status: 400, body: { error: 'unsupported_grant_type' } })
   expect((await app.device({ client_id: 'cli' })).body).toMatchObject({ error: 'invalid_client' })
   expect((await app.device({ client_id: app.clientId, scope: 'x' })).body).toMatchObject({ error: 'invalid_scope' })
@@ -339,12 +327,8 @@ test('an admin lists the connected apps of the brokerage and ends their sessions
   const pair = (await app.redeem((await app.approve()).searchParams.get('code'))).body
   await app.refresh(pair['refresh_token'])
   const admin = async (method: string, path: string, email?: string) => {
-    const body = JSON.stringify({ email })
-    const session = email === undefined ? null : await fetch(`${app.sandbox.origin}/_sandbox/portal-session`, { method: 'POST', body })
-    const token = session && ((await session.json()) as { access_token: string }).access_token
-    return reply(
-      await fetch(`${app.sandbox.origin}/_sandbox${path}`, { method, headers: token ? { authorization: `Bearer ${token}` } : {} }),
-    )
+    const token = email === undefined ? '' : (await ask(app.sandbox, '/portal-session', { email })).body.access_token
+    return ask(app.sandbox, path, undefined, { method, headers: token ? { authorization: `Bearer ${token}` } : {} })
   }
   const [first, broker] = app.sandbox.account('default').users.map(({ email }) => email)
   expect((await admin('GET', '/apps', broker)).status).toBe(403)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { create, Writer, world } from '../writer.ts'
 
-test('trap 56: a search of forms answers at most 50 of them, though more match', async () => {
+test('trap 56: a search of forms returns at most 50', async () => {
   const { writer } = await world()
   const all = (await writer.get('/broker/forms')).body
   expect(all).toHaveLength(50)
@@ -15,7 +15,7 @@ test('trap 56: a search of forms answers at most 50 of them, though more match',
   expect((await writer.get('/broker/forms?q=nothing%20like%20it')).body).toEqual([])
 })
 
-test('trap 55: both questions about appetite count against one daily limit, which ends with the day', async () => {
+test('trap 55: both appetite operations share one daily limit', async () => {
   const { writer, sandbox, pass } = await world({ unshown: { appetite_daily_limit: 3, daily_limit: 402 } })
   const read = () => writer.get('/broker/appetite?q=roofing&state=tx&lob=gl')
   const search = () => writer.send('POST', '/broker/appetite/search', { query: 'roofing', state: 'TX', lines: ['gl'] })
@@ -25,10 +25,10 @@ test('trap 55: both questions about appetite count against one daily limit, whic
   pass(86_400)
   await writer.login()
   expect((await read()).status).toBe(200)
-  expect(sandbox.requestsSeen.filter(({ operation }) => operation === 'appetite')).toHaveLength(7)
+  expect(sandbox.activity.requests.filter(({ operation }) => operation === 'appetite')).toHaveLength(7)
 })
 
-test('appetite names markets that take the line in the state, with speed and no outcome', async () => {
+test('appetite lists markets for the line in the state, with speed and no outcome', async () => {
   const reader = await (await world()).writer.login('readOnly')
   const { body } = await reader.get('/broker/appetite?q=cyber&state=TX&lob=cyber')
   expect(body).toMatchObject({ query: 'cyber', state: 'TX', lob: 'cyber' })
@@ -42,7 +42,7 @@ test('appetite names markets that take the line in the state, with speed and no 
   expect(ranked.body.results[0]).toMatchObject({ name: 'Kestrel Underwriting', category: 'specialty' })
 })
 
-test('an admin turns one line of a program off and on; it is matched no more meanwhile', async () => {
+test("an admin turns a program's line off and on; off, it is not matched", async () => {
   const { writer, pass, sandbox } = await world()
   const admin = new Writer(sandbox).signIn('admin')
   const id = await create(writer, 'Harrow Roofing LLC')

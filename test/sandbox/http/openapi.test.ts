@@ -4,14 +4,14 @@ import { openApiDocument } from '../../../src/client/openapi/document.ts'
 import { Contract } from '../contract.ts'
 import { Client, sandboxFor } from '../support.ts'
 
-it('serves the document of the service to everybody', async () => {
+it('serves the document without a token', async () => {
   const sandbox = await sandboxFor()
   const answer = await fetch(`${sandbox.baseUrl}/openapi.json`)
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
   expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument())))
 })
 
-it('lists an error under the status that this sandbox answers', async () => {
+it("lists errors with this sandbox's statuses", async () => {
   const sandbox = await sandboxFor({ unshown: { invalid_cursor: 418 } })
   const { paths } = (await (await fetch(`${sandbox.baseUrl}/openapi.json`)).json()) as {
     paths: Record<string, { get: { responses: object } }>
@@ -19,10 +19,10 @@ it('lists an error under the status that this sandbox answers', async () => {
   expect(paths['/broker/submissions/{submission_id}/events']?.get.responses).toMatchObject({ 418: { description: 'Invalid cursor' } })
 })
 
-it('answers every read of a played story as the document says', async () => {
+it('answers every read of a played story as documented', async () => {
   const contract = new Contract()
   const sandbox = await sandboxFor({ submissions: 6, seed: 'contract', observeAnswer: contract.observe })
-  while (sandbox.step()) {}
+  while (sandbox.story.step()) {}
   const client = await new Client(sandbox).login()
   const read = async (path: string) => JSON.parse((await (await client.get(path)).text()) || 'null') as unknown
   await read('/broker/me')
@@ -62,7 +62,7 @@ it('answers every read of a played story as the document says', async () => {
   )
 })
 
-it('finds an answer that breaks its promise', () => {
+it('finds an undocumented answer', () => {
   const check = (path: string, status: number, body: unknown, condition: ConditionName | null = null) =>
     new Contract().check({
       method: 'GET',

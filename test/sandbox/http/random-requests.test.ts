@@ -4,9 +4,9 @@ import { askAtRandom } from '../../tools/random-requests.ts'
 import { Client, sandboxFor } from '../support.ts'
 import { Writer } from '../writer.ts'
 
-test('a thousand random requests are answered as the document says, and none fails', async () => {
+test('a thousand random requests are answered as documented, without failures', async () => {
   const sandbox = await sandboxFor({ submissions: 1, seed: 'random' })
-  while (sandbox.step()) {}
+  while (sandbox.story.step()) {}
   const [id = ''] = sandbox.submissionIds('default')
   const reader = await new Client(sandbox).login()
   const views = ['', '/application-workspace', '/requirements', '/thread'].map(async (view) =>
@@ -14,7 +14,7 @@ test('a thousand random requests are answered as the document says, and none fai
   )
   const text = (await Promise.all(views)).join('\n')
   const all = (name: string) => [...new Set([...text.matchAll(new RegExp(`"${name}":"?([^",}]+)`, 'g'))].map(([, value]) => value))]
-  // JavaScript has a meaning for them.
+  // Special names in JavaScript.
   const names = ['__proto__', 'constructor']
   const own = await new Writer(sandbox).login()
   const [admin, producer, readOnly] = [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
-import { Client, Endpoint, sandboxFor } from '../support.ts'
+import { ask, Client, Endpoint, sandboxFor } from '../support.ts'
 
 interface Delivery {
   id: string
@@ -12,14 +12,9 @@ interface Delivery {
   item_ids: string[]
 }
 
-async function ask(sandbox: Sandbox, path: string, body?: object): Promise<{ status: number; body: Record<string, unknown> }> {
-  const answer = await fetch(`${sandbox.origin}/_sandbox${path}`, body ? { method: 'POST', body: JSON.stringify(body) } : {})
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
-}
-
 const deliveries = async (sandbox: Sandbox, query = '') => (await ask(sandbox, `/deliveries${query}`)).body['deliveries'] as Delivery[]
 
-test('with a stepped clock time passes only by its route: retries, tokens and the story follow it', async () => {
+test('a stepped clock advances only by its route, with retries, tokens and the story', async () => {
   const statuses = [500, 503, 204]
   const endpoint = await Endpoint.open(() => statuses.shift() ?? 204)
   const sandbox = await sandboxFor({
@@ -50,7 +45,7 @@ test('with a stepped clock time passes only by its route: retries, tokens and th
   expect(sandbox.stats().story).toMatchObject({ ended: true })
 })
 
-test('time does not pass by the route of a clock that runs by itself, and wrong amounts are refused', async () => {
+test('the route is refused for other clocks, and for wrong amounts', async () => {
   const real = await sandboxFor()
   expect(await ask(real, '/clock', { advance_s: 1 })).toMatchObject({
     status: 400,
@@ -61,7 +56,7 @@ test('time does not pass by the route of a clock that runs by itself, and wrong 
   for (const advance_s of [-1, '5', 1e12, null]) expect((await ask(step, '/clock', { advance_s })).status).toBe(400)
 })
 
-test('deliveries are listed with their outcome, the latest first, and can be lost and sent again', async () => {
+test('deliveries are listed with their outcome, latest first, and can be lost and resent', async () => {
   let status = 204
   const endpoint = await Endpoint.open(() => status)
   const sandbox = await sandboxFor({
@@ -82,14 +77,14 @@ test('deliveries are listed with their outcome, the latest first, and can be los
   const first = await say('first')
   expect(first).toMatchObject({ outcome: 'acknowledged', submission_id: submissionId })
   await ask(sandbox, `/deliveries/${first.id}/resend`, {})
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(heard()).toEqual([first.id, first.id])
 
   expect((await ask(sandbox, '/deliveries/next/lose', {})).status).toBe(200)
   const lost = await say('never sent')
   expect(lost).toMatchObject({ outcome: 'lost', attempts: 0 })
   await ask(sandbox, `/deliveries/${lost.id}/resend`, {})
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(heard().at(-1)).toBe(lost.id)
 
   status = 500
@@ -98,7 +93,7 @@ test('deliveries are listed with their outcome, the latest first, and can be los
   expect((await ask(sandbox, `/deliveries/${failing.id}/resend`, {})).status).toBe(400)
   status = 204
   await ask(sandbox, `/deliveries/${failing.id}/lose`, {})
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect((await deliveries(sandbox)).map(({ id, outcome }) => [id, outcome])).toEqual([
     [behind.id, 'acknowledged'],
     [failing.id, 'lost'],
@@ -112,13 +107,13 @@ test('deliveries are listed with their outcome, the latest first, and can be los
   expect((await ask(sandbox, '/deliveries?account=nobody')).status).toBe(400)
 })
 
-test('signatures carry the time of the receiver, however far a stepped clock is ahead', async () => {
+test('signatures have the real time, with any stepped clock', async () => {
   const clock = new ManualClock()
   const endpoint = await Endpoint.open()
   const sandbox = await sandboxFor({ clock, clockKind: 'step', accounts: [{ name: 'default', target: endpoint.url }] })
   await ask(sandbox, '/clock', { advance_s: 86_400 })
   const { occurred_at: occurredAt } = sandbox.addMessage('default', sandbox.addSubmission('default'), { body_text: 'tomorrow' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(Date.parse(occurredAt)).toBe(clock.now() + 86_400_000)
   expect(endpoint.arrivals[0]?.headers['svix-timestamp']).toBe(String(clock.now() / 1000))
 })

@@ -1,25 +1,26 @@
-import { fastify } from 'fastify'
+import { type FastifyInstance, fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { registerApi } from '../../../src/sandbox/http/api.ts'
+import { registerWrites } from '../../../src/sandbox/http/writes.ts'
 import { buildParts } from '../../../src/sandbox/service/build.ts'
+import type { BuiltParts } from '../../../src/sandbox/service/parts.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { Client, sandboxFor } from '../support.ts'
-import { create, Writer } from '../writer.ts'
+import { create, Writer, world } from '../writer.ts'
 
-/** @returns the paths of all reads that name something by an id. */
-async function readsById(): Promise<string[]> {
-  const paths: string[] = []
+async function routesById(add: (app: FastifyInstance, parts: BuiltParts) => void): Promise<{ method: string; url: string }[]> {
+  const routes: { method: string; url: string }[] = []
   const app = fastify()
   app.addHook('onRoute', ({ method, url }) => {
-    if (method === 'GET' && url.includes(':')) paths.push(url)
+    if (url.includes(':') && method !== 'HEAD') routes.push({ method: String(method), url })
   })
-  await app.register(async (api) => registerApi(api, { ...buildParts({ submissions: 0 }), lists: true }))
+  await app.register(async (api) => add(api, buildParts({ submissions: 0, lists: true })))
   await app.close()
-  return paths
+  return routes
 }
 
-/** @returns what each path is asked with, of things that the account has. */
+/** @returns ids of the account, for each path. */
 async function idsOf(sandbox: Sandbox, account: string): Promise<(path: string) => string> {
   const client = await new Client(sandbox, account).login()
   const all = sandbox.truth(account)
@@ -47,19 +48,19 @@ async function idsOf(sandbox: Sandbox, account: string): Promise<(path: string) 
   }
 }
 
-test('whatever another brokerage has is not found, by any path and with any token', async () => {
+test('data of another brokerage is not found, by any path and token', async () => {
   const sandbox = await sandboxFor({
     clock: new ManualClock(),
     submissions: 8,
     accounts: [{ name: 'acme' }, { name: 'zenith', submissions: 0 }],
   })
-  while (sandbox.step() !== null);
+  while (sandbox.story.step() !== null);
   const pathOf = await idsOf(sandbox, 'acme')
   const own = await new Client(sandbox, 'acme').login()
   const foreign = await new Client(sandbox, 'zenith').login()
   const { clientId: client_id, clientSecret: client_secret } = sandbox.account('zenith').partner
   const partner = await new Client(sandbox, 'zenith').login({ client_id, client_secret })
-  const paths = (await readsById()).map(pathOf)
+  const paths = (await routesById(registerApi)).map(({ url }) => pathOf(url))
   expect(paths.length).toBeGreaterThan(10)
   for (const path of paths) {
     expect(path).not.toContain(':')
@@ -72,7 +73,43 @@ test('whatever another brokerage has is not found, by any path and with any toke
   }
 })
 
-test('the same insured at two brokerages has two ids, and each answers to its own brokerage alone', async () => {
+test('no write reaches another brokerage, by any route and token', async () => {
+  const made = await world({ accounts: [{ name: 'default' }, { name: 'zenith' }] })
+  const { writer, sandbox, pass } = made
+  const id = await create(writer, 'Harrow Roofing LLC')
+  pass(360)
+  const { lanes } = (await writer.get(`/broker/submissions/${id}/requirements`)).body.rail
+  const quote_id = lanes.find(({ quotes }: { quotes: object[] }) => quotes.length > 0).quotes[0].quote_id
+  const { body: bind } = await writer.post(`/broker/submissions/${id}/bind-requests`, { quote_id, attest_assumptions: true })
+  const [application] = (await writer.get(`/broker/submissions/${id}/application-workspace`)).body.applications
+  const ids: Record<string, string> = {
+    submission_id: id,
+    session_id: application.application_id,
+    bind_request_id: bind.bind_request_id,
+    contingency_id: bind.contingencies[0].id,
+  }
+  const own = await create(await new Writer(sandbox, 'zenith').login(), 'Other LLC')
+  const before = sandbox.truth('default')
+  const writes = await routesById(registerWrites)
+  expect(writes.length).toBeGreaterThan(8)
+  const tokens = [await new Writer(sandbox, 'zenith').login(), await new Writer(sandbox, 'zenith').login('partner')]
+  for (const { method, url } of writes) {
+    const portal = url.endsWith('quote-products') ? [new Writer(sandbox, 'zenith').signIn('admin')] : []
+    for (const submission of [id, ...(url.match(/:(?!submission_id)/) ? [own] : [])]) {
+      const path = url.replace(/:(\w+)/g, (_all, name: string) => (name === 'submission_id' ? submission : (ids[name] ?? '')))
+      for (const foreign of [...(portal.length > 0 ? portal : tokens)]) {
+        const body = { operation_id: 'x', expected_answer_revision: 1, expected_schema_fingerprint: 'x', producer_email: foreign.producer }
+        const answer = url.endsWith('/document')
+          ? await foreign.upload(path, {}, { name: 'a.pdf', bytes: new Uint8Array([37]) })
+          : await foreign.send(method, path, body)
+        expect([path, answer.status]).toEqual([path, 404])
+      }
+    }
+  }
+  expect(sandbox.truth('default')).toEqual(before)
+})
+
+test('the same insured at two brokerages has two ids, each valid only there', async () => {
   const sandbox = await sandboxFor({ submissions: 0, accounts: [{ name: 'default' }, { name: 'brokerage-2' }] })
   const both = await Promise.all(
     ['default', 'brokerage-2'].map(async (account) => {
@@ -89,7 +126,7 @@ test('the same insured at two brokerages has two ids, and each answers to its ow
   ])
 })
 
-test('an insured that a submission names by its id has all of its submissions', async () => {
+test('an insured named by id has all of its submissions', async () => {
   const sandbox = await sandboxFor({ submissions: 0 })
   const writer = await new Writer(sandbox).login()
   const first = await create(writer, 'Harrow Roofing LLC', { lines_of_business: ['aviation'] })

@@ -1,18 +1,15 @@
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
-import { Client, sandboxFor } from '../support.ts'
+import { ask as askWith, Client, me, sandboxFor } from '../support.ts'
 
 type Body = Record<string, unknown>
 
-async function ask(sandbox: Sandbox, method: string, path: string, body?: object, token?: string): Promise<{ status: number; body: Body }> {
-  const init = { method, ...(body && { body: JSON.stringify(body) }), headers: token ? { authorization: `Bearer ${token}` } : {} }
-  const answer = await fetch(`${sandbox.origin}/_sandbox${path}`, init)
-  return { status: answer.status, body: (await answer.json()) as Body }
-}
+const ask = (sandbox: Sandbox, method: string, path: string, body?: object, token?: string) =>
+  askWith(sandbox, path, body, { method, headers: token ? { authorization: `Bearer ${token}` } : {} })
 
 const tokenOf = async (answer: Response) => ((await answer.json()) as { access_token: string }).access_token
 
-test('a brokerage holds ten active keys; revoking one blocks new tokens at once and frees its place', async () => {
+test('a brokerage has at most ten active keys; revoking one blocks new tokens and frees its place', async () => {
   const sandbox = await sandboxFor({ accounts: [{ name: 'acme' }, { name: 'zenith' }] })
   const client = new Client(sandbox, 'acme')
   const made: Body[] = []
@@ -37,7 +34,7 @@ test('a brokerage holds ten active keys; revoking one blocks new tokens at once 
   expect((await ask(sandbox, 'DELETE', '/keys', { account: 'acme', client_id: 'bac_unknown' })).status).toBe(400)
 })
 
-test("a broker makes read-only keys, an admin others too, and a key's scopes are the ceiling of its tokens", async () => {
+test("a broker creates read-only keys, an admin others too; a key's scopes cap its tokens", async () => {
   const sandbox = await sandboxFor()
   const client = new Client(sandbox)
   const [admin, broker] = sandbox.account('default').users.map(({ email }) => email)
@@ -67,17 +64,16 @@ test('a machine token cannot manage keys or webhook endpoints, a portal session 
     expect((await ask(sandbox, method, path, body, 'unknown')).status, path).toBe(401)
   }
   expect((await ask(sandbox, 'POST', '/keys', { scope: 'broker_mcp' }, portal)).status).toBe(200)
-  // The session is a broker's, who may make no key that writes.
   expect((await ask(sandbox, 'POST', '/keys', {}, portal)).status).toBe(403)
 })
 
-test('the identity of a user has its own shape, and is refused when the user is no longer active', async () => {
+test('the identity of a user has its own shape, and is refused for an inactive one', async () => {
   const sandbox = await sandboxFor({ accounts: [{ name: 'default', brokerage: { id: 'b-1', name: 'Summit' } }] })
   const added = { email: 'Ana@Summit.invalid', role: 'admin', full_name: 'Ana Admin' }
   expect((await ask(sandbox, 'POST', '/users', added)).body).toMatchObject({ email: 'ana@summit.invalid', role: 'admin', active: true })
   const session = await ask(sandbox, 'POST', '/portal-session', { email: 'ana@summit.invalid' })
-  const me = () => fetch(`${sandbox.baseUrl}/broker/me`, { headers: { authorization: `Bearer ${session.body['access_token']}` } })
-  expect(await (await me()).json()).toEqual({
+  const whoami = () => me(sandbox, session.body.access_token)
+  expect((await whoami()).body).toEqual({
     kind: 'user',
     id: expect.stringMatching(/^[0-9a-f-]{36}$/),
     email: 'ana@summit.invalid',
@@ -87,7 +83,7 @@ test('the identity of a user has its own shape, and is refused when the user is 
     active_states: null,
   })
   await ask(sandbox, 'POST', '/users', { email: 'ana@summit.invalid', role: 'broker', active: false })
-  expect((await me()).status).toBe(403)
+  expect((await whoami()).status).toBe(403)
   expect((await ask(sandbox, 'POST', '/portal-session', { email: 'ana@summit.invalid' })).status).toBe(400)
   const users = (await ask(sandbox, 'GET', '/users')).body['users'] as Body[]
   expect(users.map(({ email, role }) => [email, role])).toEqual([

@@ -40,7 +40,7 @@ test('broker_submit reads as well, broker_mcp only reads', () => {
   expect(statusOf(() => authority.requireScope(machine([]), 'broker_mcp'))).toBe(403)
 })
 
-test('roles and kinds of session are required where the specification says so', () => {
+test('roles and sessions are required as specified', () => {
   expect([person('user', admin), person('user', broker), partner].map((caller) => statusOf(() => authority.requireAdmin(caller)))).toEqual([
     200, 403, 403,
   ])
@@ -50,7 +50,7 @@ test('roles and kinds of session are required where the specification says so', 
   expect(kinds.map((caller) => statusOf(() => authority.requirePartner(caller)))).toEqual([403, 403, 403, 200])
 })
 
-test('a choice that is not shown changes the status of a refusal, one that is shown does not', () => {
+test('variants change unspecified statuses only', () => {
   const varied = new Unshown({ missing_scope: 401, missing_role: '422', portal_session_only: 401 })
   expect(statusOf(() => authority.requireScope(machine(['broker_mcp']), 'broker_submit'), varied)).toBe(401)
   expect(statusOf(() => authority.requireAdmin(partner), varied)).toBe(422)
@@ -58,7 +58,7 @@ test('a choice that is not shown changes the status of a refusal, one that is sh
   expect(statusOf(() => authority.requirePortalSession(partner), varied)).toBe(403)
 })
 
-test('a write is attributed to the active user that a machine names, and to the user of a per-user token whatever it names', () => {
+test("a write is attributed to the active user named by a machine, or to the token's user", () => {
   expect(authority.attributed(machine(['broker_submit']), ` ${broker.email.toUpperCase()} `)).toBe(broker)
   expect(authority.attributed(partner, admin.email)).toBe(admin)
   expect(authority.attributed(person('user', broker), admin.email)).toBe(broker)

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
-import { FastClock, StepClock } from '../../../src/sandbox/service/clocks.ts'
+import { fastClock, StepClock } from '../../../src/sandbox/service/clocks.ts'
 
 const settled = async () => {}
 
-test('a stepped clock wakes each at its own moment, with what they begin to wait for meanwhile', async () => {
+test('a stepped clock wakes sleepers at their times, including new ones', async () => {
   const clock = new StepClock(1_000)
   const seen: [string, number][] = []
   const note = (name: string) => seen.push([name, clock.now()])
@@ -39,9 +39,9 @@ test('a sleep on a stepped clock ends with its signal too', async () => {
   expect(clock.now()).toBe(1_000)
 })
 
-test('a fast clock passes as many times as fast as its base, from where it was set', async () => {
+test("a fast clock multiplies its base's speed", async () => {
   const base = new ManualClock(0)
-  const clock = new FastClock(base, 60, 5_000)
+  const clock = fastClock(base, 60, 5_000)
   let woken = 0
   clock.after(60_000, () => woken++)
   const sleep = clock.sleep(120_000)

@@ -4,10 +4,9 @@ import type { EventsPayload, SandboxOptions } from '../../../src/sandbox/service
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { type Arrival, Endpoint, sandboxFor } from '../support.ts'
 
-/** A sandbox whose one account has an endpoint. */
 async function wired(endpoint: Endpoint, options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await sandboxFor(options)
-  sandbox.setTarget('default', endpoint.url)
+  sandbox.account('default').target = endpoint.url
   return sandbox
 }
 
@@ -15,13 +14,13 @@ function verify(sandbox: Sandbox, arrival: Arrival | undefined): void {
   new Webhook(sandbox.account('default').webhookSecret).verify(arrival?.body ?? '', arrival?.headers as Record<string, string>)
 }
 
-test('deliveries are signed so that the svix library verifies them', async () => {
+test('the svix library verifies deliveries', async () => {
   const endpoint = await Endpoint.open()
   const sandbox = await wired(endpoint)
   const id = sandbox.addSubmission('default')
   const event = sandbox.addEvent('default', id, { type: 'declined', detail: 'Out of appetite' })
   const message = sandbox.addMessage('default', id, { body_text: 'Hello', kind: 'question' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.arrivals.map(({ body }) => JSON.parse(body))).toEqual([
     { type: 'submission.events', submission_id: id, events: [event] },
     { type: 'submission.message', submission_id: id, message },
@@ -35,11 +34,11 @@ test('deliveries are signed so that the svix library verifies them', async () =>
   ).toThrow()
 })
 
-test('signature headers can bear the other names', async () => {
+test('signature headers can have the other names', async () => {
   const endpoint = await Endpoint.open()
   const sandbox = await wired(endpoint, { signatureHeaders: 'webhook' })
   sandbox.addEvent('default', sandbox.addSubmission('default'), { type: 'bound' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.arrivals[0]?.headers).toHaveProperty('webhook-id')
   expect(endpoint.arrivals[0]?.headers).not.toHaveProperty('svix-id')
   verify(sandbox, endpoint.arrivals[0])
@@ -57,13 +56,13 @@ test('an events delivery can be laid out in other ways', async () => {
     const sandbox = await wired(endpoint, { eventsPayload })
     const id = sandbox.addSubmission('default')
     const events = sandbox.addEvents('default', id, [{ type: 'market_attached' }, { type: 'quote_received' }])
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     const ids = events.map((event) => event.id)
     expect(endpoint.arrivals.map(({ body }) => JSON.parse(body))).toEqual(expected(id, events, ids))
   }
 })
 
-test('a failing delivery is tried again, holds back its own submission and no other', async () => {
+test('a failing delivery is retried, and blocks only its submission', async () => {
   let failures = 3
   const order: string[] = []
   const endpoint = await Endpoint.open((arrival) => {
@@ -77,7 +76,7 @@ test('a failing delivery is tried again, holds back its own submission and no ot
   const easy = sandbox.addSubmission('default')
   const mine = [1, 2, 3, 4].map((n) => sandbox.addMessage('default', stubborn, { body_text: `${n}` }).id)
   sandbox.addMessage('default', easy, { body_text: 'easy' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
 
   const tried = endpoint.contents.filter((content) => content.submission_id === stubborn).flatMap((content) => content.ids)
   expect(tried).toEqual([mine[0], mine[0], mine[0], ...mine])
@@ -87,23 +86,23 @@ test('a failing delivery is tried again, holds back its own submission and no ot
   expect(sandbox.stats().deliveries).toMatchObject({ queued: 5, tries: 8, acknowledged: 5, givenUp: 0 })
 })
 
-test('a delivery that is never acknowledged is given up, and the next one follows', async () => {
+test('an unacknowledged delivery is dead-lettered, and the next one follows', async () => {
   let refused = ''
   const endpoint = await Endpoint.open(({ body }) => (body.includes(refused) ? 500 : 204))
   const sandbox = await wired(endpoint, { retryScheduleMs: [1, 1] })
   const id = sandbox.addSubmission('default')
   refused = sandbox.addMessage('default', id, { body_text: 'refused' }).id
   const next = sandbox.addMessage('default', id, { body_text: 'next' }).id
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.flatMap(({ ids }) => ids)).toEqual([refused, refused, refused, next])
   expect(sandbox.stats().deliveries.givenUp).toBe(1)
 })
 
-test('an endpoint that does not answer in time has not acknowledged', async () => {
+test('an answer after the timeout does not acknowledge', async () => {
   const endpoint = await Endpoint.open(() => 'never')
   const sandbox = await wired(endpoint, { deliveryTimeoutMs: 50, retryScheduleMs: [] })
   sandbox.addMessage('default', sandbox.addSubmission('default'), { body_text: 'slow' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(sandbox.stats().deliveries).toMatchObject({ tries: 1, acknowledged: 0, givenUp: 1 })
 })
 
@@ -112,39 +111,39 @@ test('history from before the endpoint, hidden lanes and filtered types are not 
   const sandbox = await sandboxFor({ accounts: [{ name: 'default', eventTypes: ['bound', 'message'] }] })
   const id = sandbox.addSubmission('default')
   sandbox.addEvent('default', id, { type: 'bound' })
-  sandbox.setTarget('default', endpoint.url)
+  sandbox.account('default').target = endpoint.url
   const lane = sandbox.addLane('default', id, { hidden: true }).rail.submission_market_id
   sandbox.addEvent('default', id, { type: 'bound', lane_id: lane })
   sandbox.revealLane('default', id, lane)
   sandbox.addEvent('default', id, { type: 'declined', lane_id: lane })
   const told = sandbox.addEvent('default', id, { type: 'bound', lane_id: lane })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.flatMap(({ ids }) => ids)).toEqual([told.id])
 })
 
 test('events that become visible late can be delivered too', async () => {
   const endpoint = await Endpoint.open()
-  const sandbox = await wired(endpoint, { announceLate: true })
+  const sandbox = await wired(endpoint, { unshown: { announce_late: 'yes' } })
   const id = sandbox.addSubmission('default')
   const lane = sandbox.addLane('default', id, { hidden: true }).rail.submission_market_id
   const late = sandbox.addEvent('default', id, { type: 'market_attached', lane_id: lane })
   sandbox.revealLane('default', id, lane)
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.flatMap(({ ids }) => ids)).toEqual([late.id])
 })
 
-test('any body can be delivered by hand, and secrets can be rotated', async () => {
+test('any body can be delivered, and secrets can be rotated', async () => {
   const endpoint = await Endpoint.open()
   const sandbox = await wired(endpoint)
   const before = sandbox.account('default').webhookSecret
   expect(sandbox.rotateWebhookSecret('default')).not.toBe(before)
   expect(sandbox.deliver('default', 'not json', { id: 'msg_mine' })).toBe('msg_mine')
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.arrivals[0]).toMatchObject({ body: 'not json', headers: { 'svix-id': 'msg_mine' } })
   verify(sandbox, endpoint.arrivals[0])
 })
 
-test('every account signs with a secret of its own that the seed decides', async () => {
+test('every account has its own secret, derived from the seed', async () => {
   const accounts = [{ name: 'acme' }, { name: 'zenith' }]
   const [one, same, other] = await Promise.all(['a', 'a', 'b'].map((seed) => sandboxFor({ seed, accounts })))
   const secrets = (sandbox: Sandbox | undefined) => accounts.map(({ name }) => sandbox?.account(name).webhookSecret ?? '')

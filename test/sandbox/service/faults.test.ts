@@ -16,11 +16,11 @@ async function withFaults(...faults: FaultInput[]) {
 async function wired(...faults: FaultInput[]) {
   const endpoint = await Endpoint.open()
   const sandbox = await sandboxFor({ faults })
-  sandbox.setTarget('default', endpoint.url)
+  sandbox.account('default').target = endpoint.url
   return { endpoint, sandbox, id: sandbox.addSubmission('default') }
 }
 
-test('any status, with JSON, HTML or nothing in it', async () => {
+test('any status, with JSON, HTML or no body', async () => {
   for (const status of [401, 404, 409, 429, 500, 502, 503]) {
     const { events } = await withFaults({ kind: 'status', status, count: 1 })
     const answer = await events()
@@ -45,7 +45,7 @@ test('Retry-After in seconds and as a date', async () => {
   expect(Date.parse((await events()).headers.get('retry-after') ?? '')).not.toBeNaN()
 })
 
-test('HTML in place of the answer', async () => {
+test('HTML instead of the answer', async () => {
   const { events } = await withFaults({ kind: 'html' })
   const answer = await events()
   expect(answer.status).toBe(200)
@@ -70,7 +70,7 @@ test('a hanging answer ends the connection after its time', async () => {
     () => 'closed',
   )
   await struck.promise
-  // One turn more, so that the answer sleeps when the clock moves.
+  // Lets the answer start to sleep.
   await new Promise(setImmediate)
   clock.advance(5_000)
   expect(await outcome).toBe('closed')
@@ -93,7 +93,7 @@ test('a fault can be limited to one submission, one operation, one account and a
   expect(sandbox.faults.list()).toEqual([expect.objectContaining({ kind: 'status', struck: 0 })])
 })
 
-test('the token endpoint can fail like the others', async () => {
+test('the token endpoint can fail too', async () => {
   const { sandbox, client } = await withFaults({ kind: 'status', status: 503, operation: 'token', count: 1 })
   expect((await client.exchange()).status).toBe(503)
   expect((await client.exchange()).status).toBe(200)
@@ -104,7 +104,7 @@ test('a lost delivery never arrives, and is counted', async () => {
   const { endpoint, sandbox, id } = await wired({ kind: 'lose', count: 1 })
   sandbox.addMessage('default', id, { body_text: 'lost' })
   const kept = sandbox.addMessage('default', id, { body_text: 'kept' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.flatMap(({ ids }) => ids)).toEqual([kept.id])
   expect(sandbox.stats().deliveries).toMatchObject({ lost: 1, acknowledged: 1 })
 })
@@ -112,7 +112,7 @@ test('a lost delivery never arrives, and is counted', async () => {
 test('a duplicate has the same delivery id, a twin another one, both the same message', async () => {
   const { endpoint, sandbox, id } = await wired({ kind: 'duplicate', count: 1 }, { kind: 'twin', count: 1 })
   const message = sandbox.addMessage('default', id, { body_text: 'thrice' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   expect(endpoint.contents.map(({ ids }) => ids)).toEqual([[message.id], [message.id], [message.id]])
   expect(new Set(endpoint.arrivals.map(({ headers }) => headers['svix-id'])).size).toBe(2)
   expect(sandbox.stats().deliveries).toMatchObject({ duplicated: 1, twinned: 1, acknowledged: 3 })
@@ -127,12 +127,12 @@ test('a reordered delivery comes after later ones, a delayed one keeps its place
       return 204
     })
     const sandbox = await sandboxFor({ clock, faults: [{ kind, ms: 1_000, count: 1 }] })
-    sandbox.setTarget('default', endpoint.url)
+    sandbox.account('default').target = endpoint.url
     const id = sandbox.addSubmission('default')
     const [first, second] = ['first', 'second'].map((text) => sandbox.addMessage('default', id, { body_text: text }).id)
     if (kind === 'reorder') await arrived.promise
     clock.advance(1_000)
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     expect(endpoint.contents.flatMap(({ ids }) => ids)).toEqual(kind === 'reorder' ? [second, first] : [first, second])
   }
 })
@@ -141,7 +141,7 @@ test('the clock can be ahead or behind in signatures and Date headers', async ()
   for (const ms of [3_600_000, -3_600_000]) {
     const { endpoint, sandbox, id } = await wired({ kind: 'clock_skew', ms })
     sandbox.addMessage('default', id, { body_text: 'late' })
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     const offBy = (timeMs: number) => Math.round((timeMs - Date.now()) / 600_000) * 600_000
     expect(offBy(Number(endpoint.arrivals[0]?.headers['svix-timestamp']) * 1_000)).toBe(ms)
     const client = await new Client(sandbox).login()
@@ -149,7 +149,7 @@ test('the clock can be ahead or behind in signatures and Date headers', async ()
   }
 })
 
-test('a service whose clock is wrong has one clock: a Retry-After that is a date, a cut answer and a dead token tell by it', async () => {
+test('a wrong clock affects Retry-After dates, cut answers and expired tokens alike', async () => {
   const skew = { kind: 'clock_skew', ms: -3_600_000 } as const
   const { sandbox, client, events } = await withFaults(skew, { kind: 'status', status: 429, retryAfterSeconds: 7, retryAfterAs: 'date' })
   const time = (answer: Response, header: string) => Date.parse(answer.headers.get(header) ?? '')
@@ -157,13 +157,13 @@ test('a service whose clock is wrong has one clock: a Retry-After that is a date
   expect(time(throttled, 'retry-after') - time(throttled, 'date')).toBe(7_000)
   sandbox.faults.set([skew, { kind: 'cut' }])
   expect(time(await events(), 'date')).toBeLessThan(Date.now() - 3_000_000)
-  sandbox.expireTokens('default')
+  sandbox.tokens.expireAll('default')
   const refused = await client.get('/broker/me')
   expect(refused.status).toBe(401)
   expect(time(refused, 'date')).toBeLessThan(Date.now() - 3_000_000)
 })
 
-test('chance is repeatable, and keeps to its probability', () => {
+test('chance is repeatable, with its probability', () => {
   const strikes = (seed: string) => {
     const book = new FaultInjector(new Prng(seed), () => {})
     book.set([{ kind: 'lose', probability: 0.3 }])
@@ -175,7 +175,7 @@ test('chance is repeatable, and keeps to its probability', () => {
   expect(share).toBeLessThan(0.35)
 })
 
-test('the preset of all faults holds every kind but one that leaves nothing to prove, and none that refuses the credential', () => {
+test('the preset of all faults contains every kind except no_next_cursor, and no refused credential', () => {
   const faults = presetFaults('all')
   const kinds = new Set(faults.map(({ kind }) => kind))
   const every = faultSchema.options.map((option) => option.shape.kind.value)
@@ -185,12 +185,12 @@ test('the preset of all faults holds every kind but one that leaves nothing to p
   )
 })
 
-test('a fault that is none is refused', () => {
+test('an invalid fault is refused', () => {
   const book = new FaultInjector(new Prng('a'), () => {})
   expect(() => book.set([{ kind: 'lose', probability: 2 }])).toThrow()
 })
 
-test('a submission is named in any case', async () => {
+test('submission ids ignore case', async () => {
   const { sandbox, id, events } = await withFaults()
   sandbox.faults.add({ kind: 'status', status: 500, submissionId: id.toUpperCase() })
   expect((await events()).status).toBe(500)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { type Due, Schedule } from '../../../src/sandbox/service/schedule.ts'
+import { passTime } from '../writer.ts'
 
 function due(kind: string, atMs: number): Due {
   return { atMs, account: 'default', submissionId: 'one', kind, data: {} }
@@ -16,14 +17,14 @@ function stepped(follow: (due: Due, schedule: Schedule) => void = () => {}) {
   return { clock, schedule, seen }
 }
 
-test('on a stepped clock each entry happens at its own time, in order, with what follows from it in the same step', () => {
+test('on a stepped clock each entry runs at its own time, in order, with new entries in the same step', () => {
   const { clock, schedule, seen } = stepped((entry, own) => {
     if (entry.kind === 'first') own.add(due('follows', 250))
   })
   schedule.add(due('last', 300))
   schedule.add(due('first', 100))
   schedule.add(due('beyond', 1_001))
-  schedule.advance(clock, 1_000)
+  passTime(clock, schedule, 1_000)
   expect(seen).toEqual([
     { kind: 'first', nowMs: 100 },
     { kind: 'follows', nowMs: 250 },
@@ -33,7 +34,7 @@ test('on a stepped clock each entry happens at its own time, in order, with what
   expect(schedule.pending().map(({ kind }) => kind)).toEqual(['beyond'])
 })
 
-test('a clock that jumps past several entries carries all of them out, in order', () => {
+test('a clock jump runs all passed entries in order', () => {
   const { clock, schedule, seen } = stepped()
   schedule.add(due('b', 20))
   schedule.add(due('a', 10))
@@ -42,7 +43,7 @@ test('a clock that jumps past several entries carries all of them out, in order'
   expect(seen.map(({ kind }) => kind)).toEqual(['a', 'b', 'c'])
 })
 
-test('on a real clock one timer carries out what is due', async () => {
+test('on a real clock one timer runs due entries', async () => {
   const done = Promise.withResolvers<string>()
   const schedule = new Schedule(systemClock, ({ kind }) => done.resolve(kind))
   schedule.add(due('late', systemClock.now() + 3_600_000))
@@ -51,18 +52,18 @@ test('on a real clock one timer carries out what is due', async () => {
   schedule.close()
 })
 
-test('entries are plain data: kept as JSON and restored, those that came due meanwhile happen at once', () => {
+test('entries are restored from JSON, and overdue ones run immediately', () => {
   const before = stepped()
   before.schedule.add(due('kept', 500))
   const kept = JSON.parse(JSON.stringify(before.schedule.pending())) as Due[]
   const { clock, schedule, seen } = stepped()
   clock.advance(600)
   schedule.restore(kept)
-  schedule.advance(clock, 0)
+  passTime(clock, schedule, 0)
   expect(seen).toEqual([{ kind: 'kept', nowMs: 600 }])
 })
 
-test('removed entries do not happen, and nothing does after closing', () => {
+test('removed entries do not run, and none after closing', () => {
   const { clock, schedule, seen } = stepped()
   schedule.add(due('gone', 10))
   schedule.add(due('late', 20))

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { chosenConditions as statuses } from '../../../src/client/openapi/conditions.ts'
 import type { UnshownInput } from '../../../src/sandbox/service/unshown.ts'
 import { numbers, words } from '../../../src/sandbox/service/unshown-choices.ts'
-import { Endpoint } from '../support.ts'
-import { brief, create, type Reply, Writer, world } from '../writer.ts'
+import { Endpoint, postForm, type Reply, register as registerClient } from '../support.ts'
+import { brief, create, Writer, world } from '../writer.ts'
 import { variantProbes } from './variant-probes.ts'
 
 type Made = Awaited<ReturnType<typeof world>>
@@ -13,9 +13,7 @@ const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 const REDIRECT = 'http://127.0.0.1:4711/callback'
 const VERIFIER = 'v'.repeat(43)
 
-function oauth({ sandbox }: Made, path: string, form: Record<string, string>): Promise<Reply> {
-  return reply(fetch(`${sandbox.baseUrl}/oauth/${path}`, { method: 'POST', body: new URLSearchParams(form) }))
-}
+const oauth = ({ sandbox }: Made, path: string, form: Record<string, string>) => postForm(sandbox, `/oauth/${path}`, form)
 
 function exchange(made: Made, which: 'own' | 'readOnly', more: Record<string, string> = {}): Promise<Reply> {
   const { credentials, readOnly } = made.sandbox.account('default')
@@ -23,22 +21,11 @@ function exchange(made: Made, which: 'own' | 'readOnly', more: Record<string, st
   return oauth(made, 'token', { grant_type: 'client_credentials', client_id, client_secret, ...more })
 }
 
-async function reply(asked: Promise<Response>): Promise<Reply> {
-  const answer = await asked
-  return { status: answer.status, headers: answer.headers, body: await answer.json() }
-}
-
 const statusOf = async (asked: Promise<{ status: number }>) => (await asked).status
 
-function register({ sandbox }: Made): Promise<Reply> {
-  const body = JSON.stringify({ client_name: 'desk', redirect_uris: [REDIRECT] })
-  const headers = { 'content-type': 'application/json' }
-  return reply(fetch(`${sandbox.baseUrl}/oauth/register`, { method: 'POST', headers, body }))
-}
-
+const register = ({ sandbox }: Made) => registerClient(sandbox, { client_name: 'desk', redirect_uris: [REDIRECT] })
 const device = (made: Made) => oauth(made, 'device_authorization', { client_id: 'cli', scope: 'broker_mcp' })
 
-/** @returns the refresh token of a device that was approved. */
 async function connected(made: Made): Promise<string> {
   const { body } = await device(made)
   await made.writer.admin('/approve', { user_code: body.user_code, email: made.writer.producer })
@@ -60,7 +47,6 @@ async function matched(made: Made) {
   return { id, path, application, lane: lanes.find(({ quotes }) => quotes.length > 0) }
 }
 
-/** Drafts a bind request of a matched submission's quote. */
 async function drafted(made: Made, more: object) {
   const { path, lane } = await matched(made)
   return { path, ...(await made.writer.post(`${path}/bind-requests`, { quote_id: lane?.quotes[0]?.quote_id, ...more })) }
@@ -105,7 +91,7 @@ const statusProbes: Record<keyof typeof statuses, Probe> = {
     return statusOf(fetch(`${made.sandbox.origin}/_sandbox/keys`, { headers }))
   },
   inactive_credential: ({ sandbox, writer }) => {
-    sandbox.revokeCredential('default', sandbox.account('default').credentials[0]?.clientId ?? '')
+    sandbox.access.revokeKey(sandbox.account('default'), sandbox.account('default').credentials[0]?.clientId ?? '')
     return statusOf(writer.get('/broker/me'))
   },
   invalid_cursor: ({ sandbox, writer }) => statusOf(writer.get(`/broker/submissions/${sandbox.addSubmission('default')}/events?since=x`)),
@@ -216,12 +202,12 @@ const wordProbes: Record<keyof typeof words, Probe> = {
   expires_in: async (made) => typeof (await exchange(made, 'own')).body.expires_in,
   announce_late: async ({ sandbox }) => {
     const endpoint = await Endpoint.open()
-    sandbox.setTarget('default', endpoint.url)
+    sandbox.account('default').target = endpoint.url
     const id = sandbox.addSubmission('default')
     const lane = sandbox.addLane('default', id, { hidden: true }).rail.submission_market_id
     sandbox.addEvent('default', id, { type: 'market_attached', lane_id: lane })
     sandbox.revealLane('default', id, lane)
-    await sandbox.deliveriesSettled()
+    await sandbox.deliveries.idle()
     return endpoint.contents.length
   },
   forms_assigned: async ({ sandbox, writer }) =>
@@ -236,14 +222,12 @@ const wordProbes: Record<keyof typeof words, Probe> = {
   ...variantProbes,
 }
 
-/** @returns other values of each choice. */
 function varied(name: string): readonly (string | number)[] {
   if (name in statuses) return [418]
   if (name in numbers) return [2]
   return words[name as keyof typeof words].values.slice(1)
 }
 
-/** Of limits that are soon reached the statuses are tried. */
 const FEW = 2
 const LIMITS: Readonly<Record<string, UnshownInput>> = {
   daily_limit: { appetite_daily_limit: FEW },
@@ -256,7 +240,7 @@ test('each choice that can be varied has a probe', () => {
   expect(probes.map(([name]) => name).sort()).toEqual(Object.keys({ ...statuses, ...numbers, ...words }).sort())
 })
 
-/** The document of the interface describes the usual choice, so answers of variants aren't compared with it. */
+/** The document describes default choices, so answers of variants aren't compared with it. */
 const options = (name: string) => (name in variantProbes ? { submissions: 12, lists: true, observeAnswer: () => {} } : {})
 
 test.each(probes)('%s is read: each of its values changes an answer', async (name, probe) => {

@@ -3,7 +3,7 @@ import { chosenConditions as statuses } from '../../../src/client/openapi/condit
 import { sandboxCommandSchema } from '../../../src/sandbox/command.ts'
 import { mixOf, parseUnshown, Unshown } from '../../../src/sandbox/service/unshown.ts'
 import { words } from '../../../src/sandbox/service/unshown-choices.ts'
-import { Client, sandboxFor } from '../support.ts'
+import { Client, replyOf, sandboxFor } from '../support.ts'
 
 interface Choice {
   name: string
@@ -14,8 +14,8 @@ interface Choice {
 }
 
 async function choices(origin: string): Promise<Map<string, Choice>> {
-  const { variants: unshown } = (await (await fetch(`${origin}/_sandbox/variants`)).json()) as { variants: Choice[] }
-  return new Map(unshown.map((choice) => [choice.name, choice]))
+  const { body } = await replyOf(fetch(`${origin}/_sandbox/variants`))
+  return new Map(body.variants.map((choice: Choice) => [choice.name, choice]))
 }
 
 test('every choice is listed with its row, its option and other values', async () => {
@@ -39,7 +39,7 @@ test('every choice is listed with its row, its option and other values', async (
   }
 })
 
-test('a varied choice is what the service answers', async () => {
+test('the service answers with a chosen value', async () => {
   const sandbox = await sandboxFor({ unshown: { missing_token: 403, invalid_cursor: '422', inactive_credential: 410, me_scope: 'list' } })
   const submissionId = sandbox.addSubmission('default')
   const client = new Client(sandbox)
@@ -47,12 +47,12 @@ test('a varied choice is what the service answers', async () => {
   await client.login()
   expect((await client.page('events', submissionId, { since: 'nonsense' })).status).toBe(422)
   expect(await (await client.get('/broker/me')).json()).toMatchObject({ scope: ['broker_mcp', 'broker_submit'] })
-  sandbox.revokeCredential('default', sandbox.account('default').credentials[0]?.clientId ?? '')
+  sandbox.access.revokeKey(sandbox.account('default'), sandbox.account('default').credentials[0]?.clientId ?? '')
   expect((await client.get('/broker/me')).status).toBe(410)
   expect((await choices(sandbox.origin)).get('invalid_cursor')).toMatchObject({ choice: 422, alternatives: [400, 404, 410] })
 })
 
-test('the command line takes name=value, and says what is wrong with one', () => {
+test('the command line accepts name=value, and reports problems', () => {
   expect(sandboxCommandSchema.parse({ variants: 'missing_token=403, busy_retry_after_s=7' }).variants).toEqual({
     missing_token: '403',
     busy_retry_after_s: '7',
@@ -72,7 +72,7 @@ test('the command line takes name=value, and says what is wrong with one', () =>
   }
 })
 
-test('a mix chooses every variant by its seed, but for those that are named', () => {
+test('a mix chooses every variant by its seed, except those named', () => {
   const mix = mixOf('7')
   expect(mixOf('7')).toEqual(mix)
   expect(parseUnshown('mix=7')).toEqual(mix)

@@ -5,18 +5,17 @@ import type { world } from '../writer.ts'
 type Made = Awaited<ReturnType<typeof world>>
 type Fields = Readonly<Record<string, unknown>>
 
-/** A submission whose programs were all opened on lanes, with a carrier session, a source offer, a bound lane and questions. */
+/** A submission with lanes of all programs, a carrier session, a source offer, a bound lane and questions. */
 async function played({ sandbox, writer }: Made) {
   const [id = ''] = sandbox.submissionIds('default')
-  while (sandbox.step() !== null);
+  while (sandbox.story.step() !== null);
   const path = `/broker/submissions/${id}`
   const get = async (below: string) => (await writer.get(`${path}${below}`)).body
   return { id, path, get }
 }
 
-/** Every submission of the story answers `below`. */
 async function everywhere({ sandbox, writer }: Made, below: string) {
-  while (sandbox.step() !== null);
+  while (sandbox.story.step() !== null);
   const all = []
   for (const id of sandbox.submissionIds('default')) all.push((await writer.get(`/broker/submissions/${id}${below}`)).body)
   return all
@@ -35,19 +34,17 @@ async function insured(made: Made): Promise<{ submissions: Fields[] }> {
   return (await made.writer.get(`/broker/insureds/${insured_id}`)).body
 }
 
-/** An event and its delivery. */
 async function delivered({ sandbox }: Made) {
   const endpoint = await Endpoint.open()
-  sandbox.setTarget('default', endpoint.url)
+  sandbox.account('default').target = endpoint.url
   const id = sandbox.addSubmission('default')
   const market = { name: 'Harborline', lines: ['general_liability', 'umbrella'], lane_id: null, category: 'binding' } as const
   sandbox.addEvent('default', id, { type: 'market_attached', market, occurred_at: '2026-01-01T00:00:00.123456Z' })
-  await sandbox.deliveriesSettled()
+  await sandbox.deliveries.idle()
   const { events } = JSON.parse(endpoint.arrivals.at(-1)?.body ?? '{}')
   return events[0]
 }
 
-/** Of each variant of an answer, a look at what it changes. */
 export const variantProbes = {
   oauth_errors: async ({ sandbox }: Made) => {
     const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'bac_nobody', client_secret: 'x' })
@@ -66,9 +63,10 @@ export const variantProbes = {
   nulls: async (made: Made) => JSON.stringify(await everywhere(made, '/requirements')).includes(':null'),
   null_fields: async (made: Made) => [
     (await everywhere(made, '/requirements')).map(({ effective_date, rail }) => [effective_date, rail?.lanes[0]?.program]),
-    (await everywhere(made, '/application-workspace')).flatMap(({ applications }) =>
+    (await everywhere(made, '/application-workspace')).map(({ applications, facts }) => [
+      facts === null,
       applications.map((one: Fields) => one['connection_id']),
-    ),
+    ]),
   ],
   legacy_workspace_id: async ({ sandbox, writer }: Made) =>
     (await writer.get(`/broker/submissions/${sandbox.addSubmission('default')}/application-workspace`)).body.workspace_id === null,

@@ -4,7 +4,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { decodeCursor, encodeCursor } from '../../../src/sandbox/world/cursor.ts'
 import { Feed } from '../../../src/sandbox/world/feeds.ts'
-import { Client, sandboxFor } from '../support.ts'
+import { Client, replyOf, sandboxFor } from '../support.ts'
 
 async function filled(
   events: number,
@@ -28,7 +28,7 @@ test('a feed is read oldest first, page by page, until the cursor is null', asyn
   expect(third).toMatchObject({ ids: ids.slice(100), next: null })
 })
 
-test('limits outside of 1 to 100 and 1 to 200 are clamped, a limit that is no number is not', async () => {
+test('limits are clamped to 1 to 100 and 1 to 200, and must be numbers', async () => {
   const { client, id } = await filled(250, 250)
   const sizes = async (feed: 'events' | 'thread') =>
     Promise.all(['-3', '0', '1', '100', '101', '5000'].map(async (limit) => (await client.page(feed, id, { limit })).ids.length))
@@ -43,12 +43,12 @@ test('an empty since means the beginning, and a full last page ends the stream',
   expect(await client.page('events', id, { since: '', limit: '100' })).toMatchObject({ ids, next: null })
 })
 
-test('a feed with nothing in it is one empty page', async () => {
+test('an empty feed is one empty page', async () => {
   const { client, id } = await filled(0, 0)
   expect(await client.page('events', id)).toMatchObject({ status: 200, ids: [], next: null })
 })
 
-test('trap 05: a cursor holds + / = and is invalid when it is not percent-encoded', async () => {
+test('trap 05: a cursor contains + / = and is invalid without percent-encoding', async () => {
   const { client, id, ids } = await filled(60, 60)
   const cursor = (await client.page('events', id)).next ?? ''
   for (const sign of ['+', '/', '=']) expect(cursor).toContain(sign)
@@ -56,7 +56,7 @@ test('trap 05: a cursor holds + / = and is invalid when it is not percent-encode
   expect((await client.page('events', id, { since: cursor })).ids).toEqual(ids.slice(50))
 })
 
-test('an unknown cursor, one of another feed and one of another submission are answered 400 with detail', async () => {
+test('unknown cursors and those of other feeds or submissions get 400 with detail', async () => {
   const { sandbox, client, id } = await filled(60, 60)
   const other = sandbox.addSubmission('default')
   const cursor = (await client.page('events', id)).next ?? ''
@@ -69,7 +69,7 @@ test('an unknown cursor, one of another feed and one of another submission are a
   expect((await client.page('events', other, { since: cursor })).status).toBe(400)
 })
 
-test('trap 08: what becomes visible behind a cursor is found only from the empty cursor', async () => {
+test('trap 08: items that appear behind a cursor are found only from the beginning', async () => {
   const sandbox = await sandboxFor()
   const id = sandbox.addSubmission('default')
   const client = await new Client(sandbox).login()
@@ -87,7 +87,7 @@ test('trap 08: what becomes visible behind a cursor is found only from the empty
   expect((await requirements(client, id)).rail?.lanes).toMatchObject([{ submission_market_id: late }])
 })
 
-test('an item can become visible long after it occurred, and invisible again', async () => {
+test('an item can appear long after it occurred, and disappear again', async () => {
   const sandbox = await sandboxFor()
   const id = sandbox.addSubmission('default')
   const client = await new Client(sandbox).login()
@@ -98,7 +98,7 @@ test('an item can become visible long after it occurred, and invisible again', a
   expect((await client.walk('events', id)).ids).toEqual([relayed, open])
 })
 
-test('short and empty pages with a cursor lose and repeat nothing, and come to an end', async () => {
+test('short and empty pages with a cursor lose and repeat nothing, and end', async () => {
   const { sandbox, client, id, ids } = await filled(40, 0)
   sandbox.faults.set([{ kind: 'short_page' }, { kind: 'empty_page' }])
   const walk = await client.walk('events', id)
@@ -107,7 +107,7 @@ test('short and empty pages with a cursor lose and repeat nothing, and come to a
   expect(await client.page('events', id, { since: walk.cursor ?? '' })).toMatchObject({ ids: [], next: null })
 })
 
-test('a stuck cursor is an empty page with the cursor that was sent', async () => {
+test('a stuck cursor is an empty page with the same cursor', async () => {
   const { sandbox, client, id } = await filled(60, 0)
   const cursor = (await client.page('events', id)).next ?? ''
   sandbox.faults.set([{ kind: 'stuck_cursor', count: 2 }])
@@ -117,7 +117,7 @@ test('a stuck cursor is an empty page with the cursor that was sent', async () =
   expect((await client.page('events', id, { since: fromStart.next ?? '' })).ids).toHaveLength(50)
 })
 
-test('a good cursor can be answered as invalid; a read without one cannot', async () => {
+test('a valid cursor can be refused; a read without one cannot', async () => {
   const { sandbox, client, id } = await filled(60, 0)
   const cursor = (await client.page('events', id)).next ?? ''
   sandbox.faults.set([{ kind: 'invalid_cursor' }])
@@ -125,7 +125,7 @@ test('a good cursor can be answered as invalid; a read without one cannot', asyn
   expect((await client.page('events', id)).status).toBe(200)
 })
 
-test('what belongs to another brokerage, or to nobody, is not found', async () => {
+test('data of other brokerages and unknown ids are not found', async () => {
   const sandbox = await sandboxFor({ accounts: [{ name: 'acme' }, { name: 'zenith' }] })
   const shared = sandbox.addSubmission('acme')
   const foreign = sandbox.addSubmission('zenith')
@@ -138,11 +138,11 @@ test('what belongs to another brokerage, or to nobody, is not found', async () =
     expect((await client.get(`/broker/submissions/nonsense/${read}`)).status).toBe(422)
   }
   expect((await requirements(client, shared)).insured_name).not.toBe('Same id, other brokerage')
-  sandbox.removeSubmission('acme', shared)
+  sandbox.world.removeSubmission('acme', shared)
   expect((await client.page('events', shared)).status).toBe(404)
 })
 
-test('any two walks, whatever their limits, agree with the visible history', () => {
+test('any two feed reads, with any limits, agree with the visible history', () => {
   const item = fc.record({ second: fc.integer({ min: 0, max: 20 }), visible: fc.boolean(), id: fc.uuid() })
   const items = fc.uniqueArray(item, { selector: ({ id }) => id, maxLength: 40, size: 'max' })
   fc.assert(
@@ -163,9 +163,4 @@ test('any two walks, whatever their limits, agree with the visible history', () 
   )
 })
 
-async function requirements(client: Client, id: string): Promise<{ insured_name: string; rail: { lanes: object[] } | null }> {
-  return (await (await client.get(`/broker/submissions/${id}/requirements`)).json()) as {
-    insured_name: string
-    rail: { lanes: object[] } | null
-  }
-}
+const requirements = async (client: Client, id: string) => (await replyOf(client.get(`/broker/submissions/${id}/requirements`))).body

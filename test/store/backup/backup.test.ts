@@ -20,20 +20,21 @@ import { BusyError, PermanentError, UsageError } from '../../../src/base/errors.
 import { backupSqlite } from '../../../src/store/backup/backup.ts'
 import { restoreSqlite } from '../../../src/store/backup/restore.ts'
 import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { infoOf } from '../../../src/store/changes/log-info.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 import { startChild } from '../../tools/child.ts'
 import { newSqlite, openAgain, silentLog } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { eventFact, eventFacts, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const SUBMISSION = uuid(9, 1)
 const never = new AbortController().signal
 const parts = { clock: systemClock, log: silentLog, who: 'command' }
 
-/** A folder with a database in it, and room for backups. */
 async function place() {
   const { config, remove } = newSqlite()
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-backup-'))
@@ -44,35 +45,22 @@ async function place() {
   return { config, file: (name: string) => join(folder, name), files: () => readdirSync(folder).sort() }
 }
 
-/** A migrated database with `count` events in it. */
 async function filled(config: { kind: 'sqlite'; path: string }, count: number): Promise<Db> {
   const db = await openAgain(config)
   await migrate(db)
   await checkLogEpoch(db)
-  await applyAll(
-    db,
-    Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
-  )
+  await applyAll(db, eventFacts(ACCOUNT, SUBMISSION, count))
   return db
 }
 
-async function epochOf(db: Db): Promise<string> {
-  return (await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()).log_epoch
-}
-
-async function lastSeqOf(db: Db): Promise<number> {
-  return (await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
-}
-
-async function events(db: Db): Promise<number> {
-  return (await db.read.sql.selectFrom('market_events').select('event_id').execute()).length
-}
+const epochOf = async (db: Db) => (await infoOf(db.read)).log_epoch
+const lastSeqOf = async (db: Db) => (await infoOf(db.read)).last_seq
+const events = async (db: Db) => (await db.read.sql.selectFrom('market_events').select('event_id').execute()).length
 
 describe('a backup', () => {
   it('is one consistent file, made while the database is written without a pause', async () => {
     const { config, file, files } = await place()
-    const db = await filled(config, 2_000)
-    onTestFinished(() => db.close())
+    const db = await closedAtEnd(filled(config, 2_000))
     let written = 2_000
     let over = false
     const writing = (async () => {
@@ -100,7 +88,7 @@ describe('a backup', () => {
   })
 
   it.each(['', '-wal', '-shm', '-journal', '-serve', '-serve-journal'])(
-    'takes no name that the database itself has beside it, there or not: mirror.db%s',
+    'takes no name of a file of the database, existing or not: mirror.db%s',
     async (ending) => {
       const { config, file } = await place()
       await (await filled(config, 1)).close()
@@ -116,7 +104,7 @@ describe('a backup', () => {
     },
   )
 
-  it('takes no folder for a file, nor nothing at all, and advises nobody to remove one', async () => {
+  it('accepts neither a folder nor an empty name, and advises no removal', async () => {
     const { config, file } = await place()
     await (await filled(config, 1)).close()
     mkdirSync(file('copies'))
@@ -128,8 +116,7 @@ describe('a backup', () => {
 
   it('overwrites nothing, and leaves nothing behind when it cannot be made or is stopped', async () => {
     const { config, file, files } = await place()
-    const db = await filled(config, 10)
-    onTestFinished(() => db.close())
+    await closedAtEnd(filled(config, 10))
     writeFileSync(file('there.db'), 'mine')
     await expect(backupSqlite(config.path, file('there.db'), never)).rejects.toThrow(/exists already/)
     await expect(backupSqlite(config.path, file('no/folder.db'), never)).rejects.toThrow(UsageError)
@@ -150,18 +137,17 @@ describe('a backup', () => {
     expect(readFileSync(file('there.db'), 'utf8')).toBe('mine')
   })
 
-  it('is made of no database that lacks a table', async () => {
+  it('is not made when the database lacks a table', async () => {
     const { config, file, files } = await place()
-    const db = await filled(config, 1)
-    onTestFinished(() => db.close())
+    const db = await closedAtEnd(filled(config, 1))
     await db.write('test', (tx) => tx.sql.schema.dropTable('quotes').execute())
-    await expect(backupSqlite(config.path, file('b.db'), never)).rejects.toThrow(/removed again: it lacks the table quotes/)
+    await expect(backupSqlite(config.path, file('b.db'), never)).rejects.toThrow(/then removed: it lacks the table quotes/)
     expect(files()).toEqual([])
   })
 })
 
 describe('a restore', () => {
-  it('puts the backup in place under a new log epoch, and keeps the database of before', async () => {
+  it('replaces the database under a new log epoch, and keeps the previous one', async () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     const { facts } = await backupSqlite(config.path, file('a.db'), never)
@@ -169,21 +155,19 @@ describe('a restore', () => {
     await db.close()
     const restored = await restoreSqlite(config, file('a.db'), parts)
     expect(restored).toMatchObject({ facts, migrated: [], epoch: { afterSeq: facts.lastSeq, reason: 'restore' } })
-    const now = await openAgain(config)
-    onTestFinished(() => now.close())
+    const now = await closedAtEnd(openAgain(config))
     expect([await events(now), await epochOf(now)]).toEqual([5, restored.epoch.logEpoch])
     expect(restored.epoch.logEpoch).not.toBe(facts.logEpoch)
     expect(await checkLogEpoch(now)).toBeNull()
     await applyAll(now, [eventFact(ACCOUNT, SUBMISSION, wireEvent(6))])
     expect((await changesOf(now)).map(({ seq }) => seq)).toEqual(Array.from({ length: await lastSeqOf(now) }, (_, n) => n + 1))
     expect(await lastSeqOf(now)).toBeGreaterThan(facts.lastSeq)
-    const before = await openAgain({ kind: 'sqlite', path: restored.previous ?? '' })
-    onTestFinished(() => before.close())
+    const before = await closedAtEnd(openAgain({ kind: 'sqlite', path: restored.previous ?? '' }))
     expect(await events(before)).toBe(6)
     expect(existsSync(file('a.db'))).toBe(true)
   })
 
-  it('keeps the database of before another restore of the same second, too', async () => {
+  it('keeps the previous database of another restore in the same second, too', async () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     await backupSqlite(config.path, file('a.db'), never)
@@ -192,23 +176,21 @@ describe('a restore', () => {
     const then = { ...parts, clock: new ManualClock() }
     const [first, second] = [await restoreSqlite(config, file('a.db'), then), await restoreSqlite(config, file('a.db'), then)]
     expect(second.previous).not.toBe(first.previous)
-    const before = await openAgain({ kind: 'sqlite', path: first.previous ?? '' })
-    onTestFinished(() => before.close())
+    const before = await closedAtEnd(openAgain({ kind: 'sqlite', path: first.previous ?? '' }))
     expect(await events(before)).toBe(6)
   })
 
-  it('by hand, of a file that `backup` made, is noticed at the next start', async () => {
+  it('by hand, with a file from `backup`, is detected at the next start', async () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     await db.close()
     const { facts } = await backupSqlite(config.path, file('a.db'), never)
-    const copied = await openAgain({ kind: 'sqlite', path: file('a.db') })
-    onTestFinished(() => copied.close())
+    const copied = await closedAtEnd(openAgain({ kind: 'sqlite', path: file('a.db') }))
     expect(await checkLogEpoch(copied)).toMatchObject({ afterSeq: facts.lastSeq, reason: 'copy' })
     expect(await epochOf(copied)).not.toBe(facts.logEpoch)
   })
 
-  it('leaves the database with the rights that it had, whatever those of the backup', async () => {
+  it('keeps the permissions of the database, whatever those of the backup', async () => {
     const { config, file } = await place()
     const db = await filled(config, 1)
     await db.close()
@@ -222,7 +204,7 @@ describe('a restore', () => {
     expect(rightsOf(file('new.db'))).toBe(0o640)
   })
 
-  it('takes what is left of the log of a damaged database out of the way with it', async () => {
+  it('moves the rest of the log of a damaged database away with it', async () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     await db.close()
@@ -232,12 +214,11 @@ describe('a restore', () => {
     writeFileSync(`${config.path}-shm`, 'where to find what in the log')
     const { previous } = await restoreSqlite(config, file('a.db'), parts)
     expect([existsSync(`${config.path}-shm`), existsSync(`${previous}-shm`)]).toEqual([false, true])
-    const now = await openAgain(config)
-    onTestFinished(() => now.close())
+    const now = await closedAtEnd(openAgain(config))
     expect(await events(now)).toBe(5)
   })
 
-  it('takes the log of a database that is missing out of the way', async () => {
+  it('moves the log of a missing database away', async () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     await backupSqlite(config.path, file('a.db'), never)
@@ -246,16 +227,15 @@ describe('a restore', () => {
     await db.close()
     rmSync(config.path)
     writeFileSync(`${config.path}-wal`, log)
-    const { previous, beside: moved } = await restoreSqlite(config, file('a.db'), parts)
+    const { previous, leftovers: moved } = await restoreSqlite(config, file('a.db'), parts)
     expect([previous, moved]).toEqual([null, [expect.stringMatching(/-wal$/)]])
     const beside = readdirSync(dirname(config.path)).filter((name) => name.startsWith(basename(config.path)) && name.endsWith('-wal'))
     expect(beside).toEqual([expect.stringMatching(/\.before-\d{8}T\d{6}Z-wal$/)])
-    const now = await openAgain(config)
-    onTestFinished(() => now.close())
+    const now = await closedAtEnd(openAgain(config))
     expect(await events(now)).toBe(5)
   })
 
-  it('is refused while `serve` runs or another process has the database open, and changes nothing then', async () => {
+  it('fails while `serve` runs or another process has the database open, and changes nothing', async () => {
     const { config, file } = await place()
     const db = await filled(config, 3)
     await backupSqlite(config.path, file('a.db'), never)
@@ -269,17 +249,16 @@ describe('a restore', () => {
     await child.says('locked')
     await expect(restoreSqlite(config, file('a.db'), parts)).rejects.toThrow(/is open in another process .* Nothing was changed/)
     await child.kill()
-    const now = await openAgain(config)
-    onTestFinished(() => now.close())
+    const now = await closedAtEnd(openAgain(config))
     expect(await events(now)).toBe(4)
   })
 
-  it('says what to do when the backup cannot be copied beside the database, and leaves nothing there', async () => {
+  it('reports what to do when the backup cannot be copied, and leaves no file', async () => {
     const { config, file, files } = await place()
     const db = await filled(config, 3)
     await db.close()
     await backupSqlite(config.path, file('a.db'), never)
-    // What stands at the place of its log cannot be copied.
+    // A folder in the place of its log cannot be copied.
     mkdirSync(file('a.db-wal'))
     const restoring = restoreSqlite({ kind: 'sqlite', path: file('m.db') }, file('a.db'), parts)
     await expect(restoring).rejects.toThrow(PermanentError)
@@ -289,7 +268,7 @@ describe('a restore', () => {
     expect(files()).toEqual(['a.db', 'a.db-wal', 'm.db-serve'])
   })
 
-  it("is refused for a file that is missing, damaged, or another program's; a damaged database is no hindrance", async () => {
+  it('rejects a missing, damaged or foreign file, but accepts a damaged database', async () => {
     const { config, file } = await place()
     const db = await filled(config, 500)
     await db.close()
@@ -308,8 +287,7 @@ describe('a restore', () => {
     await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(/no database of submission-mirror/)
     truncateSync(config.path, 20_000)
     const { previous } = await restoreSqlite(config, file('good.db'), parts)
-    const now = await openAgain(config)
-    onTestFinished(() => now.close())
+    const now = await closedAtEnd(openAgain(config))
     expect([await events(now), readFileSync(previous ?? '').length]).toEqual([500, 20_000])
   })
 })

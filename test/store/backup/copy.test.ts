@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BusyError, UsageError } from '../../../src/base/errors.ts'
 import { copiedTables } from '../../../src/store/backup/copied-tables.ts'
 import { copyDatabase } from '../../../src/store/backup/copy.ts'
 import { isUnfinishedCopy } from '../../../src/store/backup/copy-progress.ts'
 import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { infoOf } from '../../../src/store/changes/log-info.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { recordHeartbeat, removeProcess } from '../../../src/store/upkeep/processes.ts'
@@ -13,18 +14,18 @@ import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { applyAll, changesOf, mirrorOf } from '../../tools/mirror.ts'
 import { fillScene } from '../../tools/query-scene.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const never = new AbortController().signal
 const SUBMISSION = uuid(9, 5)
 
 async function opened(database: TestDatabase) {
-  const place = await database.open()
-  onTestFinished(place.close)
+  const place = await closedAtEnd(database.open())
   await checkLogEpoch(place.db)
   return place
 }
 
-/** A mirror with something in most tables, and deliveries that wait, with bodies that are no text. */
+/** A mirror with rows in most tables, and waiting deliveries with binary bodies. */
 async function filled(database: TestDatabase, events = 3) {
   const place = await opened(database)
   await fillScene(place.db)
@@ -45,9 +46,7 @@ function copied(source: Db, target: Db, signal = never, onTable = () => {}) {
   return copyDatabase({ source, target, signal, onTable })
 }
 
-async function epochOf(db: Db): Promise<string> {
-  return (await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()).log_epoch
-}
+const epochOf = async (db: Db) => (await infoOf(db.read)).log_epoch
 
 async function inboxOf(db: Db): Promise<string[]> {
   const rows = await db.read.sql.selectFrom('sync_inbox').select(['inbox_id', 'delivery_id', 'body']).orderBy('inbox_id').execute()
@@ -58,7 +57,7 @@ describe.each([
   { from: sqlite, to: postgres },
   { from: postgres, to: sqlite },
 ])('a copy from $from.name to $to.name', ({ from, to }) => {
-  it('holds every table, and goes on where the mirror was', async () => {
+  it('contains every table, and continues where the mirror was', async () => {
     const [source, target] = [await filled(from), await opened(to)]
     const [epoch, mirror, changes] = [await epochOf(source.db), await mirrorOf(source.db), await changesOf(source.db)]
     const { isComplete, rows } = await copied(source.db, target.db)
@@ -74,11 +73,11 @@ describe.each([
     expect((await changesOf(target.db, changes.length))[0]?.seq).toBe(changes.length + 1)
     await receive(target.db, 'm3')
     expect((await inboxOf(target.db)).at(-1)).toMatch(/^3 m3 /)
-    // Whoever serves the former database again begins another log.
+    // The source begins a new log epoch if it is served again.
     expect(await checkLogEpoch(source.db)).toMatchObject({ reason: 'copy' })
   })
 
-  it('goes on after an interruption, with what changed since', async () => {
+  it('continues after an interruption, with later changes', async () => {
     const [source, target] = [await filled(from), await opened(to)]
     const stop = new AbortController()
     await expect(copied(source.db, target.db, stop.signal, () => stop.abort())).rejects.toThrow()
@@ -89,7 +88,7 @@ describe.each([
     expect(await isUnfinishedCopy(target.db.read)).toBe(false)
   })
 
-  it('is not complete while deliveries are received, and takes them when it is made once more', async () => {
+  it('is incomplete while deliveries arrive, and contains them when it is run again', async () => {
     const [source, target] = [await filled(from), await opened(to)]
     await recordHeartbeat(source.db, { id: 'one', role: 'receive', version: '0.1.0' })
     expect((await copied(source.db, target.db)).isComplete).toBe(false)
@@ -99,7 +98,7 @@ describe.each([
     expect(await inboxOf(target.db)).toEqual(await inboxOf(source.db))
   })
 
-  it('is made again when it is interrupted at its very end, and leaves one database with the log', async () => {
+  it('can be repeated when it is interrupted at its end, and leaves one database with the log', async () => {
     const [source, target] = [await filled(from), await opened(to)]
     const cut = interrupted(source.db, (name) => {
       if (name === 'copy-leave') throw new Error('cut off')
@@ -118,7 +117,7 @@ describe.each([
     }
   })
 
-  it('is refused while the source is worked on, and into a database that is used', async () => {
+  it('fails while a process uses the source, and into a used database', async () => {
     const [source, target] = [await filled(from), await filled(to)]
     await expect(copied(source.db, target.db)).rejects.toThrow(UsageError)
     await recordHeartbeat(source.db, { id: 'one', role: 'all', version: '0.1.0' })
@@ -127,11 +126,11 @@ describe.each([
   })
 })
 
-it('every table is copied but what belongs to one database, and tokens that two must not spend', async () => {
+it('every table is copied, except those of one database, and tokens that work only once', async () => {
   const { db } = await opened(postgres)
-  const known = await sql<{ name: string }>`
-    select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`.execute(db.read.sql)
-  const left = known.rows
+  const known = await db.read.all(sql<{ name: string }>`
+    select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`)
+  const left = known
     .map(({ name }) => name)
     .filter((name) => !['sync_migrations', 'sync_processes', 'sync_process_settings', 'sync_push_tokens'].includes(name))
   expect((await copiedTables(db.read)).map(({ name }) => name).sort()).toEqual(left.sort())

@@ -23,22 +23,19 @@ async function opened(open: () => Promise<OpenedDatabase>, handles: number): Pro
   return [first.db, ...others]
 }
 
-/** Follows the change log as a reader does, by `seq > last`, until `isOver` says so and nothing more comes. */
+/** Follows the change log as a reader does, by `seq > last`, until `isOver` and there are no more rows. */
 async function follow(db: Db, isOver: () => boolean): Promise<number[]> {
   const seen: number[] = []
   for (;;) {
     const over = isOver()
-    const { rows } = await sql<{ seq: number }>`select seq from changes where seq > ${seen.at(-1) ?? 0} order by seq limit 50`.execute(
-      db.read.sql,
-    )
+    const rows = await db.read.all(sql<{ seq: number }>`select seq from changes where seq > ${seen.at(-1) ?? 0} order by seq limit 50`)
     seen.push(...rows.map((row) => row.seq))
     if (over && rows.length === 0) return seen
-    // SQLite answers without the event loop turning once.
     await nextTurn()
   }
 }
 
-/** Many transactions on several submissions, several handles and several ways at once; every event is brought twice. */
+/** Many concurrent transactions on several submissions and handles, each event twice. */
 async function writeAll(dbs: readonly Db[], transactions: number): Promise<void> {
   const submissions = [uuid(9, 1), uuid(9, 2), uuid(9, 3), uuid(9, 4)]
   const jobs = Array.from({ length: transactions * 2 }, (_, n) => n % transactions)
@@ -47,7 +44,6 @@ async function writeAll(dbs: readonly Db[], transactions: number): Promise<void>
     .map(async (db) => {
       for (let n = jobs.pop(); n !== undefined; n = jobs.pop()) {
         const [one = '', other = ''] = [submissions[n % 4], submissions[(n + 1) % 4]]
-        // In both orders, so that transactions meet each other from both sides.
         const facts = [
           eventFact(ACCOUNT, one, wireEvent(n), byWebhook),
           eventFact(ACCOUNT, other, wireEvent(n + 10_000), byPoll),
@@ -60,7 +56,7 @@ async function writeAll(dbs: readonly Db[], transactions: number): Promise<void>
 }
 
 describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, open }) => {
-  it('a reader that goes on from the last number it saw sees every change once, in order, with many writers at work', async () => {
+  it('a reader that continues from its last number sees every change once, in order, with many writers', async () => {
     // On SQLite one process writes, through one connection.
     const dbs = await opened(open, name === 'postgres' ? 4 : 1)
     let over = false
@@ -88,7 +84,7 @@ describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, op
     )
   })
 
-  it('a transaction that is rolled back leaves no hole', async () => {
+  it('a transaction that is rolled back leaves no gap', async () => {
     const [db] = (await opened(open, 1)) as [Db]
     await applyAll(db, [trackFact(ACCOUNT, uuid(9, 1))])
     const failing = inApplyTransaction(db, silentObserver, 'test-failing', async (transaction) => {
@@ -104,7 +100,7 @@ describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, op
     expect(info.last_seq).toBe(changes.length)
   })
 
-  it('what changes nothing writes nothing, and a change in raw alone is no change', async () => {
+  it('applying unchanged data writes nothing, and a changed raw alone is no change', async () => {
     const [db] = (await opened(open, 1)) as [Db]
     await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(1), byPoll)])
     const before = await changesOf(db)

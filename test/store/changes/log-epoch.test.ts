@@ -7,7 +7,7 @@ import { lockNamed } from '../../../src/store/engine/locks.ts'
 import { beginSession, findSession } from '../../../src/store/operators/console-sessions.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf, stateOf } from '../../push/outbox.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -20,23 +20,21 @@ async function infoOf(db: Db): Promise<{ log_epoch: string; last_seq: number }> 
   return await db.read.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).executeTakeFirstOrThrow()
 }
 
-/** What a restore does to a database: the newest changes are gone with all that they did, and their numbers are free again. */
 async function forget(db: Db, afterSeq: number): Promise<void> {
   await db.write('test', async (tx) => {
-    for (const table of ['market_events', 'lanes', 'submissions']) await sql`delete from ${sql.table(table)}`.execute(tx.sql)
-    await sql`delete from changes where seq > ${afterSeq}`.execute(tx.sql)
-    await sql`update mirror_info set last_seq = ${afterSeq}`.execute(tx.sql)
+    for (const table of ['market_events', 'lanes', 'submissions']) await tx.run(sql`delete from ${sql.table(table)}`)
+    await tx.run(sql`delete from changes where seq > ${afterSeq}`)
+    await tx.run(sql`update mirror_info set last_seq = ${afterSeq}`)
   })
 }
 
-/** @returns when the epoch was begun. */
 async function beginRestored(db: Db): Promise<{ began_at: string }> {
   await beginLogEpoch(db, 'restore')
   return db.read.sql.selectFrom('sync_log_epochs').select('began_at').where('reason', '=', 'restore').executeTakeFirstOrThrow()
 }
 
 describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
-  it('is taken over at the first start, and goes on at every later one', async () => {
+  it('is adopted at the first start, and continues at every later one', async () => {
     const db = await openedDb(open)
     const { log_epoch } = await infoOf(db)
     expect(await checkLogEpoch(db)).toBeNull()
@@ -46,12 +44,12 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect((await readEpochs(db.read))(1)).toEqual({ logEpoch: log_epoch, restoredAt: null, isRecovering: false })
   })
 
-  it('is a new one in a copy, which is noticed once, by whichever process starts first', async () => {
+  it('is a new one in a copy, begun once, by the first process that starts', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     const { log_epoch, last_seq } = await infoOf(db)
-    await db.write('test', (tx) => sql`update sync_log_epochs set origin = 'elsewhere'`.execute(tx.sql))
+    await runSql(db, sql`update sync_log_epochs set origin = 'elsewhere'`)
     const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
     expect(found.filter((each) => each !== null)).toEqual([
       { logEpoch: expect.any(String), afterSeq: last_seq, reason: 'copy', knownSeq: null },
@@ -62,40 +60,39 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect((await infoOf(db)).log_epoch).not.toBe(log_epoch)
   })
 
-  it('that somebody has named by hand is taken over as a new one', async () => {
+  it('that was set by hand is adopted as a new one', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
-    await db.write('test', (tx) => sql`update mirror_info set log_epoch = 'by hand'`.execute(tx.sql))
+    await runSql(db, sql`update mirror_info set log_epoch = 'by hand'`)
     expect(await checkLogEpoch(db)).toMatchObject({ logEpoch: 'by hand', reason: 'command' })
     expect(await checkLogEpoch(db)).toBeNull()
   })
 
-  // On SQLite one transaction waits for the other anyway.
   const itOnPostgres = name === 'postgres' ? it : () => undefined
-  itOnPostgres('that was named by hand begins behind what is fanned out and logged meanwhile', async () => {
+  itOnPostgres('that was set by hand begins after what is logged in between', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
     await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
-    await db.write('test', (tx) => sql`update mirror_info set log_epoch = 'by hand'`.execute(tx.sql))
+    await runSql(db, sql`update mirror_info set log_epoch = 'by hand'`)
     const { last_seq } = await infoOf(db)
     let settled: ReturnType<typeof checkLogEpoch> | undefined
     await other.write('test', async (tx) => {
       await lockNamed(tx, 'fan-out')
       settled = checkLogEpoch(db)
       const waiting = sql`select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`
-      await until('it waits for the lock', async () => (await waiting.execute(tx.sql)).rows.length > 0)
-      await sql`update mirror_info set last_seq = last_seq + 1`.execute(tx.sql)
+      await until('it waits for the lock', async () => (await tx.one(waiting)) !== null)
+      await tx.run(sql`update mirror_info set last_seq = last_seq + 1`)
     })
     expect(await settled).toEqual({ logEpoch: 'by hand', afterSeq: last_seq + 1, reason: 'command', knownSeq: null })
   })
 
-  itOnPostgres('is begun in whatever time it takes, for all that waits to be sent is marked', async () => {
+  itOnPostgres('begins without a time limit, because all waiting pushes are marked', async () => {
     const db = await openedDb(open)
     const limits: unknown[] = []
     const write: Db['write'] = (name, work, options) => {
       const looking = async (tx: Tx) => {
-        limits.push((await sql<{ most: string }>`select current_setting('statement_timeout') as most`.execute(tx.sql)).rows[0]?.most)
+        limits.push((await tx.one(sql<{ most: string }>`select current_setting('statement_timeout') as most`))?.most)
         return work(tx)
       }
       return db.write(name, looking, options)
@@ -106,7 +103,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect(limits).toEqual(['0', '0'])
   })
 
-  it('is a new one when somebody has deleted the row of mirror_info, and no number comes twice', async () => {
+  it('is a new one when the row of mirror_info was deleted, and no number is assigned twice', async () => {
     const db = await openedDb(open)
     const ams = destinationOf('ams')
     await checkLogEpoch(db)
@@ -114,8 +111,8 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     await fanAll(db, [ams])
     const before = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
     await db.write('test', async (tx) => {
-      await sql`delete from changes where seq in (1, ${before.last_seq})`.execute(tx.sql)
-      await sql`delete from mirror_info`.execute(tx.sql)
+      await tx.run(sql`delete from changes where seq in (1, ${before.last_seq})`)
+      await tx.run(sql`delete from mirror_info`)
     })
     const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
     expect(found.filter((each) => each !== null)).toEqual([
@@ -128,7 +125,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect((await infoOf(db)).last_seq).toBeGreaterThan(before.last_seq)
   })
 
-  it('brings back a destination whose cursor lies behind the end, so that nothing is passed over', async () => {
+  it('moves back a destination whose cursor is after the end, so that no change is skipped', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
     const ams = destinationOf('ams')
@@ -149,7 +146,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect(sent.slice(-again.length)).toEqual(again)
   })
 
-  it('gives numbers that come again other message ids, and those of before the ids that they had', async () => {
+  it('gives repeated numbers new message ids, and earlier numbers the same ids', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
     await applyAll(db, [stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1)])
@@ -158,8 +155,8 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const first = destinationOf('first')
     await fanAll(db, [first])
     await db.write('test', async (tx) => {
-      await sql`delete from changes where seq > ${restored}`.execute(tx.sql)
-      await sql`update mirror_info set last_seq = ${restored}`.execute(tx.sql)
+      await tx.run(sql`delete from changes where seq > ${restored}`)
+      await tx.run(sql`update mirror_info set last_seq = ${restored}`)
     })
     await beginLogEpoch(db, 'restore')
     await applyAll(db, [stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'declined' })]), 3)])
@@ -180,7 +177,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect(await findSession(db.read, 'hash', limits)).toBeNull()
   })
 
-  it('marks what was logged but not queued when the backup was made, unless the destination is first seen after it', async () => {
+  it('marks changes that were logged but not queued at the backup, unless the destination is newer', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
     const [ams, snapshot] = [destinationOf('ams'), destinationOf('snapshot', { start: 'snapshot' })]
@@ -200,13 +197,13 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect(fromLog.length).toBeGreaterThan(restored)
     for (const [isOld, uncertain] of fromLog) expect(uncertain).toBe(isOld ? 1 : 0)
     for (const [, uncertain] of await marked('later')) expect(uncertain).toBe(0)
-    // Its events and messages bear the ids that they had; lanes, quotes and the like get new ones.
+    // Events and messages keep their message ids; lanes, quotes and others get new ones.
     const rows = (await outboxOf(db, 'snapshot')).filter((row) => row.snapshot !== null)
     expect(rows.length).toBeGreaterThan(2)
     for (const row of rows) expect([row.entity, row.uncertain]).toEqual([row.entity, row.entity_id.includes(uuid(1, 1)) ? 1 : 0])
   })
 
-  it('marks what may have been sent by the database that was lost', async () => {
+  it('marks rows that the lost database may have sent', async () => {
     const clock = new ManualClock(START_MS + 100 * 60_000)
     const db = await openedDb(open, clock)
     await checkLogEpoch(db)

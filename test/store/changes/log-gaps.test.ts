@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { findGaps, isGapReported, type LogGap, logEnds } from '../../../src/store/changes/log-gaps.ts'
+import { findGaps, isGapReported, type LogGap } from '../../../src/store/changes/log-gaps.ts'
+import { logEnds } from '../../../src/store/changes/log-info.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { RunOptions } from '../../../src/store/schema/reconcile.ts'
 import { openedDb } from '../../push/outbox.ts'
 import { moment, run } from '../../reconcile/report/sample.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { eventFacts, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
-/** All gaps, searched so many rows at a time. */
 async function gapsOf(db: Db, limit: number, after = 0): Promise<LogGap[]> {
   const { last_seq } = await logEnds(db.read)
   const all: LogGap[] = []
@@ -25,10 +25,7 @@ describe.each(testDatabases)('gaps of the change log on $name', ({ open }) => {
   it('are all found, once, however many rows are looked at at a time', async () => {
     const db = await openedDb(open)
     for (const limit of [1, 5]) expect(await gapsOf(db, limit)).toEqual([])
-    await applyAll(
-      db,
-      Array.from({ length: 16 }, (_, n) => eventFact('acme', uuid(9, 1), wireEvent(n))),
-    )
+    await applyAll(db, eventFacts('acme', uuid(9, 1), 16))
     const seqs = (await changesAfter(db.read, 0, 1_000)).map(({ seq }) => seq)
     expect(seqs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
     for (const limit of [1, 3, 20, 100]) expect(await gapsOf(db, limit)).toEqual([])
@@ -47,7 +44,7 @@ describe.each(testDatabases)('gaps of the change log on $name', ({ open }) => {
     expect(await gapsOf(db, 5)).toEqual([{ first: 1, last: 20 }])
   })
 
-  it('are known when an earlier run told of them, but not as news in a dry run', async () => {
+  it('are known when an earlier run reported them, except as new in a dry run', async () => {
     const db = await openedDb(open)
     const [lookedRun, realRun, ownRun] = [uuid(8, 1), uuid(8, 2), uuid(8, 3)]
     await noteGap(db, lookedRun, { dry_run: true }, { first: 4, last: 6 })
@@ -55,7 +52,6 @@ describe.each(testDatabases)('gaps of the change log on $name', ({ open }) => {
     await noteGap(db, realRun, {}, { first: 4, last: 6 })
     expect(await isGapReported(db.read, { first: 4, last: 6 }, realRun)).toBe(false)
     expect(await isGapReported(db.read, { first: 4, last: 6 }, ownRun)).toBe(true)
-    // Retention has removed its beginning since.
     expect(await isGapReported(db.read, { first: 5, last: 6 }, ownRun)).toBe(true)
     expect(await isGapReported(db.read, { first: 3, last: 6 }, ownRun)).toBe(false)
     expect(await isGapReported(db.read, { first: 4, last: 7 }, ownRun)).toBe(false)
@@ -63,7 +59,6 @@ describe.each(testDatabases)('gaps of the change log on $name', ({ open }) => {
   })
 })
 
-/** A run that found a gap for the first time. */
 async function noteGap(db: Db, runId: string, options: RunOptions, { first, last }: LogGap): Promise<void> {
   await db.write('test', async (tx) => {
     await tx.sql
@@ -84,7 +79,7 @@ async function noteGap(db: Db, runId: string, options: RunOptions, { first, last
         read: null,
         destination: null,
         seq: last,
-        standing: false as never,
+        known: false as never,
         repaired_at: null,
         detail: 'gone',
         found_at: moment(40),

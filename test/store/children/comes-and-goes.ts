@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 // Opens a SQLite database, writes one row, closes it, and does so again. Arguments: the path, a name for its rows, how many times.
 import { systemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
@@ -8,10 +9,7 @@ const log = createLog({ level: 'silent', pretty: false, secrets: [] })
 for (let value = 0; value < Number(times); value++) {
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log })
   await db.write('row', (tx) =>
-    tx.sql
-      .insertInto('sync_counters')
-      .values({ account, name: String(value), label: '', value })
-      .execute(),
+    tx.run(sql`insert into sync_counters (account, name, label, value) values (${account}, ${String(value)}, '', ${value})`),
   )
   await db.close()
 }

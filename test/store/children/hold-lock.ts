@@ -1,4 +1,4 @@
-// Holds the write lock of a SQLite database until it is told to let go. Argument: the path.
+// Holds the write lock of a SQLite database until it gets an input. Argument: the path.
 import { once } from 'node:events'
 import Database from 'better-sqlite3'
 

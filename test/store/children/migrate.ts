@@ -1,4 +1,4 @@
-// Migrates a database as soon as it is told to. Argument: the settings of the database as JSON, a URL as text.
+// Migrates a database after an input. Argument: the settings of the database as JSON, a URL as text.
 import { once } from 'node:events'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'

@@ -1,4 +1,4 @@
-// Takes the lock of `serve` and keeps it until it is told to let go, or killed. Argument: the path of the database.
+// Takes the lock of `serve` and keeps it until it gets an input or is killed. Argument: the path of the database.
 import { once } from 'node:events'
 import { messageOf } from '../../../src/base/errors.ts'
 import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'

@@ -1,6 +1,7 @@
 // Writes until the disk is full (the limit on the size of files, which a shell has set), then is given room and goes on.
 // Argument: the path of the database.
 import { spawnSync } from 'node:child_process'
+import { sql } from 'kysely'
 import { systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import { createLog } from '../../../src/base/log.ts'
@@ -13,10 +14,7 @@ await migrate(db)
 
 function write(id: number): Promise<unknown> {
   return db.write('fill', (tx) =>
-    tx.sql
-      .insertInto('sync_counters')
-      .values({ account: 'acme', name: 'x'.repeat(100_000), label: String(id), value: id })
-      .execute(),
+    tx.run(sql`insert into sync_counters (account, name, label, value) values ('acme', ${'x'.repeat(100_000)}, ${String(id)}, ${id})`),
   )
 }
 
@@ -30,10 +28,7 @@ try {
 console.log('refused', refused instanceof TransientError, refused instanceof Error ? refused.message : String(refused))
 spawnSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])
 await write(stored)
-const { kept } = await db.read.sql
-  .selectFrom('sync_counters')
-  .select((e) => e.fn.countAll<number>().as('kept'))
-  .executeTakeFirstOrThrow()
+const kept = await db.read.count(sql`select count(*) from sync_counters`)
 console.log('kept', kept === stored + 1)
 await db.close()
 process.exit(0)

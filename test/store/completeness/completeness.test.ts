@@ -1,49 +1,46 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import { countArrivals } from '../../../src/store/completeness/arrival-counts.ts'
+import { accountCompleteness, listCompleteness, oldestReconciled } from '../../../src/store/completeness/completeness.ts'
 import { foundWithoutWebhook } from '../../../src/store/completeness/found-without-webhook.ts'
-import { accountCompleteness, oldestProof } from '../../../src/store/completeness/ledger.ts'
-import { listCompleteness } from '../../../src/store/completeness/ledger-list.ts'
 import { countLostWebhooks, saveLostAfter, unannounced } from '../../../src/store/completeness/lost-webhooks.ts'
 import { newestDelivery } from '../../../src/store/completeness/newest-delivery.ts'
 import { moveProgress, readProgress } from '../../../src/store/completeness/progress.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
-import { testDatabases } from '../../tools/databases.ts'
-import { byFirstWalk, byPoll, byReplay, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { insertRows, testDatabases } from '../../tools/databases.ts'
+import { byFirstFeedRead, byFullRead, byPoll, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
-/** WEBHOOK_LOST_AFTER of these tests. */
 const LOST_AFTER_MS = 900_000
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 const event = (n: number) => uuid(1, n)
 
-describe.each(testDatabases)('what is known of completeness on $name', (database) => {
-  /** A database of two accounts, and a clock that stands unless it is moved. */
+describe.each(testDatabases)('completeness on $name', (database) => {
   async function opened(): Promise<{ db: Db; clock: ManualClock }> {
     const clock = new ManualClock(Math.floor(Date.now() / 3_600_000) * 3_600_000 + 60_000)
-    const { db, close } = await database.open({ clock })
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open({ clock }))
     await ensureAccounts(db, ['acme', 'zenith'])
     return { db, clock }
   }
 
-  /** Moves when the feeds first showed what they showed. */
+  /** Moves the times at which feeds first showed records. */
   async function letArrivalsBe(db: Db, first_at: TimeText): Promise<void> {
     await db.write('test', (tx) => tx.sql.updateTable('sync_arrivals').set({ first_at }).execute())
   }
 
-  it('arrivals are counted once, by account, hour and way, and what no webhook tells within 15 minutes is lost', async () => {
+  it('arrivals are counted once, by account, hour and way, and what no webhook announces within 15 minutes is lost', async () => {
     const { db, clock } = await opened()
     await applyAll(db, [
       eventFact('acme', ONE, wireEvent(1), byWebhook),
       eventFact('acme', ONE, wireEvent(2), byPoll),
       eventFact('acme', ONE, wireEvent(3), byPoll),
       messageFact('acme', ONE, wireMessage(4), byPoll),
-      eventFact('acme', TWO, wireEvent(5), byFirstWalk),
+      eventFact('acme', TWO, wireEvent(5), byFirstFeedRead),
       eventFact('zenith', ONE, wireEvent(6), byPoll),
     ])
     await applyAll(db, [eventFact('acme', ONE, wireEvent(3), byWebhook)])
@@ -84,7 +81,7 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     ])
   })
 
-  it('the ledger counts as lost what the stored setting says', async () => {
+  it('completeness counts lost webhooks by the stored setting', async () => {
     const { db } = await opened()
     await applyAll(db, [messageFact('acme', ONE, wireMessage(2), byPoll)])
     await letArrivalsBe(db, timeFromMs(Date.now() - 60_000))
@@ -108,12 +105,12 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     expect((await countLostWebhooks(db, 'acme', LOST_AFTER_MS)).lost).toEqual([{ entity: 'thread_messages', count: 1 }])
   })
 
-  it('what was found without a webhook is listed with how it was found, without backfill and what was told of', async () => {
+  it('records found without a webhook are listed with their way, without backfill and announced ones', async () => {
     const { db } = await opened()
     await applyAll(db, [
-      eventFact('acme', ONE, wireEvent(1), byFirstWalk),
+      eventFact('acme', ONE, wireEvent(1), byFirstFeedRead),
       eventFact('acme', ONE, wireEvent(2), byPoll),
-      messageFact('acme', ONE, wireMessage(3), byReplay),
+      messageFact('acme', ONE, wireMessage(3), byFullRead),
       eventFact('acme', ONE, wireEvent(4), byWebhook),
       eventFact('acme', ONE, wireEvent(5), byPoll),
       eventFact('zenith', ONE, wireEvent(6), byPoll),
@@ -127,7 +124,7 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     expect(await foundWithoutWebhook(db.read, 'acme', LOST_AFTER_MS, 1)).toHaveLength(1)
   })
 
-  it('the ledger has each submission of an account, and its sums', async () => {
+  it('the view has each submission of an account, and its sums', async () => {
     const { db } = await opened()
     await applyAll(db, [
       eventFact('acme', ONE, wireEvent(1), byWebhook),
@@ -137,24 +134,18 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     ])
     await countArrivals(db)
     const [early, late] = ['2026-01-05T12:00:00.000000Z', '2026-01-06T12:00:00.000000Z']
-    const proof = (account: string, submission_id: string, proved_at: TimeText | null) => ({
+    const proof = (account: string, submission_id: string, reconciled_at: TimeText | null) => ({
       account,
       submission_id,
-      proved_at,
+      reconciled_at,
       run_id: uuid(8, 1),
       visited_at: late,
     })
-    await db.write('test', (tx) =>
-      tx.sql
-        .insertInto('sync_proofs')
-        .values([proof('acme', ONE, late), proof('acme', TWO, null), proof('zenith', ONE, early)])
-        .execute(),
-    )
-    // The lag goes on while it is looked at.
+    await insertRows(db, 'sync_reconciled', [proof('acme', ONE, late), proof('acme', TWO, null), proof('zenith', ONE, early)])
     const listed = async (...given: [Parameters<typeof listCompleteness>[1], number]) =>
       (await listCompleteness(db.read, ...given)).map(({ lag_seconds: _, ...row }) => row)
     const all = await listed({ account: 'acme' }, 10)
-    expect(all.map((row) => [row.submission_id, row.event_count, row.message_count, row.proved_at])).toEqual([
+    expect(all.map((row) => [row.submission_id, row.event_count, row.message_count, row.reconciled_at])).toEqual([
       [ONE, 1, 1, late],
       [TWO, 1, 0, null],
     ])
@@ -165,12 +156,12 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
       account: 'acme',
       submissions: 2,
       never_read: 2,
-      proven: 1,
+      reconciled: 1,
       known_by_webhook: 2,
       known_by_poll: 1,
     })
     expect(await accountCompleteness(db.read, 'nobody')).toBeNull()
-    expect([await oldestProof(db.read, 'acme'), await oldestProof(db.read, 'nobody')]).toEqual([late, null])
+    expect([await oldestReconciled(db.read, 'acme'), await oldestReconciled(db.read, 'nobody')]).toEqual([late, null])
   })
 
   it('the newest delivery is found by account, without those of a type and those of a clock that ran ahead', async () => {
@@ -189,7 +180,7 @@ describe.each(testDatabases)('what is known of completeness on $name', (database
     expect(await newest('acme', 'test', ahead)).toEqual({ receivedAt: ahead, secret: 1 })
   })
 
-  it('progress is moved by one of those who do, each name and account by itself', async () => {
+  it('progress is moved by one process, separately for each name and account', async () => {
     const { db } = await opened()
     const move = (account: string, from: number, to: number) => db.write('test', (tx) => moveProgress(tx, account, 'task', from, to))
     expect([await move('acme', 0, 5), await move('acme', 0, 6), await move('acme', 5, 7), await move('acme', 4, 9)]).toEqual([

@@ -14,11 +14,6 @@ async function noted(db: Db): Promise<string[]> {
   return (await db.read.sql.selectFrom('sync_counters').select('name').orderBy('name').execute()).map((row) => row.name)
 }
 
-/** A promise and the function that resolves it. */
-function signal(): { promise: Promise<void>; resolve: () => void } {
-  return Promise.withResolvers<void>()
-}
-
 describe.each(testDatabases)('a database on $name', ({ open }) => {
   let opened: OpenedDatabase
   let db: Db
@@ -32,13 +27,13 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
   })
   afterEach(() => opened.close())
 
-  it('keeps what a transaction wrote, and names its fail points', async () => {
+  it('keeps the writes of a transaction, and names its fail points', async () => {
     expect(await db.write('noting', (tx) => note(tx, 'a').then(() => 'done'))).toBe('done')
     expect(await noted(db)).toEqual(['a'])
     expect(points).toEqual(['noting:before-commit', 'noting:after-commit'])
   })
 
-  it('keeps nothing of a transaction that throws, runs nothing after it, and goes on', async () => {
+  it('keeps nothing of a transaction that throws, skips its `afterCommit`, and continues', async () => {
     const after: string[] = []
     const failing = db.write('failing', async (tx) => {
       await note(tx, 'a')
@@ -48,7 +43,7 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
     await expect(failing).rejects.toThrow(RangeError)
     const breaking = db.write('breaking', async (tx) => {
       await note(tx, 'b')
-      await sql`select no_such_column from sync_counters`.execute(tx.sql)
+      await tx.run(sql`select no_such_column from sync_counters`)
     })
     await expect(breaking).rejects.toThrow(/no_such_column/)
     await db.write('good', async (tx) => {
@@ -60,7 +55,7 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
     expect(points).toEqual(['good:before-commit', 'good:after-commit'])
   })
 
-  it('refuses statements of a transaction that has ended, so that none slips into another', async () => {
+  it('rejects statements of an ended transaction', async () => {
     let escaped: Tx | undefined
     await db.write('first', async (tx) => {
       escaped = tx
@@ -73,7 +68,7 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
     expect(await noted(db)).toEqual(['own'])
   })
 
-  it('runs many transactions at once without losing an update', async () => {
+  it('runs many concurrent transactions without losing an update', async () => {
     await db.write('start', (tx) => note(tx, 'sum', 0))
     const add = () =>
       db.write('add', async (tx) => {
@@ -87,11 +82,10 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
     expect(await db.read.sql.selectFrom('sync_counters').select('value').execute()).toEqual([{ value: 60 }])
   })
 
-  it('lets a first transaction pass those that wait', async () => {
+  it('runs a priority transaction before waiting ones', async () => {
     const order: string[] = []
-    const hold = signal()
-    const started = signal()
-    // As many as may run at once, on either database, stand still; more wait behind them.
+    const [hold, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    // The most that run concurrently on either database are held; more wait behind them.
     const holding = Array.from({ length: 8 }, (_, i) =>
       db.write('hold', async () => {
         started.resolve()
@@ -109,7 +103,7 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
     expect(order.indexOf('first')).toBe(db.kind === 'postgres' ? 0 : 1)
   })
 
-  it('reads what is committed while a transaction is open', async () => {
+  it('reads committed data while a transaction is open', async () => {
     await db.write('a', (tx) => note(tx, 'a'))
     await db.write('b', async (tx) => {
       await note(tx, 'b')
@@ -118,57 +112,37 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
     expect(await noted(db)).toEqual(['a', 'b'])
   })
 
-  it('gives rows of plain statements in one shape on both databases', async () => {
+  it('returns rows of plain statements in one shape on both databases', async () => {
     const time = '2026-01-31T08:00:00.000001Z'
     await db.write('shapes', async (tx) => {
-      const lane = {
-        account: 'acme',
-        submission_id: 's',
-        lane_id: 'l',
-        state_source: 'rail',
-        bound: true,
-        gapped: false,
-        lines: ['gl'],
-        gone_at: time,
-      }
-      await tx.sql
-        .insertInto('lanes')
-        .values({ ...lane, lines: JSON.stringify(lane.lines) } as never)
-        .execute()
-      const delivery = { account: 'acme', delivery_id: 'd', received_at: time, secret: 1, state: 'ready' as const, attempts: 0 }
-      await tx.sql
-        .insertInto('sync_inbox')
-        .values({ ...delivery, available_at: time, headers: '{}', body: Buffer.from([0, 255, 10]) } as never)
-        .execute()
+      const key = { account: 'acme', submission_id: 's', lane_id: 'l', state_source: 'rail' }
+      const lane = { ...key, bound: true, gapped: false, lines: JSON.stringify(['gl']), gone_at: time } as never
+      await tx.sql.insertInto('lanes').values(lane).execute()
+      const ready = { account: 'acme', delivery_id: 'd', received_at: time, secret: 1, state: 'ready', attempts: 0, available_at: time }
+      const delivery = { ...ready, headers: '{}', body: Buffer.from([0, 255, 10]) } as never
+      await tx.sql.insertInto('sync_inbox').values(delivery).execute()
     })
-    const lane = await db.read.sql
-      .selectFrom('lanes')
-      .select(['bound', 'gapped', 'submit_ready', 'lines', 'unmet_labels', 'gone_at'])
-      .executeTakeFirstOrThrow()
+    const columns = ['bound', 'gapped', 'submit_ready', 'lines', 'unmet_labels', 'gone_at'] as const
+    const lane = await db.read.sql.selectFrom('lanes').select(columns).executeTakeFirstOrThrow()
     expect(lane).toEqual({ bound: true, gapped: false, submit_ready: null, lines: ['gl'], unmet_labels: null, gone_at: time })
     const delivery = await db.read.sql.selectFrom('sync_inbox').selectAll().executeTakeFirstOrThrow()
     expect(delivery).toMatchObject({ inbox_id: 1, received_at: time, lease_token: null })
     expect(Buffer.from(delivery.body ?? []).equals(Buffer.from([0, 255, 10]))).toBe(true)
-    const { n } = await db.read.sql
-      .selectFrom('lanes')
-      .select((e) => e.fn.countAll<number>().as('n'))
-      .executeTakeFirstOrThrow()
-    expect(n).toBe(1)
+    expect(await db.read.count(sql`select count(*) from lanes`)).toBe(1)
     const updated = await db.write('update', (tx) =>
       tx.sql.updateTable('lanes').set({ status: 'x' }).where('bound', '=', true).executeTakeFirst(),
     )
     expect(updated.numUpdatedRows).toBe(1n)
   })
 
-  it('knows the time as TimeText', async () => {
+  it('returns times as TimeText', async () => {
     const rows = await db.read.sql.selectFrom('mirror_info').select(dbTime(db.read, 60_000).as('soon')).execute()
     expect(rows[0]?.soon).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
     expect(rows[0]?.soon.localeCompare(timeFromMs(Date.now()))).toBe(1)
   })
 
-  it('waits for a transaction in hand before it closes, and takes none after', async () => {
-    const hold = signal()
-    const started = signal()
+  it('waits for a running transaction before it closes, and accepts none after', async () => {
+    const [hold, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holding = db.write('hold', async (tx) => {
       started.resolve()
       await hold.promise

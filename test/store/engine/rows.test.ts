@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Json, storableJson, storableText } from '../../../src/model/json.ts'
 import type { TableSpec } from '../../../src/store/engine/db.ts'
-import { columnTypes } from '../../../src/store/schema/column-types.ts'
+import { columnTypes } from '../../../src/store/schema/migration.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
 
 const spec = {
@@ -74,22 +74,22 @@ describe.each(testDatabases)('rows on $name', ({ open }) => {
     opened = await open({ migrated: false })
     const t = columnTypes[opened.db.kind]
     await opened.db.write('create', async (tx) => {
-      if (opened.config.kind === 'postgres') await sql`create schema ${sql.id(opened.config.schema)}`.execute(tx.sql)
-      await sql
-        .raw(
+      if (opened.config.kind === 'postgres') await tx.run(sql`create schema ${sql.id(opened.config.schema)}`)
+      await tx.run(
+        sql.raw(
           `create table every_kind (account text not null, id text not null, a_text text, an_int ${t.int}, a_bool ${t.bool},
           a_json ${t.json}, a_time ${t.time}, a_date ${t.date}, a_raw ${t.raw}, primary key (account, id))`,
-        )
-        .execute(tx.sql)
+        ),
+      )
     })
   })
   afterAll(() => opened.close())
 
   async function emptied(): Promise<void> {
-    await opened.db.write('empty', (tx) => sql`delete from every_kind`.execute(tx.sql))
+    await opened.db.write('empty', (tx) => tx.run(sql`delete from every_kind`))
   }
 
-  it('trap 72: come back as they were given, odd text as made storable and raw with its escapes of U+0000 and lone surrogates', async () => {
+  it('trap 72: are read as written: odd text made storable, and raw with its escapes of U+0000 and lone surrogates', async () => {
     await fc.assert(
       fc.asyncProperty(rowsByKey, async (rows) => {
         await emptied()
@@ -101,7 +101,7 @@ describe.each(testDatabases)('rows on $name', ({ open }) => {
     )
   })
 
-  it('take an update of some columns and keep the others', async () => {
+  it('keep the other columns in an update of some', async () => {
     const columns = ['a_text', 'an_int', 'a_bool', 'a_json', 'a_time', 'a_date', 'a_raw']
     await fc.assert(
       fc.asyncProperty(rowsByKey, row, fc.subarray(columns), async (rows, change, changed) => {
@@ -119,7 +119,7 @@ describe.each(testDatabases)('rows on $name', ({ open }) => {
     )
   })
 
-  it('pass over what exists when told to ignore it, and refuse it otherwise', async () => {
+  it('skip existing keys with `ignore`, and reject them otherwise', async () => {
     await emptied()
     const first = [aRow('1', { a_text: 'kept' }), aRow('2')]
     await opened.db.write('insert', (tx) => tx.insertMany(spec, first))
@@ -134,14 +134,14 @@ describe.each(testDatabases)('rows on $name', ({ open }) => {
     ])
   })
 
-  it('trap 69: hold cents beyond 32 bits exactly', async () => {
+  it('trap 69: store cents beyond 32 bits exactly', async () => {
     await emptied()
     const rows = [aRow('1', { an_int: 2 ** 31 }), aRow('2', { an_int: -(2 ** 40) - 1 }), aRow('3', { an_int: Number.MAX_SAFE_INTEGER })]
     await opened.db.write('insert', (tx) => tx.insertMany(spec, rows))
     expect(await opened.db.read.selectMany(spec, rows)).toEqual(rows)
   })
 
-  it('are found by columns, null among them', async () => {
+  it('are found by columns, including null', async () => {
     await emptied()
     const rows = [aRow('1', { a_bool: true }), aRow('2', { a_bool: false }), aRow('3', { a_time: '2026-01-31T08:00:00.000001Z' })]
     await opened.db.write('insert', (tx) => tx.insertMany(spec, rows))
@@ -152,7 +152,7 @@ describe.each(testDatabases)('rows on $name', ({ open }) => {
     expect(await ids({ a_time: '2026-01-31T08:00:00.000000Z' })).toEqual([])
   })
 
-  it('may be many and large: more than one statement holds', async () => {
+  it('may exceed the size of one statement', async () => {
     await emptied()
     const rows = Array.from({ length: 12_000 }, (_, i) => aRow(String(i).padStart(6, '0'), { an_int: i, a_raw: `{"i":${i}}` }))
     for (let i = 0; i < 4; i++)
@@ -172,7 +172,7 @@ describe.each(testDatabases)('rows on $name', ({ open }) => {
     expect(byKey(kept)).toEqual(rows.map((one) => ({ ...one, a_text: 'seen' })))
   })
 
-  it('are none when none are given', async () => {
+  it('are empty for no keys', async () => {
     await opened.db.write('none', async (tx) => {
       expect(await tx.insertMany(spec, [])).toBe(0)
       expect(await tx.updateMany(spec, ['a_text'], [])).toBe(0)

@@ -11,7 +11,7 @@ const LONG_MS = 3_600_000
 describe('signals in a process', () => {
   const never = new AbortController().signal
 
-  it('wake all who wait for their topic, and nobody else', async () => {
+  it('wake all waiters for their topic, and no others', async () => {
     const clock = new ManualClock()
     const signals = createSignals(clock)
     const woken: string[] = []
@@ -27,7 +27,7 @@ describe('signals in a process', () => {
     await reads
   })
 
-  it('are kept once while nobody waits', async () => {
+  it('are kept once without a waiter', async () => {
     const clock = new ManualClock()
     const signals = createSignals(clock)
     signals.notify('inbox')
@@ -52,7 +52,7 @@ describe('signals in a process', () => {
     await signals.wait('inbox', LONG_MS, never)
   })
 
-  it('reach those who only hear, and are kept all the same for those who wait', async () => {
+  it('reach subscribers, and are still kept for waiters', async () => {
     const signals = createSignals(new ManualClock())
     const heard: string[] = []
     const end = signals.subscribe((topic) => heard.push(topic))
@@ -64,7 +64,7 @@ describe('signals in a process', () => {
     expect(heard).toEqual(['inbox', 'outbox'])
   })
 
-  it('end their waits when told to stop', async () => {
+  it('end their waits on an abort', async () => {
     const signals = createSignals(new ManualClock())
     const stop = new AbortController()
     const waiting = signals.wait('inbox', LONG_MS, stop.signal)
@@ -102,7 +102,7 @@ describe('signals between processes on Postgres', () => {
     return there.signals.wait(topic, LONG_MS, new AbortController().signal)
   }
 
-  it('come after the commit, and only for what was committed', async () => {
+  it('arrive after the commit, and never after a rollback', async () => {
     const refused = here.write('refused', async (tx) => {
       tx.notifyOthers('reads')
       throw new Error('no')
@@ -123,12 +123,12 @@ describe('signals between processes on Postgres', () => {
     await waitingForReads
   })
 
-  it('of many transactions at once all arrive, in few notifications', async () => {
+  it('of many concurrent transactions all arrive, in few notifications', async () => {
     await Promise.all(Array.from({ length: 50 }, () => here.write('many', async (tx) => tx.notifyOthers('inbox'))))
     await wait('inbox')
   })
 
-  it('leave no timer behind that would keep a stopping process alive', async () => {
+  it('leave no timer that would keep a stopping process alive', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
     const stopping = new AbortController()
     const before = timers()
@@ -139,7 +139,7 @@ describe('signals between processes on Postgres', () => {
     expect(timers()).toBeLessThanOrEqual(before)
   })
 
-  it('that were missed while the server was away are made up for when it is back', async () => {
+  it('that were missed during an outage are made up for after it', async () => {
     await server.kill()
     const missed = Promise.all([wait('inbox'), wait('reads')])
     await server.start()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { WriteGate } from '../../../src/store/engine/write-gate.ts'
 
-describe('the gate before the one writing connection', () => {
+describe('the gate of the one writing connection', () => {
   /** Holds the gate, lines up visitors, opens it, and returns the order in which they came through. */
   async function orderOf(visitors: readonly string[]): Promise<string[]> {
     const gate = new WriteGate()
@@ -21,12 +21,12 @@ describe('the gate before the one writing connection', () => {
     expect(await orderOf(['a', 'b', 'c'])).toEqual(['a', 'b', 'c'])
   })
 
-  it('lets the first pass, four in a row, so that nobody waits for ever', async () => {
+  it("lets priority waiters pass, four in a row, so that the others don't wait forever", async () => {
     const firsts = ['first 1', 'first 2', 'first 3', 'first 4', 'first 5', 'first 6']
     expect(await orderOf(['a', 'b', ...firsts])).toEqual([...firsts.slice(0, 4), 'a', 'first 5', 'first 6', 'b'])
   })
 
-  it('lets one in at a time, and a newcomer when it is free', async () => {
+  it('admits one at a time, and a newcomer when it is free', async () => {
     const gate = new WriteGate()
     let inside = 0
     await Promise.all(
@@ -42,7 +42,7 @@ describe('the gate before the one writing connection', () => {
     gate.leave()
   })
 
-  it('turns the event loop between one who comes again and again, though nobody waits', async () => {
+  it('yields to the event loop between repeated entries without waiters', async () => {
     const gate = new WriteGate()
     let turns = 0
     const seen = new Set<number>()
@@ -58,7 +58,7 @@ describe('the gate before the one writing connection', () => {
     expect(seen.size).toBe(5)
   })
 
-  it('turns the event loop before it lets one of the others in, so that a first that arrives then is seen', async () => {
+  it('yields to the event loop before admitting a normal waiter, so that a new priority waiter is seen', async () => {
     const gate = new WriteGate()
     const order: string[] = []
     await gate.enter(false)

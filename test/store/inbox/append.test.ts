@@ -37,48 +37,29 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
   const rows = () => opened.db.read.sql.selectFrom('sync_inbox').selectAll().orderBy('inbox_id').execute()
   const ids = async () => (await rows()).map((row) => row.delivery_id)
 
-  /** Takes everything out of the inbox and settles it. */
   async function settleAll(state: InboxState): Promise<void> {
     const claimed = await claimDeliveries(opened.db, 100, 60_000)
-    const settlements = claimed.map((one) => ({
-      delivery: one,
-      state,
-      submissionId: null,
-      kind: null,
-      error: state === 'dead' ? 'poison' : null,
-    }))
+    const error = state === 'dead' ? 'poison' : null
+    const settlements = claimed.map((one) => ({ delivery: one, state, submissionId: null, kind: null, error }))
     await opened.db.write('settle', (tx) => settleDeliveries(tx, settlements))
   }
 
-  it('stores deliveries as they came, in their order, ready to be claimed', async () => {
+  it('stores deliveries as received, in their order, ready to be claimed', async () => {
     const bodies = [Buffer.alloc(0), Buffer.from([0, 0xff, 0xfe, 0x00]), Buffer.from('not json {\\"\u0000'), Buffer.alloc(300_000, 'é')]
     const given = bodies.map((body, n) => delivery(`msg_${9 - n}`, { body, secret: n + 1 }))
     expect(await appender.append(given)).toEqual([null, null, null, null])
-    expect(await rows()).toMatchObject(
-      given.map((one) => ({
-        account: 'acme',
-        delivery_id: one.deliveryId,
-        received_at: one.receivedAt,
-        secret: one.secret,
-        state: 'ready',
-        attempts: 0,
-        lease_token: null,
-        settled_at: null,
-        headers: JSON.stringify(one.headers),
-        body: one.body,
-      })),
-    )
+    const fresh = { account: 'acme', state: 'ready', attempts: 0, lease_token: null, settled_at: null }
+    const wanted = given.map(({ deliveryId, receivedAt, secret, headers, body }) => {
+      return { ...fresh, delivery_id: deliveryId, received_at: receivedAt, secret, headers: JSON.stringify(headers), body }
+    })
+    expect(await rows()).toMatchObject(wanted)
     expect((await claimDeliveries(opened.db, 10, 1000)).map((claimed) => claimed.deliveryId)).toEqual(given.map((one) => one.deliveryId))
   })
 
   it('trap 27: a repeat changes nothing, in the same batch or later', async () => {
     expect(await appender.append([delivery('a'), delivery('b'), delivery('a', { body: Buffer.from('again') })])).toEqual([null, null, null])
     expect(await appender.append([delivery('c'), delivery('b'), delivery('a', { body: Buffer.from('later') })])).toEqual([null, null, null])
-    expect((await rows()).map((row) => [row.delivery_id, String(row.body)])).toEqual([
-      ['a', 'body of a'],
-      ['b', 'body of b'],
-      ['c', 'body of c'],
-    ])
+    expect((await rows()).map((row) => `${row.delivery_id}: ${row.body}`)).toEqual(['a: body of a', 'b: body of b', 'c: body of c'])
   })
 
   it('trap 36: the same id in two accounts is two deliveries', async () => {
@@ -86,48 +67,28 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     expect((await rows()).map((row) => row.account)).toEqual(['acme', 'acme-staging'])
   })
 
-  it('makes a dead delivery ready again when it is repeated, and no other', async () => {
-    await appender.append([delivery('dead')])
-    await settleAll('dead')
-    await appender.append([delivery('done')])
-    await settleAll('done')
-    await appender.append([delivery('aside')])
-    await settleAll('aside')
+  it('makes only a dead delivery ready again when it is repeated', async () => {
+    for (const state of ['dead', 'done', 'aside'] as const) {
+      await appender.append([delivery(state)])
+      await settleAll(state)
+    }
     await opened.db.write('purge', (tx) => tx.sql.updateTable('sync_inbox').set({ body: null }).where('delivery_id', '=', 'dead').execute())
-    expect(await appender.append([delivery('dead'), delivery('done'), delivery('aside'), delivery('new')])).toEqual([
-      null,
-      null,
-      null,
-      null,
-    ])
-    expect(
-      (await rows()).map(({ delivery_id, state, attempts, error, settled_at }) => [
-        delivery_id,
-        state,
-        attempts,
-        error,
-        settled_at === null,
-      ]),
-    ).toEqual([
-      ['dead', 'ready', 0, null, true],
-      ['done', 'done', 1, null, false],
-      ['aside', 'aside', 1, null, false],
-      ['new', 'ready', 0, null, true],
-    ])
+    const outcomes = await appender.append(['dead', 'done', 'aside', 'new'].map((id) => delivery(id)))
+    expect(outcomes).toEqual([null, null, null, null])
+    const shown = (await rows()).map((row) => `${row.delivery_id} ${row.state} ${row.attempts} ${row.error} ${row.settled_at === null}`)
+    expect(shown).toEqual(['dead ready 0 null true', 'done done 1 null false', 'aside aside 1 null false', 'new ready 0 null true'])
     // Its body had been purged: the repeat brings it back.
     expect((await claimDeliveries(opened.db, 10, 1000)).map((one) => String(one.body))).toEqual(['body of dead', 'body of new'])
   })
 
-  it('makes no delivery of another account ready again, and keeps the body that came first', async () => {
+  it('makes no delivery of another account ready again, and keeps the first body', async () => {
     await appender.append([delivery('a', { account: 'acme-staging' })])
     await settleAll('dead')
     await appender.append([delivery('a')])
     await settleAll('dead')
     expect(await appender.append([delivery('a', { body: Buffer.from('again') })])).toEqual([null])
-    expect((await rows()).map(({ account, state, body }) => [account, state, String(body)])).toEqual([
-      ['acme-staging', 'dead', 'body of a'],
-      ['acme', 'ready', 'body of a'],
-    ])
+    const shown = (await rows()).map(({ account, state, body }) => `${account} ${state}: ${body}`)
+    expect(shown).toEqual(['acme-staging dead: body of a', 'acme ready: body of a'])
   })
 
   it('wakes the workers after the commit', async () => {
@@ -138,28 +99,26 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     await woken
   })
 
-  it('a delivery that cannot be stored never fails its companions', async () => {
+  it('a delivery that cannot be stored never fails the others of its batch', async () => {
     const poison =
       database.name === 'sqlite'
         ? sql`create trigger poison before insert on sync_inbox when new.delivery_id = 'bad' begin select raise(abort, 'poison'); end`
         : sql`alter table sync_inbox add constraint poison check (delivery_id <> 'bad')`
-    await opened.db.write('poison', (tx) => poison.execute(tx.sql))
+    await opened.db.write('poison', (tx) => tx.run(poison))
     const outcomes = await appender.append([delivery('a'), delivery('bad'), delivery('b'), delivery('bad')])
     expect(outcomes).toEqual([null, expect.any(Error), null, expect.any(Error)])
     expect(await ids()).toEqual(['a', 'b'])
   })
 
-  it('says that trying again can help when the database is away, for every delivery', async () => {
+  it('returns a TransientError for every delivery when the database is unreachable', async () => {
     const closed = await openAgain(opened.config)
     await closed.close()
-    expect(await new InboxAppender(closed).append([delivery('a'), delivery('b')])).toEqual([
-      expect.any(TransientError),
-      expect.any(TransientError),
-    ])
+    const outcomes = await new InboxAppender(closed).append([delivery('a'), delivery('b')])
+    expect(outcomes).toEqual([1, 2].map(() => expect.any(TransientError)))
     expect(await ids()).toEqual([])
   })
 
-  it('tries a batch once, however many deliveries it has, while the database is away', async () => {
+  it('tries a batch of any size once while the database is unreachable', async () => {
     let tries = 0
     const away = meddled(opened.db, () => {
       tries += 1
@@ -170,7 +129,7 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     expect(tries).toBe(1)
   })
 
-  it('says how large a batch was that could not be stored, until one as large is', async () => {
+  it('reports the size of a failed batch until one as large is stored', async () => {
     let isAway = true
     const db = meddled(opened.db, async (_name, go) => {
       if (isAway) throw new TransientError('the store is away')
@@ -193,7 +152,7 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     expect(await appender.append([])).toEqual([])
   })
 
-  it('goes before transactions that wait', async () => {
+  it('runs before waiting transactions', async () => {
     const order: string[] = []
     const note = (what: string) => () => order.push(what)
     const blocking = opened.db.write('blocking', () => new Promise<void>((resolve) => setImmediate(resolve)))
@@ -217,7 +176,7 @@ describe.each(testDatabases)('the time at which an appended delivery is ready on
   })
 })
 
-describe.each(testDatabases)('a delivery that comes again with another body on $name', (database) => {
+describe.each(testDatabases)('a delivery that is repeated with another body, on $name', (database) => {
   const SUBMISSION = '6f1f5c0e-0000-4000-8000-000000000001'
   const other = Buffer.from(`{"submission_id":"${SUBMISSION}"}`)
   let opened: OpenedDatabase
@@ -235,13 +194,13 @@ describe.each(testDatabases)('a delivery that comes again with another body on $
 
   const kept = () => opened.db.read.sql.selectFrom('sync_differing_deliveries').selectAll().orderBy('body_sha256').execute()
   const woken = async () =>
-    (await opened.db.read.sql.selectFrom('sync_reads').select(['read', 'wake_no']).where('wake_no', '>', 0).orderBy('read').execute()).map(
-      ({ read, wake_no }) => `${read} ${wake_no}`,
-    )
+    (
+      await opened.db.read.sql.selectFrom('sync_reads').select(['read', 'request_no']).where('request_no', '>', 0).orderBy('read').execute()
+    ).map(({ read, request_no }) => `${read} ${request_no}`)
   const body = async (id: string) =>
     String((await opened.db.read.sql.selectFrom('sync_inbox').select('body').where('delivery_id', '=', id).executeTakeFirst())?.body)
 
-  it('keeps the hash of each, tells of it, and wakes the feeds of the submission that it names', async () => {
+  it('stores and reports the hash of each, and wakes the feeds of the submission that it names', async () => {
     await appender.append([delivery('a')])
     expect(await appender.append([delivery('b'), delivery('a', { body: other })])).toEqual([null, null])
     expect(await appender.append([delivery('a', { body: other })])).toEqual([null])
@@ -253,7 +212,7 @@ describe.each(testDatabases)('a delivery that comes again with another body on $
     expect(await differingSince(opened.db.read, 'acme', timeFromMs(0))).toBe(2)
   })
 
-  it('sees one in the same batch, and none in what is the same', async () => {
+  it('finds one in the same batch, and none among equal ones', async () => {
     await appender.append([delivery('a'), delivery('a'), delivery('b'), delivery('b', { body: other })])
     await appender.append([delivery('a'), delivery('b'), delivery('b', { account: 'acme-staging', body: other })])
     expect(told.map(({ deliveryId }) => deliveryId)).toEqual(['b'])
@@ -268,7 +227,7 @@ describe.each(testDatabases)('a delivery that comes again with another body on $
     expect(await body('a')).toBe('body of a')
   })
 
-  it('says that it cannot compare when retention has removed the first body', async () => {
+  it('reports that it cannot compare after retention removed the first body', async () => {
     await appender.append([delivery('a')])
     await opened.db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'done', body: null }).execute())
     await appender.append([delivery('a')])

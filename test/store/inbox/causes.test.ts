@@ -1,17 +1,17 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import { deliveriesBehind } from '../../../src/store/inbox/causes.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { insertRows, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const START_MS = Date.UTC(2026, 0, 5, 12)
 const at = (seconds: number): TimeText => timeFromMs(START_MS + seconds * 1_000)
 const SUBMISSION = uuid(9, 1)
 
 describe.each(testDatabases)('the deliveries behind a change, on $name', (database) => {
-  it('are those of its submission that were being worked when it was stored, the oldest first', async () => {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+  it('are those of its submission that were being processed when it was stored, the oldest first', async () => {
+    const { db } = await closedAtEnd(database.open())
     const add = (delivery_id: string, from: number, until: number | null, over: object = {}) => ({
       account: 'acme',
       delivery_id,
@@ -39,7 +39,7 @@ describe.each(testDatabases)('the deliveries behind a change, on $name', (databa
       add('of another account', 99, 100, { account: 'other' }),
       add('later', 110, 111),
     ]
-    await db.write('test', (tx) => tx.sql.insertInto('sync_inbox').values(deliveries).execute())
+    await insertRows(db, 'sync_inbox', deliveries)
     const found = await deliveriesBehind(db.read, { account: 'acme', submissionId: SUBMISSION, changedAt: at(100) })
     expect(found).toEqual(['first', 'second'].map((deliveryId) => ({ account: 'acme', deliveryId })))
     expect(await deliveriesBehind(db.read, { account: 'acme', submissionId: SUBMISSION, changedAt: at(60) })).toEqual([

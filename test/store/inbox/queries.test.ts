@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { countInbox, findDeliveries, listDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const RECEIVED = '2026-01-05T12:00:00.000000Z'
 
 describe.each(testDatabases)('deliveries on $name', ({ open }) => {
-  it('are counted by account and state, listed by state, and found by their id in every account', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+  it('are counted by account and state, listed by state, and found by id in every account', async () => {
+    const { db } = await closedAtEnd(open())
     expect(await countInbox(db.read)).toEqual([])
     const delivery = { receivedAt: RECEIVED, headers: {}, secret: 1, body: Buffer.from('{}') }
     const given = [
@@ -23,8 +23,7 @@ describe.each(testDatabases)('deliveries on $name', ({ open }) => {
       ['done', 'm2'],
       ['dead', 'm3'],
     ]
-    for (const [state, id] of states)
-      await db.write('test', (tx) => sql`update sync_inbox set state = ${state} where delivery_id = ${id}`.execute(tx.sql))
+    for (const [state, id] of states) await runSql(db, sql`update sync_inbox set state = ${state} where delivery_id = ${id}`)
     const counts = (await countInbox(db.read)).map(({ account, state, count }) => `${account} ${state} ${count}`)
     expect(counts.sort()).toEqual(['acme dead 1', 'acme done 2', 'acme ready 1', 'other done 1', 'other ready 1'])
     const idsOf = async (filter: Parameters<typeof listDeliveries>[1]) =>
@@ -38,9 +37,8 @@ describe.each(testDatabases)('deliveries on $name', ({ open }) => {
     expect(await findDeliveries(db.read, 'm9')).toEqual([])
   })
 
-  it('are made due when they wait for their next try, and left to whoever has them in hand', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+  it('become due when they wait for their next attempt, except claimed ones', async () => {
+    const { db } = await closedAtEnd(open())
     const delivery = { account: 'acme', receivedAt: RECEIVED, headers: {}, secret: 1, body: Buffer.from('{}') }
     await new InboxAppender(db).append(['waits', 'in hand', 'new'].map((deliveryId) => ({ ...delivery, deliveryId })))
     const [waits, inHand] = await claimDeliveries(db, 2, 60_000)

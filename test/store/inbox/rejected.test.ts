@@ -29,7 +29,6 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
   })
   afterEach(() => opened.close())
 
-  /** Keeps so many, however fast: a minute passes whenever it must. */
   async function keepMany(from: number, to: number): Promise<void> {
     for (let n = from; n <= to; n++) {
       if (!store.keep(rejected(n))) {
@@ -42,11 +41,10 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     await store.settled()
   }
 
-  it('keeps what was refused, and shows the newest first', async () => {
+  it('keeps rejected deliveries, and lists the newest first', async () => {
     store.keep(rejected(1))
-    store.keep(
-      rejected(2, { account: null, path: '/webhooks/nobody', reason: 'unknown_account', body: null, headers: { 'content-length': '12' } }),
-    )
+    const unknown = { account: null, path: '/webhooks/nobody', reason: 'unknown_account', body: null, headers: { 'content-length': '12' } }
+    store.keep(rejected(2, unknown))
     store.keep(rejected(3, { account: 'other', body: Buffer.alloc(0) }))
     await store.settled()
     const list = await store.list({ limit: 10 })
@@ -70,7 +68,7 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect(await store.get(1_000_000)).toBeNull()
   })
 
-  it('finds what came in a span of time, however many came since', async () => {
+  it('finds deliveries of a time span, however many came since', async () => {
     for (const [n, hour] of ['10', '11', '12'].entries()) store.keep(rejected(n, { receivedAt: `2026-05-04T${hour}:00:00.000000Z` }))
     await store.settled()
     const found = async (span: { since?: string; until?: string; limit?: number }) =>
@@ -80,7 +78,7 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect(await found({ since: '2026-05-04T11:00:00.000000Z', until: '2026-05-04T11:00:00.000000Z' })).toEqual([])
   })
 
-  it('stores at most 60 small ones of a sender in a minute, and counts the others', async () => {
+  it('stores at most 60 small ones per sender and minute, and counts the others', async () => {
     let kept = 0
     for (let n = 0; n < 100; n++) if (store.keep(rejected(n))) kept += 1
     await store.settled()
@@ -91,16 +89,11 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
   })
 
   const large = { body: Buffer.alloc(MIB, 'x') }
+  const ofSite = (n: number) => `2001:db8:1:${n.toString(16)}::1`
   it.each([
     { strangers: 'one address with large bodies', count: 65, from: () => '192.0.2.1', over: large, most: 1 },
     { strangers: 'one IPv6 network', count: 65, from: (n: number) => `2001:db8:1:2::${n}`, over: {}, most: 60 },
-    {
-      strangers: 'the networks of one IPv6 site',
-      count: 2_000,
-      from: (n: number) => `2001:db8:1:${n.toString(16)}::1`,
-      over: {},
-      most: 60,
-    },
+    { strangers: 'the networks of one IPv6 site', count: 2_000, from: ofSite, over: {}, most: 60 },
     { strangers: 'many addresses', count: 2_000, from: (n: number) => `10.0.${n >> 8}.${n & 255}`, over: {}, most: 2_000 },
   ])('stores the whole delivery of another sender after too many from $strangers', async ({ count, from, over, most }) => {
     let kept = 0
@@ -131,7 +124,7 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     store.keep(rejected(0, { address: '198.51.100.1' }))
     for (let n = 1; n <= 1_200; n++) {
       if (n % 50 === 0) clock.advance(60_000)
-      store.keep(rejected(n, { address: `2001:db8:1:${n.toString(16)}::1` }))
+      store.keep(rejected(n, { address: ofSite(n) }))
       if (n % 200 === 0) await store.settled()
     }
     await store.settled()
@@ -157,11 +150,11 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect((await store.get(cut?.rejected_id ?? 0))?.body).toHaveLength(MIB)
   })
 
-  it('holds nothing of the memory in which a body came', async () => {
+  it('keeps no reference to the received memory', async () => {
     const bodies = [MIB + 1, 10].map((length) => Buffer.alloc(length, 'x'))
     for (const [n, body] of bodies.entries()) {
       store.keep(rejected(n, { body }))
-      // Whoever read it may use its memory for something else at once.
+      // The reader may reuse the memory immediately.
       body.fill('y')
     }
     await store.settled()
@@ -170,16 +163,16 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect(kept.map((one) => one?.body_bytes)).toEqual([10, MIB + 1])
   })
 
-  it('notes what was replayed', async () => {
+  it('records replays', async () => {
     store.keep(rejected(1))
     await store.settled()
     const [one] = await store.list({ limit: 1 })
-    await store.markReplayed(one?.rejected_id ?? 0)
+    await store.markFullyRead(one?.rejected_id ?? 0)
     expect(await store.get(one?.rejected_id ?? 0)).toMatchObject({ replayed_at: expect.stringMatching(/^2026-05-04T/) })
   })
 })
 
-describe('RejectedStore on a database that is away', () => {
+describe('RejectedStore on an unreachable database', () => {
   it('neither fails nor keeps anything', async () => {
     const opened = await sqliteDatabase.open()
     await opened.close()

@@ -15,6 +15,7 @@ import { ensureAccounts, findAccount, requestSweep } from '../../../src/store/re
 import type { InboxTable } from '../../../src/store/schema/inbox.ts'
 import { inboxGauges } from '../../../src/store/upkeep/gauges.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const LEASE_MS = 60_000
 
@@ -26,8 +27,7 @@ function inboxOf(open: () => Promise<OpenedDatabase>, deliveries: number): Promi
 }
 
 async function inboxWith(open: () => Promise<OpenedDatabase>, bodies: readonly Buffer[]): Promise<OpenedDatabase> {
-  const opened = await open()
-  onTestFinished(() => opened.close())
+  const opened = await closedAtEnd(open())
   const outcomes = await new InboxAppender(opened.db).append(
     bodies.map((body, n) => ({
       account: 'acme',
@@ -55,7 +55,7 @@ async function rows(db: Db): Promise<InboxTable[]> {
 }
 
 describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) => {
-  it('gives each delivery to one, in the order of arrival, with its body as it came', async () => {
+  it('gives each delivery to one process, in order of arrival, with its body as received', async () => {
     const { db, config } = await inboxOf(open, 40)
     const other = name === 'postgres' ? await openAgain(config) : db
     onTestFinished(() => other.close())
@@ -75,7 +75,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect(order).toEqual(Array.from({ length: 9 }, (_, n) => `msg_${n}`))
   })
 
-  it('claims no more than a batch may hold in memory; a body that is larger is claimed alone', async () => {
+  it('claims at most `CLAIM_BYTES` of bodies; a larger body is claimed alone', async () => {
     const { db } = await inboxWith(
       open,
       [1, 4_000_000, 1, 1_500_000, 1_500_000, 1_500_000, 1].map((length) => Buffer.alloc(length, 'x')),
@@ -90,7 +90,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect(claims.flat()).toEqual(Array.from({ length: 7 }, (_, n) => `msg_${n}`))
   })
 
-  it('a claim whose process died is claimed again when its lease has ended', async () => {
+  it('a claim of a dead process is claimed again when its lease has ended', async () => {
     const { db } = await inboxOf(open, 2)
     const [lost] = await claimDeliveries(db, 2, 0)
     const again = await claimDeliveries(db, 2, LEASE_MS)
@@ -98,7 +98,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect(again[0]?.leaseToken).not.toBe(lost?.leaseToken)
   })
 
-  it('invariant 14: a settle of one lost lease rolls back the whole transaction, companions and all', async () => {
+  it('invariant 14: settling one lost lease rolls back the whole transaction', async () => {
     const { db } = await inboxOf(open, 3)
     await ensureAccounts(db, ['acme'])
     const first = await claimDeliveries(db, 1, 0)
@@ -120,7 +120,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect((await rows(db)).map((row) => row.state)).toEqual(['done', 'done', 'done'])
   })
 
-  it('what is settled is not settled again', async () => {
+  it('a settled delivery is not settled again', async () => {
     const { db } = await inboxOf(open, 1)
     const [claim] = await claimDeliveries(db, 1, LEASE_MS)
     if (!claim) throw new Error('nothing was claimed')
@@ -131,7 +131,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect(await rows(db)).toMatchObject([{ state: 'ready', attempts: 1, error: 'not yet' }])
   })
 
-  it("invariant 14: when a delivery is tried again is told by the database's clock, whatever our own says", async () => {
+  it("invariant 14: the database's clock, not ours, decides when a delivery is retried", async () => {
     const { db, config } = await inboxOf(open, 1)
     // SQLite has one machine, and its clock is ours.
     const ahead = name === 'postgres' ? await openAgain(config, { clock: new ManualClock(Date.now() + 3_600_000) }) : db
@@ -142,11 +142,11 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect(await claimDeliveries(db, 1, LEASE_MS)).toMatchObject([{ attempts: 1 }])
   })
 
-  it('the oldest delivery gets older while nothing is applied, whether it is claimed, retried or released', async () => {
+  it('the age of the oldest delivery grows until it is applied, even if it is claimed, retried or released', async () => {
     const { db } = await inboxOf(open, 2)
     const oldest = async () => (await inboxGauges(db.read, []))[0]
     const before = await oldest()
-    expect(before).toMatchObject({ count: 2, oldestAt: expect.any(String) })
+    expect(before).toMatchObject({ count: 2, oldest_at: expect.any(String) })
     const [first] = await claimDeliveries(db, 1, LEASE_MS)
     if (!first) throw new Error('nothing was claimed')
     expect(await oldest(), 'claimed').toEqual(before)
@@ -157,7 +157,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect(await oldest(), 'released').toEqual(before)
   })
 
-  it('what is set back waits, and what is given back is there at once, untried', async () => {
+  it('a rescheduled delivery waits, and a released one is available immediately, without a counted attempt', async () => {
     const { db, config } = await inboxOf(open, 2)
     const [first, second] = await claimDeliveries(db, 2, LEASE_MS)
     if (!first || !second) throw new Error('nothing was claimed')
@@ -166,8 +166,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     await releaseLeftDeliveries(db)
     expect(await claimDeliveries(db, 2, LEASE_MS)).toMatchObject([{ deliveryId: 'msg_1', attempts: 0 }])
     if (name === 'sqlite') return
-    const other = await openAgain(config)
-    onTestFinished(() => other.close())
+    const other = await closedAtEnd(openAgain(config))
     await releaseLeftDeliveries(other)
     expect(await claimDeliveries(db, 2, LEASE_MS), 'the claims of another process stay').toEqual([])
   })

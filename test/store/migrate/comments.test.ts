@@ -1,28 +1,27 @@
 import { sql } from 'kysely'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { quotes } from '../../../src/model/entities/quotes.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { missingComments } from '../../../src/store/migrate/comments.ts'
-import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { migrate, missingComments } from '../../../src/store/migrate/migrate.ts'
 import { relations } from '../../../src/store/schema/tables.ts'
-import { postgresDatabase } from '../../tools/databases.ts'
+import { postgresDatabase, runSql } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 async function opened(): Promise<Db> {
-  const { db, close } = await postgresDatabase.open({ migrated: false })
-  onTestFinished(close)
+  const { db } = await closedAtEnd(postgresDatabase.open({ migrated: false }))
   await migrate(db)
   return db
 }
 
 async function commentOf(db: Db, table: string, column: string | null): Promise<string | null> {
-  const { rows } = await sql<{ text: string | null }>`
+  const row = await db.read.one(sql<{ text: string | null }>`
     select case when a.attnum is null then obj_description(c.oid, 'pg_class') else col_description(c.oid, a.attnum) end as text
     from pg_class c left join pg_attribute a on a.attrelid = c.oid and a.attname = ${column}::text
-    where c.oid = to_regclass(${table})`.execute(db.read.sql)
-  return rows[0]?.text ?? null
+    where c.oid = to_regclass(${table})`)
+  return row?.text ?? null
 }
 
-it('every public table, view and column of postgres says what it holds', async () => {
+it('every public table, view and column of Postgres has a comment', async () => {
   const db = await opened()
   expect(await commentOf(db, 'quotes', null)).toBe(quotes.holds)
   expect(await commentOf(db, 'quotes', 'total_cents')).toBe('the total. Source: total_cents. Class: business.')
@@ -33,9 +32,9 @@ it('every public table, view and column of postgres says what it holds', async (
   expect(await missingComments(db.read)).toEqual([])
 })
 
-it('a comment that says something else is set right by the next migration, and one that stands is left', async () => {
+it('the next migration corrects a changed comment, and leaves a correct one', async () => {
   const db = await opened()
-  await db.write('test', (tx) => sql`comment on column quotes.total_cents is 'something else'`.execute(tx.sql))
+  await runSql(db, sql`comment on column quotes.total_cents is 'something else'`)
   expect((await missingComments(db.read)).map(({ name, field }) => `${name}.${field}`)).toEqual(['quotes.total_cents'])
   await migrate(db)
   expect(await missingComments(db.read)).toEqual([])

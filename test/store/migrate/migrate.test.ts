@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { migrations } from '../../../migrations/index.ts'
@@ -26,6 +27,15 @@ const NAMES = migrations.map((migration) => migration.name)
 const NEWEST = Math.max(...migrations.map((migration) => migration.version))
 const [NEXT, AFTER_NEXT] = [NEWEST + 1, NEWEST + 2]
 
+const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
+
+async function connected(statement: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: inject('postgresUrl') })
+  await client.connect()
+  await client.query(statement)
+  return client
+}
+
 async function infoOf(opened: OpenedDatabase) {
   return await opened.db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
 }
@@ -38,30 +48,17 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
   })
   afterEach(() => opened.close())
 
-  it('make every public table with the columns that the code knows, and the one row of mirror_info', async () => {
+  it('create every public table with the columns of the code, and the one row of mirror_info', async () => {
     expect(await migrate(opened.db)).toEqual(NAMES)
-    for (const entity of entities) {
-      expect(await opened.db.read.selectWhere(entity, {})).toEqual([])
-    }
-    for (const view of ['freshness', 'submission_overview', 'activity_timeline', 'quote_board', 'push_status']) {
-      expect(
-        await opened.db.read.sql
-          .selectFrom(view as 'freshness')
-          .selectAll()
-          .execute(),
-      ).toEqual([])
-    }
-    expect(await infoOf(opened)).toEqual({
-      id: 1,
-      schema_version: NEWEST,
-      log_epoch: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      first_seq: 1,
-      last_seq: 0,
-    })
+    for (const entity of entities) expect(await opened.db.read.selectWhere(entity, {})).toEqual([])
+    for (const view of ['freshness', 'submission_overview', 'activity_timeline', 'quote_board', 'push_status'])
+      expect(await opened.db.read.all(sql`select * from ${sql.table(view)}`)).toEqual([])
+    const log_epoch = expect.stringMatching(/^[0-9a-f-]{36}$/)
+    expect(await infoOf(opened)).toEqual({ id: 1, schema_version: NEWEST, log_epoch, first_seq: 1, last_seq: 0 })
     await checkSchema(opened.db)
   })
 
-  it('take each step once, and keep the epoch', async () => {
+  it('run each step once, and keep the epoch', async () => {
     await migrate(opened.db)
     const before = await infoOf(opened)
     expect(await migrate(opened.db)).toEqual([])
@@ -69,7 +66,7 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     expect(await infoOf(opened)).toEqual({ ...before, schema_version: AFTER_NEXT })
   })
 
-  it('keep nothing of a step that fails, and everything before it', async () => {
+  it('keep nothing of a failed step, and everything before it', async () => {
     const good = [...migrations, step(NEXT, 1)]
     const broken = { ...step(AFTER_NEXT, 1), statements: () => ['create table half (id text)', 'create nonsense'] }
     await expect(migrate(opened.db, [...good, broken])).rejects.toThrow(/nonsense/)
@@ -77,7 +74,7 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     expect(await migrate(opened.db, [...good, step(AFTER_NEXT, 1, 'create table half (id text)')])).toEqual([`step-${AFTER_NEXT}`])
   })
 
-  it('run on a database that a later release has expanded, not on one that it has contracted', async () => {
+  it('accept a database that a later release has expanded, not one that it has contracted', async () => {
     await migrate(opened.db, [...migrations, step(NEXT, 1)])
     expect(await migrate(opened.db)).toEqual([])
     await checkSchema(opened.db)
@@ -90,47 +87,43 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     }
   })
 
-  it('refuse a database in which a step did something else, and leave it as it is', async () => {
+  it('reject a database in which a step differs, and leave it unchanged', async () => {
     await migrate(opened.db, [...migrations, step(NEXT, 1)])
     const others = [...migrations, step(NEXT, 1, 'create table other (id text)')]
     const refusal = new UsageError([
-      `DATABASE_URL: the database was made by an unreleased version (its migration ${NEXT} is not step-${NEXT} of this release); begin a new database`,
+      `DATABASE_URL: the database was made by an unreleased version (its migration ${NEXT} is not step-${NEXT} of this release). Create a new database`,
     ])
     for (const start of [() => migrate(opened.db, others), () => checkSchema(opened.db, others)])
       await expect(start()).rejects.toThrow(refusal)
     expect(await migrate(opened.db, [...migrations, step(NEXT, 1)])).toEqual([])
   })
 
-  it('are asked for by name when the start may not take them', async () => {
-    await expect(checkSchema(opened.db)).rejects.toThrow(/none of our tables yet; run `submission-mirror migrate`/)
+  it('are named when the start may not run them', async () => {
+    await expect(checkSchema(opened.db)).rejects.toThrow(/no tables of submission-mirror yet; run `submission-mirror migrate`/)
     await expect(checkSchema(opened.db)).rejects.toThrow(SchemaBehindError)
     await migrate(opened.db)
     const later = [...migrations, step(101, 1), step(102, 1)]
-    await expect(checkSchema(opened.db, later)).rejects.toThrow(
-      /lacks migration 101 \(step-101\), 102 \(step-102\); run `submission-mirror/,
-    )
+    const lacks = /lacks migration 101 \(step-101\), 102 \(step-102\); run `submission-mirror/
+    await expect(checkSchema(opened.db, later)).rejects.toThrow(lacks)
   })
 
-  it('are taken once by two processes that start together', async () => {
+  it('run once when two processes start together', async () => {
     const children = [0, 1].map(() => startChild('store/children/migrate.ts', [databaseText(opened.config)]))
     await Promise.all(children.map((child) => child.says('ready')))
     for (const child of children) child.tell('go')
     const taken = await Promise.all(children.map((child) => child.says('taken')))
-    // The last to close a SQLite file has it for itself for a moment.
+    // The last process to close a SQLite file locks it for a moment.
     await Promise.all(children.map((child) => child.ended()))
-    // Each step by one of them, whichever came first.
+    // Each step by one of them.
     expect(taken.flatMap((names) => JSON.parse(names) as string[]).toSorted()).toEqual(NAMES.toSorted())
     await checkSchema(opened.db)
   })
 
-  it('wait for a long reader without holding up anybody behind it, and say so', async () => {
+  it('wait for a long reader without blocking others, and report it', async () => {
     if (opened.config.kind === 'sqlite') return
     await migrate(opened.db)
-    const reader = new pg.Client({ connectionString: inject('postgresUrl') })
-    await reader.connect()
-    await reader.query(`begin; select * from ${opened.config.schema}.lanes`)
+    const reader = await connected(`begin; select * from ${opened.config.schema}.lanes`)
     const waits = Promise.withResolvers<string>()
-    const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
     const migrating = migrate(opened.db, altered, { onWait: waits.resolve })
     expect(await waits.promise).toMatch(/another transaction.*pg_stat_activity/)
     await opened.db.write('test', (tx) => tx.sql.deleteFrom('lanes').execute())
@@ -138,14 +131,11 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     expect(await migrating).toEqual([`step-${NEXT}`])
   })
 
-  it('wait no longer when they are told to stop, and leave the step untaken', async () => {
+  it('stop waiting on an abort, and skip the step', async () => {
     if (opened.config.kind === 'sqlite') return
     await migrate(opened.db)
-    const reader = new pg.Client({ connectionString: inject('postgresUrl') })
-    await reader.connect()
-    await reader.query(`begin; select * from ${opened.config.schema}.lanes`)
+    const reader = await connected(`begin; select * from ${opened.config.schema}.lanes`)
     const stopping = new AbortController()
-    const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
     const reason = new Error('stopped by SIGTERM')
     const migrating = migrate(opened.db, altered, { onWait: () => stopping.abort(reason), signal: stopping.signal })
     await expect(migrating).rejects.toBe(reason)
@@ -153,18 +143,17 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await checkSchema(opened.db)
   })
 
-  it('refuse a database whose encoding does not hold every text, before anything is made in it', async () => {
+  it('reject a database whose encoding cannot store every text, before anything is created', async () => {
     if (opened.config.kind === 'sqlite') return
     const { db, name, remove } = await encoded('LATIN1')
     await expect(migrate(db)).rejects.toThrow(UsageError)
-    await expect(migrate(db)).rejects.toThrow(
-      new RegExp(`^the database ${name} has the encoding LATIN1, .* make one with the encoding UTF8 `),
-    )
-    await expect(checkSchema(db)).rejects.toThrow(/none of our tables yet/)
+    const refusal = new RegExp(`^the database ${name} has the encoding LATIN1, .* create one with the encoding UTF8 `)
+    await expect(migrate(db)).rejects.toThrow(refusal)
+    await expect(checkSchema(db)).rejects.toThrow(/no tables of submission-mirror yet/)
     await remove()
   })
 
-  it('take one that keeps texts as the bytes that they are', async () => {
+  it('accept one that stores texts as bytes', async () => {
     if (opened.config.kind === 'sqlite') return
     const { db, remove } = await encoded('SQL_ASCII')
     await migrate(db)
@@ -176,7 +165,7 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await remove()
   })
 
-  it('let a reader read the public tables and views, and nothing else', async () => {
+  it('let a reader read only the public tables and views', async () => {
     await migrate(opened.db)
     if (opened.config.kind === 'sqlite') {
       await expect(grantReader(opened.db, 'reporting')).rejects.toThrow(UsageError)
@@ -185,19 +174,13 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     const { schema } = opened.config
     const role = `re"porting ${schema}`
     await expect(grantReader(opened.db, role)).rejects.toThrow(/there is no role/)
-    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
-    await admin.connect()
     const quoted = pg.escapeIdentifier(role)
-    await admin.query(`create role ${quoted}`)
+    const admin = await connected(`create role ${quoted}`)
     await admin.query(`grant all on ${schema}.sync_inbox, ${schema}.lanes to ${quoted}`)
     await grantReader(opened.db, role)
     await grantReader(opened.db, role)
     await admin.query(`set role ${quoted}`)
-    const may = async (statement: string) =>
-      admin.query(statement).then(
-        () => true,
-        () => false,
-      )
+    const may = (statement: string) => isDone(admin, statement)
     for (const name of [...entities.map((e) => e.table), 'changes', 'mirror_info', 'push_map', 'freshness', 'quote_board', 'push_status']) {
       expect([name, await may(`select * from ${schema}.${name}`)]).toEqual([name, true])
     }
@@ -211,28 +194,23 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await admin.end()
   })
 
-  it('let a reader read them without what may tell of a person, in views too, and take back what it had before', async () => {
+  it('let a reader read them without personal columns, in views too, and revoke earlier rights', async () => {
     await migrate(opened.db)
     if (opened.config.kind === 'sqlite') return
     const { schema } = opened.config
     const role = `analyst_${schema}`
-    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
-    await admin.connect()
-    await admin.query(`create role ${role}`)
+    const admin = await connected(`create role ${role}`)
     const mayAs = async (statement: string) => {
       await admin.query(`set role ${role}`)
-      const refused = await admin.query(statement).then(
-        () => null,
-        (error: pg.DatabaseError) => error.code,
-      )
+      const may = await isDone(admin, statement)
       await admin.query('reset role')
-      return refused === null
+      return may
     }
     const mayRead = (name: string, ...columns: string[]) => mayAs(`select ${columns.join(', ')} from ${schema}.${name}`)
 
     await grantReader(opened.db, role)
     expect(await mayRead('submissions', '*')).toBe(true)
-    // A right on a single column, as somebody may have given it.
+    // A right on a single column, granted by hand.
     await admin.query(`grant select (insured_name), update (insured_name) on ${schema}.submissions to ${role}`)
     await grantReader(opened.db, role, { withoutPersonal: true })
     expect(await mayAs(`update ${schema}.submissions set insured_name = 'x'`)).toBe(false)
@@ -262,16 +240,16 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await admin.end()
   })
 
-  it('take no right from the role that owns the tables, which is the one that the program uses', async () => {
+  it('revoke no right from the owner of the tables, which the program uses', async () => {
     if (opened.config.kind === 'sqlite') return
     await migrate(opened.db)
     const owner = decodeURIComponent(new URL(inject('postgresUrl')).username)
     await expect(grantReader(opened.db, owner)).rejects.toThrow(
-      `--grant-reader: ${owner} is the role that the tables belong to, and can read them; name another one`,
+      `--grant-reader: ${owner} owns the tables and can read them anyway. Name another role`,
     )
   })
 
-  it('find a database that another handle migrated', async () => {
+  it('recognize a database that another handle migrated', async () => {
     await migrate(opened.db)
     const other = await openAgain(opened.config)
     await checkSchema(other)
@@ -279,7 +257,7 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
   })
 })
 
-it('a file as the forty steps before the first release made it is refused, and left as it is', async () => {
+it('a file from the forty steps before the first release is rejected and left unchanged', async () => {
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   const bytes = gunzipSync(readFileSync(new URL('unreleased.db.gz', import.meta.url)))
@@ -288,19 +266,23 @@ it('a file as the forty steps before the first release made it is refused, and l
   for (const start of [() => migrate(db), () => checkSchema(db)]) {
     await expect(start()).rejects.toThrow(UsageError)
     await expect(start()).rejects.toThrow(
-      /made by an unreleased version \(its migration 1 is not change-log of this release\); begin a new database$/,
+      /made by an unreleased version \(its migration 1 is not change-log of this release\)\. Create a new database$/,
     )
   }
   expect(await db.read.sql.selectFrom('sync_migrations').select('version').execute()).toHaveLength(40)
   await db.close()
 })
 
-/** A database of its own on the server of the tests. */
+function isDone(client: pg.Client, statement: string): Promise<boolean> {
+  return client.query(statement).then(
+    () => true,
+    () => false,
+  )
+}
+
 async function encoded(encoding: string) {
   const name = `encoded_${randomBytes(6).toString('hex')}`
-  const admin = new pg.Client({ connectionString: inject('postgresUrl') })
-  await admin.connect()
-  await admin.query(`create database ${name} encoding '${encoding}' locale 'C' template template0`)
+  const admin = await connected(`create database ${name} encoding '${encoding}' locale 'C' template template0`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
   const place = newPostgres(url.href)

@@ -1,13 +1,13 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Fact } from '../../../src/model/facts.ts'
 import { type StoredRecord, storedEvents, storedMessages } from '../../../src/store/mirror/absences.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
-/** One more than a page has. */
 const MANY = 1_001
 
 async function all(pages: AsyncIterable<readonly StoredRecord[]>): Promise<[id: string, position: number | null, hangs: boolean][]> {
@@ -16,10 +16,9 @@ async function all(pages: AsyncIterable<readonly StoredRecord[]>): Promise<[id: 
   return held.map(({ id, position, hasMessage: hangs }) => [id, position, hangs])
 }
 
-describe.each(testDatabases)('what a submission holds, on $name', ({ open }) => {
-  it('is that of its own account and submission alone', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+describe.each(testDatabases)('the records of a submission, on $name', ({ open }) => {
+  it('are those of its own account and submission', async () => {
+    const { db } = await closedAtEnd(open())
     const places = [
       [ACCOUNT, ONE],
       [ACCOUNT, TWO],
@@ -40,9 +39,8 @@ describe.each(testDatabases)('what a submission holds, on $name', ({ open }) => 
     ])
   })
 
-  it('is told whole, each once, in more than one page', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+  it('are all listed once, in more than one page', async () => {
+    const { db } = await closedAtEnd(open())
     const numbers = Array.from({ length: MANY }, (_, n) => n)
     const facts = numbers.flatMap((n): Fact[] => [eventFact(ACCOUNT, ONE, wireEvent(n)), messageFact(ACCOUNT, ONE, wireMessage(n))])
     for (let from = 0; from < facts.length; from += 200) await applyAll(db, facts.slice(from, from + 200))

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/model/json.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { at, eventFact, idFact, stateFact, uuid, wireById, wireEvent, wireLane, wireRequirements } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const SUBMISSION = uuid(9, 1)
@@ -45,20 +46,19 @@ const untold = { market_name: null, bound_at: null, premium_cents: null }
 
 describe.each(testDatabases)('policy_board on $name', (database) => {
   async function boardOf(facts: Parameters<typeof applyAll>[1], then?: (db: Db) => Promise<unknown>) {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open())
     await applyAll(db, facts)
     await then?.(db)
     return await rowsOf(db)
   }
 
-  it('tells of a policy its market, when it was bound last, its premium and what its record says', async () => {
+  it("shows a policy's market, last bind time, premium and record fields", async () => {
     expect(
       await boardOf([oneLane, bind(), policy(), bound(10), bound(20), bound(30, 2), eventFact(ACCOUNT, SUBMISSION, wireEvent(40))]),
     ).toEqual([whole])
   })
 
-  it('has a policy without a bind request, and one of a submission that is not known', async () => {
+  it('has a policy without a bind request, and one of an unknown submission', async () => {
     const [first, second] = [ids.policy, uuid(15, 2)]
     const board = await boardOf([oneLane, bound(20), policy(first), policy(second, uuid(9, 7))])
     expect(board.sort((a, b) => (String(a['policy_id']) < String(b['policy_id']) ? -1 : 1))).toEqual([
@@ -67,7 +67,7 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
     ])
   })
 
-  it('tells no market when two lanes have the quote, or none has', async () => {
+  it('shows no market when two lanes have the quote, or none has', async () => {
     const lanes = [wireLane(1, { quotes: [quote] }), wireLane(2, { quotes: [quote] })]
     expect(await boardOf([state(lanes), bind(), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
     expect(await boardOf([oneLane, bind({ quote_id: uuid(7, 9) }), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
@@ -78,22 +78,20 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
     expect(await boardOf([oneLane, bind(), policy(), bound(20), state([wireLane(1)], 2)])).toEqual([whole])
   })
 
-  it('tells no time without an event `bound` of the lane, and by one that is gone neither', async () => {
-    const gone = (db: Db) =>
-      db.write('test', (tx) => sql`update market_events set gone_at = ${time(60)} where event_id = ${uuid(1, 20)}`.execute(tx.sql))
+  it('shows no time without an event `bound` of the lane, or with one that is gone', async () => {
+    const gone = (db: Db) => runSql(db, sql`update market_events set gone_at = ${time(60)} where event_id = ${uuid(1, 20)}`)
     expect(await boardOf([oneLane, bind(), policy(), bound(30, 2), bound(20)], gone)).toEqual([{ ...whole, bound_at: null }])
   })
 
-  it('leaves out a policy that is gone, and goes by no bind request that is', async () => {
-    const gone = (table: string) => (db: Db) =>
-      db.write('test', (tx) => sql`update ${sql.table(table)} set gone_at = ${time(60)}`.execute(tx.sql))
+  it('leaves out a policy that is gone, and ignores a bind request that is gone', async () => {
+    const gone = (table: string) => (db: Db) => runSql(db, sql`update ${sql.table(table)} set gone_at = ${time(60)}`)
     expect(await boardOf([oneLane, bind(), policy(), bound(20)], gone('policies'))).toEqual([])
     expect(await boardOf([oneLane, bind(), policy(), bound(20)], gone('bind_requests'))).toEqual([
       { ...whole, ...untold, bind_request_id: null },
     ])
   })
 
-  it('has one row, by the bind request that was requested last, whichever submission it is of', async () => {
+  it('has one row, from the last requested bind request of any submission', async () => {
     const later = { bind_request_id: uuid(14, 2), requested_at: at(5), quote_id: uuid(7, 9) }
     const undated = { bind_request_id: uuid(14, 3), requested_at: null }
     expect(await boardOf([oneLane, bind(undated), bind(), bind(later), policy(), bound(20)])).toEqual([
@@ -103,9 +101,8 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
     expect(await boardOf([oneLane, bind(), bind({}, uuid(9, 2)), policy(), bound(20)])).toEqual([whole])
   })
 
-  it('is looked up by indexes alone, by policy and by submission', async () => {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+  it('is looked up only by indexes, by policy and by submission', async () => {
+    const { db } = await closedAtEnd(database.open())
     await applyAll(db, [oneLane, bind(), policy(), bound(20)])
     for (const where of [`policy_id = '${ids.policy}'`, `submission_id = '${SUBMISSION}'`]) {
       const plan = await planOf(db, `select * from policy_board where account = '${ACCOUNT}' and ${where}`)
@@ -119,19 +116,18 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
 })
 
 async function rowsOf(db: Db): Promise<Record<string, unknown>[]> {
-  const { rows } = await sql<Record<string, unknown>>`select * from policy_board`.execute(db.read.sql)
-  return rows
+  return await db.read.all(sql<Record<string, unknown>>`select * from policy_board`)
 }
 
 /** On Postgres without the scans that it prefers while tables are small. */
 async function planOf(db: Db, statement: string): Promise<string[]> {
   if (db.kind === 'sqlite') {
-    const { rows } = await sql<{ detail: string }>`explain query plan ${sql.raw(statement)}`.execute(db.read.sql)
+    const rows = await db.read.all(sql<{ detail: string }>`explain query plan ${sql.raw(statement)}`)
     return rows.map(({ detail }) => detail)
   }
   return await db.write('test', async (tx) => {
-    await sql`set local enable_seqscan = off`.execute(tx.sql)
-    const { rows } = await sql<Record<string, string>>`explain ${sql.raw(statement)}`.execute(tx.sql)
+    await tx.run(sql`set local enable_seqscan = off`)
+    const rows = await tx.all(sql<Record<string, string>>`explain ${sql.raw(statement)}`)
     return rows.map((row) => String(row['QUERY PLAN']))
   })
 }

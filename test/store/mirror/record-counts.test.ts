@@ -1,23 +1,23 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 const event = (submission: string, n: number) => eventFact('acme', submission, wireEvent(n))
 const message = (submission: string, n: number) => messageFact('acme', submission, wireMessage(n))
 
 describe.each(testDatabases)('the counts of records on $name', ({ open }) => {
-  it('are those of the rows, whatever comes together, comes again, or comes back after somebody deleted it', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+  it('match the rows when records arrive together, again, or after a deletion by hand', async () => {
+    const { db } = await closedAtEnd(open())
     await applyAll(db, [event(ONE, 1), event(ONE, 2), message(ONE, 3), event(TWO, 4)])
     expect(await shown(db)).toEqual(['2 1', '1 0'])
     await applyAll(db, [event(ONE, 2), event(ONE, 5), message(TWO, 6), message(TWO, 7)])
     expect(await shown(db)).toEqual(['3 1', '1 2'])
-    await db.write('test', (tx) => sql`delete from market_events where event_id = ${uuid(1, 1)}`.execute(tx.sql))
+    await runSql(db, sql`delete from market_events where event_id = ${uuid(1, 1)}`)
     await applyAll(db, [event(ONE, 1), event(ONE, 2), event(ONE, 5)])
     expect(await shown(db)).toEqual(['3 1', '1 2'])
   })
@@ -26,8 +26,8 @@ describe.each(testDatabases)('the counts of records on $name', ({ open }) => {
 /** What both views say of each submission: its events and its messages. */
 async function shown(db: Db): Promise<string[]> {
   const of = async (view: string) => {
-    const { rows } = await sql<{ event_count: number; message_count: number }>`
-      select event_count, message_count from ${sql.table(view)} order by submission_id`.execute(db.read.sql)
+    const rows = await db.read.all(sql<{ event_count: number; message_count: number }>`
+      select event_count, message_count from ${sql.table(view)} order by submission_id`)
     return rows.map((row) => `${row.event_count} ${row.message_count}`)
   }
   const [overview, completeness] = [await of('submission_overview'), await of('completeness')]

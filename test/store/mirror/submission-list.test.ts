@@ -4,7 +4,6 @@ import type { Change } from '../../../src/model/change.ts'
 import { laterTime } from '../../../src/model/time.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
-import { writeSearchWords } from '../../../src/store/mirror/search-words.ts'
 import { stageOf, submissionItems } from '../../../src/store/mirror/submission-items.ts'
 import {
   accountsWithSubmissions,
@@ -15,7 +14,8 @@ import {
   submissionOrders,
 } from '../../../src/store/mirror/submission-list.ts'
 import type { SubmissionFilter } from '../../../src/store/mirror/submission-search.ts'
-import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { writeSearchWords } from '../../../src/store/mirror/writer.ts'
+import { type OpenedDatabase, runSql, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
 const ACCOUNTS = ['acme', 'beta']
@@ -81,28 +81,27 @@ const ALL: Sub[] = Array.from({ length: 60 }, (_, n) => ({
 async function insert(db: Db, subs: readonly Sub[]): Promise<void> {
   await db.write('test', async (tx) => {
     for (const sub of subs) {
-      await sql`insert into submissions (account, submission_id, insured_name, effective_date, marketing_status, tracked_at, tracked_via,
+      await tx.run(sql`insert into submissions (account, submission_id, insured_name, effective_date, marketing_status, tracked_at, tracked_via,
           last_event_at, last_message_at, last_activity_at, unreachable_since)
         values (${sub.account}, ${sub.id}, ${sub.name}, ${sub.effective}, ${sub.marketing}, ${sub.trackedAt}, 'webhook', ${sub.eventAt},
-          ${sub.messageAt}, ${laterTime(sub.eventAt, sub.messageAt)}, ${sub.unreachable ? time(1) : null})`.execute(tx.sql)
+          ${sub.messageAt}, ${laterTime(sub.eventAt, sub.messageAt)}, ${sub.unreachable ? time(1) : null})`)
       await named(tx, sub, sub.name)
       for (const [n, cents] of sub.quotes.entries())
-        await sql`insert into quotes (account, submission_id, lane_id, quote_id, total_cents, first_seen_at, raw)
-          values (${sub.account}, ${sub.id}, ${uuid(3, n)}, ${uuid(7, n)}, ${cents}, ${time(n)}, '{}')`.execute(tx.sql)
+        await tx.run(sql`insert into quotes (account, submission_id, lane_id, quote_id, total_cents, first_seen_at, raw)
+          values (${sub.account}, ${sub.id}, ${uuid(3, n)}, ${uuid(7, n)}, ${cents}, ${time(n)}, '{}')`)
       for (let n = 0; n < sub.items; n += 1)
-        await sql`insert into outstanding_items (account, submission_id, item_key, label, raw)
-          values (${sub.account}, ${sub.id}, ${`item ${n}`}, ${`Item ${n}`}, '{}')`.execute(tx.sql)
+        await tx.run(sql`insert into outstanding_items (account, submission_id, item_key, label, raw)
+          values (${sub.account}, ${sub.id}, ${`item ${n}`}, ${`Item ${n}`}, '{}')`)
       for (const [n, lane] of sub.lanes.entries()) {
         const flag = tx.kind === 'sqlite' ? Number(lane.bound) : lane.bound
-        await sql`insert into lanes (account, submission_id, lane_id, market_name, chip, status, state_source, bound, gone_at)
+        await tx.run(sql`insert into lanes (account, submission_id, lane_id, market_name, chip, status, state_source, bound, gone_at)
           values (${sub.account}, ${sub.id}, ${uuid(3, n)}, ${lane.market}, ${lane.chip}, ${lane.status}, 'rail', ${flag},
-            ${lane.gone ? time(2) : null})`.execute(tx.sql)
+            ${lane.gone ? time(2) : null})`)
       }
     }
   })
 }
 
-/** What the mirror's writer does when it has set a name. */
 function named(tx: Tx, { account, id }: Sub, name: string | null): Promise<void> {
   const about = { account, submission_id: id, entity: 'submissions', entity_id: JSON.stringify([id]), before: null }
   const change: Change = { ...about, operation: 'update', cause: 'poll', after: { insured_name: name } }
@@ -114,7 +113,6 @@ const standOf = (sub: Sub) =>
   stageOf({ unreachable_since: sub.unreachable ? time(1) : null, marketing_status: sub.marketing }, standing(sub))
 const lowered = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
-/** The order by bytes, as the list has it. */
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 const keyOf: Readonly<Record<string, (sub: Sub) => string>> = {
   moved: ({ eventAt, messageAt, trackedAt }) => laterTime(eventAt, messageAt) ?? trackedAt,
@@ -155,7 +153,7 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     return sorted
   }
 
-  it('knows the accounts', async () => {
+  it('lists the accounts', async () => {
     expect(await accountsWithSubmissions(db.read)).toEqual(ACCOUNTS)
   })
 
@@ -179,7 +177,7 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     }
   })
 
-  it('sorts by a computed order only as many as that takes no time for', async () => {
+  it('sorts by a computed order only up to a limit', async () => {
     const list = (filter: SubmissionFilter) =>
       listSubmissions(db.read, ACCOUNTS, filter, { order: 'lowest_quote', limit: 5, mostSorted: 10 })
     await expect(list({})).rejects.toThrow(
@@ -240,7 +238,7 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     expect(await found({ search }, 'name')).toEqual(expected(({ name }) => name !== null && is(name), 'name'))
   })
 
-  it('finds by the beginning of an id, of a market, and by a status', async () => {
+  it('finds by the beginning of an id or a market, and by a status', async () => {
     const id = ALL[7]?.id ?? ''
     for (const search of [id, id.toUpperCase(), id.slice(0, -1)])
       expect(await found({ search })).toEqual(expected((sub) => sub.id.startsWith(search.toLowerCase()), '-moved'))
@@ -252,7 +250,7 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     )
   })
 
-  it('tells of each in lists what its rows say', async () => {
+  it("shows the data of each submission's rows", async () => {
     const places = await listSubmissions(db.read, ACCOUNTS, {}, { order: 'name', limit: 1_000 })
     const items = await submissionItems(db.read, places)
     expect(items).toHaveLength(ALL.length)
@@ -266,19 +264,19 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     expect(await submissionItems(db.read, [{ account: 'acme', submission_id: uuid(9, 9_999) }])).toEqual([])
   })
 
-  it('tells of each in lists what became of its changes at the destinations', async () => {
+  it("shows the push state of each submission's changes", async () => {
     const keys = (await listSubmissions(db.read, ACCOUNTS, {}, { order: 'name', limit: 4 })).map(({ key: _, ...key }) => key)
     const states = [['delivered', 'ready', 'ready'], ['ready', 'dead', 'unknown'], ['delivered', 'skipped'], []]
     await db.write('test', async (tx) => {
       for (const [n, { account, submission_id: lane }] of keys.entries()) {
         for (const [seq, state] of (states[n] ?? []).entries())
-          await sql`insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
+          await tx.run(sql`insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
             attempts, uncertain, queued_at) values ('ams', ${account}, ${lane}, ${lane}, 'quotes', '[]', 'insert', 'poll', ${seq}, 'm', ${state},
-            0, 0, ${timeValue(tx, time(0))})`.execute(tx.sql)
+            0, 0, ${timeValue(tx, time(0))})`)
       }
       const [, { account = '', submission_id: lane = '' } = {}] = keys
-      await sql`insert into sync_push_lanes (destination, account, lane, due_at, blocked)
-        values ('ams', ${account}, ${lane}, ${timeValue(tx, time(0))}, 'unmapped')`.execute(tx.sql)
+      await tx.run(sql`insert into sync_push_streams (destination, account, lane, due_at, blocked)
+        values ('ams', ${account}, ${lane}, ${timeValue(tx, time(0))}, 'unmapped')`)
     })
     expect((await submissionItems(db.read, keys)).map(({ pushed }) => pushed)).toEqual([
       { waiting: 2, unmapped: 0, held: 0, dead: 0 },
@@ -288,7 +286,7 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     ])
   })
 
-  it('counts those that stand somewhere up to a limit, as the list finds them', async () => {
+  it('counts the submissions of a stage up to a limit, as the list finds them', async () => {
     for (const stage of ['bound', 'quoted', 'unreachable', 'unknown', 'nowhere']) {
       const all = (await found({ stage })).length
       expect(await countSubmissions(db.read, ACCOUNTS, stage, 1_000), stage).toEqual({ count: all, is_complete: true })
@@ -311,7 +309,7 @@ describe.each(testDatabases)('the list of submissions that changes, on $name', (
   })
   afterAll(() => opened.close())
 
-  it('misses none that stays, and shows none twice, while others are added and removed', async () => {
+  it('misses none that stays, and shows none twice, while others change', async () => {
     const gone = ALL.slice(0, 6)
     const stays = ALL.slice(6)
     const seen: string[] = []
@@ -324,17 +322,14 @@ describe.each(testDatabases)('the list of submissions that changes, on $name', (
       const [one] = ALL
       if (one) await insert(db, [{ ...one, id: uuid(8, n), name: NAMES[n % NAMES.length] ?? null, lanes: [] }])
       const lost = gone[n]
-      if (lost)
-        await db.write('test', (tx) =>
-          sql`delete from submissions where account = ${lost.account} and submission_id = ${lost.id}`.execute(tx.sql),
-        )
+      if (lost) await runSql(db, sql`delete from submissions where account = ${lost.account} and submission_id = ${lost.id}`)
     }
     expect(new Set(seen).size).toBe(seen.length)
     const wanted = new Set(expected(() => true, 'name', stays))
     expect(seen.filter((name) => wanted.has(name))).toEqual(expected(() => true, 'name', stays))
   })
 
-  it('finds a name as it is now', async () => {
+  it('finds the current name', async () => {
     const [, , sub] = ALL.slice(6)
     if (!sub) throw new Error('there is none')
     const found = async (search: string) =>

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LeaseLostError } from '../../../src/base/errors.ts'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
@@ -12,7 +12,7 @@ import {
   endAction,
   listActions,
   noteFollowing,
-  noteProgress,
+  recordProgress,
   unfinishedActions,
 } from '../../../src/store/operators/actions.ts'
 import { acknowledgeAlarms, listEpisodes } from '../../../src/store/operators/alarm-history.ts'
@@ -30,14 +30,15 @@ import {
 } from '../../../src/store/operators/alarms.ts'
 import { beginSession, endSession, findSession, noteSessionSeen } from '../../../src/store/operators/console-sessions.ts'
 import { claimNotices, countUnsent, settleNotice } from '../../../src/store/operators/notices.ts'
-import { oldestBehind, oldestBlocked, oldestSendable } from '../../../src/store/operators/push-alarm-queries.ts'
+import { oldestBehind, oldestReady } from '../../../src/store/operators/push-alarm-queries.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { rank } from '../../../src/store/reads/reads.ts'
 import { ensureReconcileRows, requestRun } from '../../../src/store/reconcile/claims.ts'
-
-import { testDatabases } from '../../tools/databases.ts'
+import { storedRow } from '../../push/outbox.ts'
+import { insertRows, runSql, testDatabases } from '../../tools/databases.ts'
 import { at, byPoll, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { letSessionsAge } from './session-time.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
@@ -45,29 +46,24 @@ const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')
 
 describe.each(testDatabases)('the tables of operators on $name', (database) => {
   async function opened(): Promise<Db> {
-    const { db, close } = await database.open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open())
     return db
   }
 
-  describe('what operators did', () => {
+  describe('operator actions', () => {
     const note = { who: 'alice', action: 'destination.pause', target: 'ams', detail: { reason: 'it moves' } }
     const told = (db: Db) =>
       listActions(db.read, {}, 10).then((all) => all.map(({ who, action, outcome, detail }) => [who, action, outcome, detail]))
 
-    it('is noted with what was done, or not at all', async () => {
+    it('are recorded with their change, or not at all', async () => {
       const db = await opened()
       const audited = auditedDb(db, note)
       await audited.write('test', (tx) => tx.sql.updateTable('mirror_info').set({ log_epoch: 'e' }).execute())
-      await expect(
-        audited.write('test', () => {
-          throw new Error('it failed')
-        }),
-      ).rejects.toThrow('it failed')
+      await expect(audited.write('test', () => Promise.reject(new Error('it failed')))).rejects.toThrow('it failed')
       expect(await told(db)).toEqual([['alice', 'destination.pause', 'done', note.detail]])
     })
 
-    it('is one note an hour for each list of which a program is shown pages', async () => {
+    it('are one entry an hour for each list that a program follows', async () => {
       const db = await opened()
       const shown = (from: number, to: number, of: { who?: string; target?: string | null; account?: string | null } = {}) => {
         const { who = 'copier', target = null, account = null } = of
@@ -85,12 +81,12 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
         ['bob', detail],
         ['copier', detail],
       ])
-      await db.write('test', (tx) => sql`update operator_actions set at = ${dbTime(tx, -3_601_000)}`.execute(tx.sql))
+      await db.write('test', (tx) => tx.run(sql`update operator_actions set at = ${dbTime(tx, -3_601_000)}`))
       await shown(13, 13)
       expect(await told(db)).toHaveLength(5)
     })
 
-    it('is noted before it is done, and ends with what became of it', async () => {
+    it('are recorded before they begin, and completed with their result', async () => {
       const db = await opened()
       const during: unknown[] = []
       await auditAction(db, note, async () => {
@@ -111,11 +107,8 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       expect(await ids({ who: 'bob' })).toEqual([second])
       expect(await ids({ action: 'destination.pause', after: second })).toEqual([first])
       expect(await ids({}, 1)).toEqual([third])
-      const now = Date.now()
-      expect([await ids({ since: timeFromMs(now + 60_000) }), await ids({ since: timeFromMs(now - 60_000) })]).toEqual([
-        [],
-        [third, second, first],
-      ])
+      const since = (ms: number) => ids({ since: timeFromMs(Date.now() + ms) })
+      expect([await since(60_000), await since(-60_000)]).toEqual([[], [third, second, first]])
     })
 
     it('can be gone on with until it ends', async () => {
@@ -123,18 +116,12 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       const id = await beginAction(db, note)
       await beginAction(db, { ...note, target: 'crm' })
       const open = async () => (await unfinishedActions(db.read, note, 60_000)).map(({ action_id, detail }) => [action_id, detail])
-      await db.write('test', (tx) => noteProgress(tx, id, { done: 7 }))
+      await db.write('test', (tx) => recordProgress(tx, id, { done: 7 }))
       expect([await open(), await db.write('test', (tx) => actionInProgress(tx, id))]).toEqual([[[id, { done: 7 }]], { done: 7 }])
       await endAction(db, id, 'done', { done: 9 })
       expect([await open(), await db.write('test', (tx) => actionInProgress(tx, id))]).toEqual([[], null])
       const old = await beginAction(db, note)
-      await db.write('test', (tx) =>
-        tx.sql
-          .updateTable('operator_actions')
-          .set({ at: timeFromMs(Date.now() - 120_000) })
-          .where('action_id', '=', old)
-          .execute(),
-      )
+      await runSql(db, sql`update operator_actions set at = ${timeFromMs(Date.now() - 120_000)} where action_id = ${old}`)
       expect(await open()).toEqual([])
     })
   })
@@ -165,23 +152,13 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       sent: false,
       ...over,
     })
-    const plan = (over: Partial<AlarmPlan>): AlarmPlan => ({
-      at: time(3),
-      whole: true,
-      alarms: [],
-      forgotten: [],
-      notices: [],
-      forgottenNotices: [],
-      ...over,
-    })
+    const nothing = { alarms: [], forgotten: [], notices: [], forgottenNotices: [] }
+    const plan = (over: Partial<AlarmPlan>): AlarmPlan => ({ at: time(3), whole: true, ...nothing, ...over })
 
     it('are evaluated by one process, and written with their history', async () => {
       const db = await opened()
-      expect([await claimWatch(db, 'one', 60_000), await claimWatch(db, 'two', 60_000), await claimWatch(db, 'one', 60_000)]).toEqual([
-        true,
-        false,
-        true,
-      ])
+      const isMine = (process: string) => claimWatch(db, process, 60_000)
+      expect([await isMine('one'), await isMine('two'), await isMine('one')]).toEqual([true, false, true])
       expect(await evaluatedAt(db.read)).toBeNull()
       await expect(storeEvaluation(db, 'two', () => plan({ alarms: [alarm()] }))).rejects.toThrow(LeaseLostError)
       expect(await listAlarms(db.read)).toEqual([])
@@ -194,14 +171,11 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       ])
       const given: unknown[] = []
       await storeEvaluation(db, 'one', (alarms, notices) => {
-        given.push(
-          alarms.length,
-          notices.map(({ notice_id }) => notice_id),
-        )
+        given.push(alarms.length, ...notices.map(({ notice_id }) => notice_id))
         const ended = alarm({ state: 'resolved', resolved_at: time(5), last_at: time(4) })
         return plan({ alarms: [ended, { ...other, text: 'It is dead still.' }], forgottenNotices: [notice(1)] })
       })
-      expect(given).toEqual([2, ['n1']])
+      expect(given).toEqual([2, 'n1'])
       expect([await evaluatedAt(db.read), await listNotices(db.read)]).toEqual([time(3), []])
       const episodes = await listEpisodes(db.read, {}, 10)
       expect(episodes.map((one) => [one.name, one.fired_at, one.resolved_at, one.text])).toEqual([
@@ -214,14 +188,12 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
         (await listEpisodes(db.read, filter, limit)).map(({ name, resolved_at }) => `${name} ${resolved_at === null ? 'open' : 'over'}`)
       expect(await names({})).toEqual(['silent open', 'dead over', 'silent over'])
       expect([await names({ severity: 'critical' }), await names({ account: 'acme' }, 1)]).toEqual([['dead over'], ['silent open']])
-      expect([await names({ destination: 'ams' }), await names({ name: 'silent', until: time(9) })]).toEqual([
-        ['dead over'],
-        ['silent over'],
-      ])
+      expect(await names({ destination: 'ams' })).toEqual(['dead over'])
+      expect(await names({ name: 'silent', until: time(9) })).toEqual(['silent over'])
       expect([await names({ since: time(9) }), await names({ after: episodes[0]?.episode_id })]).toEqual([['silent open'], ['silent over']])
     })
 
-    it('that somebody took note of go on to fire, and are news when they fire again', async () => {
+    it('that are acknowledged stay active, and are new when they fire again', async () => {
       const db = await opened()
       await reportAlarm(db, alarm(), [notice(1, { sent: true })])
       await reportAlarm(db, alarm({ account: 'zenith' }), [])
@@ -241,20 +213,14 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       expect((await who())[0]?.[1]).toBeNull()
     })
 
-    it('are told by whoever claims the message, until it is sent or given up', async () => {
+    it('are reported by the process that claims the message, until it is sent or abandoned', async () => {
       const db = await opened()
       const names = ['a', 'b', 'c', 'd']
       for (const name of names) await reportAlarm(db, alarm({ name }), [])
       await claimWatch(db, 'one', 60_000)
-      await storeEvaluation(db, 'one', () =>
-        plan({ notices: names.map((name, n) => notice(n, { name, operator: n === 3 ? 'other' : 'ops' })) }),
-      )
-      expect(await countUnsent(db.read)).toEqual(
-        new Map([
-          ['ops', 3],
-          ['other', 1],
-        ]),
-      )
+      const notices = names.map((name, n) => notice(n, { name, operator: n === 3 ? 'other' : 'ops' }))
+      await storeEvaluation(db, 'one', () => plan({ notices }))
+      expect(Object.fromEntries(await countUnsent(db.read))).toEqual({ ops: 3, other: 1 })
       expect(await claimNotices(db, [], 10, 60_000)).toEqual([])
       const claimed = (await claimNotices(db, ['ops'], 10, 60_000)).sort((a, b) => (a.name < b.name ? -1 : 1))
       expect(claimed.map(({ noticeId, attempts, body }) => [noticeId, attempts, body])).toEqual([0, 1, 2].map((n) => [`n${n}`, 0, '{}']))
@@ -267,7 +233,7 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       const [again] = await claimNotices(db, ['ops'], 10, 60_000)
       expect(again?.noticeId).toBe('n2')
       if (again) await settleNotice(db, again, { type: 'failed', attempts: 1, error: 'away', waitMs: 3_600_000 })
-      // Who lost the lease settles nothing.
+      // A process that lost the lease settles nothing.
       await settleNotice(db, untried, { type: 'failed', attempts: 9, error: 'late', waitMs: null })
       expect(await claimNotices(db, ['ops'], 10, 60_000)).toEqual([])
       const state = (await listNotices(db.read)).sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -281,11 +247,11 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
     })
   })
 
-  describe('what alarms ask', () => {
+  describe('alarm queries', () => {
     const INSERT_AT = timeFromMs(Date.now() - 60_000)
     const between = (after: TimeText, upTo: TimeText, happenedAfter = time(-1)) => ({ after, upTo, happenedAfter })
 
-    it('is told of each account by itself: webhooks that did not come, evidence, and what was refused', async () => {
+    it('count missing webhooks, conflicts and rejections by account', async () => {
       const db = await opened()
       await ensureAccounts(db, ['acme', 'zenith'])
       await applyAll(db, [
@@ -304,38 +270,28 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
         return { account: 'acme', hour: time(n * 60), entity, webhook: 0, poll: 0, backfill: 0, reconcile: 0, lost: 0, ...over }
       }
       const [events, messages] = ['market_events', 'thread_messages'] as const
-      await db.write('test', async (tx) => {
-        await tx.sql
-          .insertInto('arrival_counts')
-          .values([
-            hour(1, events, { poll: 9, lost: 9 }),
-            hour(2, events, { webhook: 3, poll: 2, lost: 1 }),
-            hour(3, messages, { webhook: 1, reconcile: 1, backfill: 7, lost: 1 }),
-            { ...hour(3, events, { lost: 50 }), account: 'zenith' },
-          ])
-          .execute()
-      })
+      await insertRows(db, 'arrival_counts', [
+        hour(1, events, { poll: 9, lost: 9 }),
+        hour(2, events, { webhook: 3, poll: 2, lost: 1 }),
+        hour(3, messages, { webhook: 1, reconcile: 1, backfill: 7, lost: 1 }),
+        { ...hour(3, events, { lost: 50 }), account: 'zenith' },
+      ])
       expect([await asked.firstWebhookHour(db.read, 'acme'), await asked.firstWebhookHour(db.read, 'zenith')]).toEqual([time(120), null])
       expect(await asked.webhookLoss(db.read, 'acme', time(60))).toEqual({ expected: 7, lost: 2, since: time(120) })
-      await db.write('test', (tx) =>
-        tx.sql
-          .updateTable('sync_accounts')
-          .set({ events_unreadable_at: time(0) })
-          .execute(),
-      )
+      await runSql(db, sql`update sync_accounts set events_unreadable_at = ${time(0)}`)
       expect(await asked.webhookLoss(db.read, 'acme', time(60))).toEqual({ expected: 2, lost: 1, since: time(180) })
       expect(await asked.webhookLoss(db.read, 'nobody', time(0))).toEqual({ expected: 0, lost: 0, since: null })
 
       await applyAll(db, [eventFact('acme', ONE, wireEvent(1, { detail: 'one' }), byPoll)])
       await applyAll(db, [eventFact('acme', ONE, wireEvent(1, { detail: 'another' }), byPoll)])
-      expect([await asked.newEvidence(db.read, 'acme', before), await asked.newEvidence(db.read, 'zenith', before)]).toEqual([
+      expect([await asked.countConflicts(db.read, 'acme', before), await asked.countConflicts(db.read, 'zenith', before)]).toEqual([
         { conflicts: 1, unreadable: 0 },
         { conflicts: 0, unreadable: 0 },
       ])
-      expect(await asked.newEvidence(db.read, 'acme', timeFromMs(Date.now() + 60_000))).toEqual({ conflicts: 0, unreadable: 0 })
+      expect(await asked.countConflicts(db.read, 'acme', timeFromMs(Date.now() + 60_000))).toEqual({ conflicts: 0, unreadable: 0 })
     })
 
-    it('is told of reads: the newest, the stalest that is shown, and those that fail', async () => {
+    it('find the newest read, the stalest one of a reachable submission, and failing ones', async () => {
       const db = await opened()
       await applyAll(db, [
         eventFact('acme', ONE, wireEvent(1)),
@@ -351,16 +307,9 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       await set('acme', TWO, { last_read_at: time(5) })
       await set('zenith', ONE, { last_read_at: time(1), rank: 2 })
       expect([await asked.newestRead(db.read, 'acme'), await asked.stalestRead(db.read, 'acme')]).toEqual([time(10), time(5)])
-      await db.write('test', (tx) =>
-        tx.sql
-          .updateTable('submissions')
-          .set({ unreachable_since: time(6) })
-          .where('submission_id', '=', TWO)
-          .execute(),
-      )
+      await runSql(db, sql`update submissions set unreachable_since = ${time(6)} where submission_id = ${TWO}`)
       expect(await asked.stalestRead(db.read, 'acme')).toEqual(time(10))
-      const often = { failures: 5, stalledWalks: 3 }
-      expect(await asked.failingReads(db.read, 'acme', often)).toEqual({ failing: 0, longFailing: 0 })
+      expect(await asked.failingReads(db.read, 'acme')).toEqual({ once: 0, often: 0, long: 0 })
       const fail = (submissionId: string, read: string, values: object) =>
         db.write('test', (tx) =>
           tx.sql
@@ -371,24 +320,19 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
             .execute(),
         )
       await fail(ONE, 'events', { failures: 4 })
-      await fail(ONE, 'thread', { stalled_walks: 3 })
+      await fail(ONE, 'thread', { stalled_feed_reads: 5 })
+      await fail(ONE, 'requirements', { failures: 12 })
       await fail(TWO, 'events', { failures: 9, not_found: 1 })
-      expect(await asked.failingReads(db.read, 'acme', often)).toEqual({ failing: 2, longFailing: 1 })
+      expect(await asked.failingReads(db.read, 'acme')).toEqual({ once: 3, often: 2, long: 1 })
     })
 
-    it('is told of reconciliation: since when it is planned, and whether a whole run was made', async () => {
+    it('find the start of the reconcile schedule, and complete runs', async () => {
       const db = await opened()
       await ensureReconcileRows(db, ['acme'])
       const [row] = await db.read.sql.selectFrom('sync_reconcile').select('since').execute()
       expect([await asked.scheduledSince(db.read, 'acme'), await asked.scheduledSince(db.read, 'zenith')]).toEqual([row?.since, null])
       const started = (run_id: string) =>
-        db.write('test', (tx) =>
-          tx.sql
-            .updateTable('reconcile_runs')
-            .set({ started_at: time(1), updated_at: time(9) })
-            .where('run_id', '=', run_id)
-            .execute(),
-        )
+        runSql(db, sql`update reconcile_runs set started_at = ${time(1)}, updated_at = ${time(9)} where run_id = ${run_id}`)
       const since = () => asked.reconciledSince(db.read, 'acme', time(9))
       await started(await requestRun(db, { account: 'acme', options: { dry_run: true }, requestedBy: 'command' }))
       await started(await requestRun(db, { account: 'zenith', options: {}, requestedBy: 'command' }))
@@ -398,44 +342,23 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       expect([await since(), await asked.reconciledSince(db.read, 'acme', time(10))]).toEqual([true, false])
     })
 
-    it('is told of a destination: the oldest that can be sent, is held, or is not yet queued', async () => {
+    it('find the oldest change of a destination that is sendable, held, or not yet queued', async () => {
       const db = await opened()
       await applyAll(db, [eventFact('acme', ONE, wireEvent(1))])
-      const row = (n: number, lane: string, over: object = {}) => ({
-        destination: 'ams',
-        account: 'acme',
-        lane,
-        entity: 'lanes',
-        entity_id: '[]',
-        operation: 'insert',
-        cause: 'poll',
-        seq: n,
-        message_id: `m${n}`,
-        state: 'ready',
-        attempts: 0,
-        uncertain: 0,
-        queued_at: time(n),
-        ...over,
-      })
-      await db.write('test', async (tx) => {
-        const rows = [row(1, ONE, { state: 'dead' }), row(2, ONE), row(3, TWO), { ...row(0, TWO), destination: 'crm' }]
-        await tx.sql
-          .insertInto('sync_outbox')
-          .values(rows as never)
-          .execute()
-        await sql`insert into sync_push_lanes (destination, account, lane, due_at, blocked) values ('ams', 'acme', ${ONE}, ${time(0)}, 'held')`.execute(
-          tx.sql,
-        )
-      })
-      expect([await oldestSendable(db.read, 'ams'), await oldestBlocked(db.read, 'ams', 'held')]).toEqual([time(3), time(2)])
-      expect([await oldestBlocked(db.read, 'ams', 'unmapped'), await oldestSendable(db.read, 'other')]).toEqual([null, null])
+      const row = (n: number, lane: string, over: object = {}) => storedRow(n, lane, { queued_at: time(n), ...over })
+      const rows = [row(1, ONE, { state: 'dead' }), row(2, ONE), row(3, TWO), row(0, TWO, { destination: 'crm' })]
+      await insertRows(db, 'sync_outbox', rows)
+      const lane = { destination: 'ams', account: 'acme', lane: ONE, due_at: time(0), blocked: 'held' }
+      await insertRows(db, 'sync_push_streams', lane as never)
+      expect([await oldestReady(db.read, 'ams', null), await oldestReady(db.read, 'ams', 'held')]).toEqual([time(3), time(2)])
+      expect([await oldestReady(db.read, 'ams', 'unmapped'), await oldestReady(db.read, 'other', null)]).toEqual([null, null])
       const [first, last] = await db.read.sql.selectFrom('changes').select(['seq', 'changed_at']).orderBy('seq').execute()
       expect(await oldestBehind(db.read, 0)).toBe(first?.changed_at)
       expect([await oldestBehind(db.read, first?.seq ?? 0), await oldestBehind(db.read, 1_000)]).toEqual([last?.changed_at ?? null, null])
     })
   })
 
-  it('a session lives as long as its limits say, and ends when it is told to', async () => {
+  it('a session ends at its limits, or on request', async () => {
     const db = await opened()
     const limits = { idleMs: 600_000, maxMs: 3_600_000 }
     const session = (session_hash: string) => ({ session_hash, who: 'alice', token_proof: 'p', token_tag: 'ab12', oidc: null })

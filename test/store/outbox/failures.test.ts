@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { isOfReason, reasonOf } from '../../../src/model/failure-reasons.ts'
-import { failedRows } from '../../../src/store/outbox/failures.ts'
-import { searchOutbox } from '../../../src/store/outbox/search.ts'
-import { type ClaimedLane, claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { failedRows, searchOutbox } from '../../../src/store/outbox/queries.ts'
+import { type ClaimedStream, claimStreams, settleStreams } from '../../../src/store/outbox/work.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb, result } from '../../push/outbox.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
@@ -27,14 +26,14 @@ describe.each(testDatabases)('failures of a destination on $name', ({ open }) =>
     const db = await openedDb(open)
     await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [ams])
-    const lanes = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
-    const outcome = (lane: ClaimedLane, n: number) => {
+    const lanes = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    const outcome = (lane: ClaimedStream, n: number) => {
       if (n === 0) return result(lane, 'delivered')
       if (n === 1 || n === 2) return result(lane, 'dead', { status: 422, error: `answered 422 (policy P-${n} missing)` })
       if (n === 3) return result(lane, 'unknown', { status: null, error: 'no answer' })
       return result(lane, 'ready', { status: 503, error: 'answered 503' }, { type: 'due', inMs: 60_000 })
     }
-    await settleLanes(db, lanes.map(outcome))
+    await settleStreams(db, lanes.map(outcome))
     const { rows, hasMore } = await failedRows(db.read, 'ams', 10)
     expect(rows.map(({ state, status }) => [state, status])).toEqual([
       ['dead', 422],
@@ -55,7 +54,7 @@ describe.each(testDatabases)('failures of a destination on $name', ({ open }) =>
     ])
     expect((await found({ text: 'NO ANSWER' })).items).toHaveLength(1)
     expect((await found({ text: IDS[0] })).items).toHaveLength(1)
-    await db.write('test', (tx) => sql`update submissions set insured_name = 'Castañeda' where submission_id = ${IDS[1]}`.execute(tx.sql))
+    await runSql(db, sql`update submissions set insured_name = 'Castañeda' where submission_id = ${IDS[1]}`)
     expect((await found({ text: 'castaneda' })).items.map(({ submission_id }) => submission_id)).toEqual([IDS[1]])
     const page = await found({ text: 'market events' }, 2)
     expect([page.items.length, page.after]).toEqual([2, page.items[1]?.outbox_id])

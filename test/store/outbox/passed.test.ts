@@ -1,11 +1,12 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { findDestination } from '../../../src/store/outbox/destinations.ts'
 import { knownAmong, type PassedRecord, passedText, type SentRecord, sentAmong, storePassed } from '../../../src/store/outbox/passed.ts'
 import type { OutboxState } from '../../../src/store/schema/push.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb } from '../../push/outbox.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { insertRows, testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyEach } from '../../tools/mirror.ts'
 
 const ONE = uuid(9, 1)
 
@@ -13,37 +14,25 @@ function eventNamed(n: number): SentRecord {
   return { account: ACCOUNT, submissionId: ONE, entity: 'market_events', entityId: JSON.stringify([ONE, uuid(1, n)]) }
 }
 
-/** A database with an outbox row in each of these states, of the events 1, 2, … */
+/** A database with an outbox row in each of these states, for events 1, 2, … */
 async function dbWith(open: Parameters<typeof openedDb>[0], ...states: readonly OutboxState[]) {
   const db = await openedDb(open)
-  await applyAll(
-    db,
-    states.map((_, index) => eventFact(ACCOUNT, ONE, wireEvent(index + 1))),
-  )
+  await applyEach(db, states, (_, index) => eventFact(ACCOUNT, ONE, wireEvent(index + 1)))
   await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
   await db.write('test', async (tx) => {
     for (const [index, state] of states.entries())
-      await tx.sql
-        .updateTable('sync_outbox')
-        .set({ state })
-        .where('entity_id', '=', eventNamed(index + 1).entityId)
-        .execute()
+      await tx.run(sql`update sync_outbox set state = ${state} where entity_id = ${eventNamed(index + 1).entityId}`)
   })
   return db
 }
 
 const textsOf = (records: readonly PassedRecord[]) => records.map(passedText).sort()
 
-describe.each(testDatabases)('what a destination was sent of records, on $name', ({ open }) => {
-  it('is what waits for it, what it took or may have taken, and what it calls by an id', async () => {
+describe.each(testDatabases)('records sent to a destination, on $name', ({ open }) => {
+  it('are those waiting, delivered or possibly delivered, and those with a remote id', async () => {
     const db = await dbWith(open, 'ready', 'delivered', 'unknown', 'dead', 'skipped', 'dead')
     const row = { destination: 'ams', account: ACCOUNT, entity: 'market_events', stored_at: '2026-03-04T05:06:07.000000Z' }
-    await db.write('test', (tx) =>
-      tx.sql
-        .insertInto('sync_remote_ids')
-        .values({ ...row, entity_id: eventNamed(6).entityId, remote_id: 'r-6' })
-        .execute(),
-    )
+    await insertRows(db, 'sync_remote_ids', { ...row, entity_id: eventNamed(6).entityId, remote_id: 'r-6' })
     const asked = [1, 2, 3, 4, 5, 6, 7].map(eventNamed)
     expect(textsOf(await sentAmong(db.read, 'ams', asked))).toEqual(textsOf([1, 2, 3, 6].map(eventNamed)))
     expect(await sentAmong(db.read, 'other', asked)).toEqual([])

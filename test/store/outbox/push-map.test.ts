@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { LaneKey } from '../../../src/store/outbox/lanes.ts'
-import { listMappings, type MappingRow, releaseMappedLanes, storeMappings } from '../../../src/store/outbox/push-map.ts'
-import { type ClaimedLane, claimLanes, releaseLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { listMappings, type MappingRow, releaseMappedStreams, storeMappings } from '../../../src/store/outbox/push-map.ts'
+import { type ClaimedStream, claimStreams, releaseStreams, settleStreams } from '../../../src/store/outbox/work.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, openedDbs } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 const ams = destinationOf('ams', { entities: ['market_events'] })
@@ -15,11 +15,11 @@ function mapping(submissionId: string, client: string, over: Partial<MappingRow>
   return { destination: 'ams', account: ACCOUNT, submissionId, client, policy: null, fields: {}, ...over }
 }
 
-function claim(db: Db, destination = 'ams'): Promise<ClaimedLane[]> {
-  return claimLanes(db, destination, { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false })
+function claim(db: Db, destination = 'ams'): Promise<ClaimedStream[]> {
+  return claimStreams(db, destination, { lanes: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false })
 }
 
-function unmapped(lane: ClaimedLane) {
+function unmapped(lane: ClaimedStream) {
   return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
 }
 
@@ -62,15 +62,11 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect((await shown())[0]).toMatchObject({ fields: { branch: '8' }, mapped_via: 'lookup' })
   })
 
-  it('lets the lanes go on that waited for it, and no others, with all that waits in them', async () => {
+  it('unblocks the streams that waited for it with all their rows, and no others', async () => {
     const db = await openedDb(open)
-    for (const submission of [ONE, TWO])
-      await applyAll(
-        db,
-        [1, 2].map((n) => eventFact(ACCOUNT, submission, wireEvent(n))),
-      )
+    for (const submission of [ONE, TWO]) await applyEach(db, [1, 2], (n) => eventFact(ACCOUNT, submission, wireEvent(n)))
     await fanAll(db, [ams])
-    await settleLanes(db, (await claim(db)).map(unmapped))
+    await settleStreams(db, (await claim(db)).map(unmapped))
     expect((await lanesIn(db)).map((lane) => lane.blocked)).toEqual(['unmapped', 'unmapped'])
     await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(3))])
     await fanAll(db, [ams])
@@ -83,45 +79,42 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect((await lanesIn(db)).map((one) => one.blocked)).toEqual([null, 'unmapped'])
   })
 
-  it('leaves a lane to whoever just looks for its client', async () => {
+  it('leaves a stream to the process that is looking up its client', async () => {
     const db = await openedDb(open)
     await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1))])
     await fanAll(db, [ams])
-    await settleLanes(db, (await claim(db)).map(unmapped))
-    const looking = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false, unmapped: true })
+    await settleStreams(db, (await claim(db)).map(unmapped))
+    const looking = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false, unmapped: true })
     expect(looking).toHaveLength(1)
     await storeMappings(db, [mapping(ONE, 'C-1')], 'import')
     expect(await claim(db)).toEqual([])
-    await releaseLanes(db, looking, { clearUncertain: false })
+    await releaseStreams(db, looking, { clearUncertain: false })
     expect(await claim(db)).toMatchObject([{ lane: ONE, rows: [{ mapping: { client: 'C-1' } }] }])
   })
 
   it('that is stored while a lane is settled as unmapped blocks it not for ever, at any moment', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
     const submissions = Array.from({ length: 12 }, (_, n) => uuid(9, n))
-    await applyAll(
-      db,
-      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(1))),
-    )
+    await applyEach(db, submissions, (submission) => eventFact(ACCOUNT, submission, wireEvent(1)))
     await fanAll(db, [ams])
     for (const lane of await claim(db)) {
-      await Promise.all([settleLanes(db, [unmapped(lane)]), storeMappings(other, [mapping(lane.lane, 'C')], 'import')])
+      await Promise.all([settleStreams(db, [unmapped(lane)]), storeMappings(other, [mapping(lane.lane, 'C')], 'import')])
     }
     expect((await lanesIn(db)).filter((lane) => lane.blocked !== null)).toEqual([])
-    const left = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 1, uncertain: false })
+    const left = await claimStreams(db, 'ams', { lanes: 20, rowsPerStream: 1, leaseMs: 1, uncertain: false })
     expect(left).toHaveLength(12)
   })
 
-  it('lets go on neither a lane that is held, nor one of another destination or account', async () => {
+  it('unblocks neither a held stream, nor one of another destination or account', async () => {
     const db = await openedDb(open)
     const crm = destinationOf('crm', { entities: ['market_events'] })
     for (const submission of [ONE, TWO]) await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1))])
     await fanAll(db, [ams, crm])
-    const [held, waiting] = (await claim(db)) as [ClaimedLane, ClaimedLane]
+    const [held, waiting] = (await claim(db)) as [ClaimedStream, ClaimedStream]
     const elsewhere = [mapping(TWO, 'x', { destination: 'other' }), mapping(TWO, 'x', { account: 'other' })]
     await storeMappings(db, elsewhere, 'import')
-    await settleLanes(db, [{ lane: held, rows: [], next: { type: 'blocked', as: 'held' } }, unmapped(waiting)])
-    await settleLanes(db, (await claim(db, 'crm')).map(unmapped))
+    await settleStreams(db, [{ lane: held, rows: [], next: { type: 'blocked', as: 'held' } }, unmapped(waiting)])
+    await settleStreams(db, (await claim(db, 'crm')).map(unmapped))
     await storeMappings(db, [...elsewhere, mapping(ONE, 'C-1')], 'import')
     const blocked = async () => (await lanesIn(db)).map((lane) => [lane.destination, lane.lane, lane.blocked])
     const before = [
@@ -131,16 +124,15 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
       ['crm', TWO, 'unmapped'],
     ]
     expect(await blocked()).toEqual(before)
-    expect(await releaseMappedLanes(db, 'ams', null, 10)).toBeNull()
+    expect(await releaseMappedStreams(db, 'ams', null, 10)).toBeNull()
     expect(await blocked()).toEqual(before)
-    // The settings ask for no mapping any more.
-    expect(await releaseMappedLanes(db, 'ams', null, 10, false)).toBeNull()
+    expect(await releaseMappedStreams(db, 'ams', null, 10, false)).toBeNull()
     expect(await blocked()).toEqual(
       before.map(([destination, lane, as]) => [destination, lane, lane === TWO && destination === 'ams' ? null : as]),
     )
   })
 
-  it('may be written by hand: what is left out is filled in, and what nobody could read is refused', async () => {
+  it('may be written by hand: missing values are filled in, and unreadable ones rejected', async () => {
     const db = await openedDb(open)
     await mapByHand(db, ONE, 'C-1')
     const { submissionId: submission_id, ...mapped } = mapping(ONE, 'C-1')
@@ -154,28 +146,25 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect(await listMappings(db.read, { submissionId: TWO }, 10)).toMatchObject([{ fields: { branch: 'north' } }])
   })
 
-  it('that was written by hand lets the lanes go on that waited for it, page by page', async () => {
+  it('that was written by hand unblocks the streams that waited for it, page by page', async () => {
     const db = await openedDb(open)
     const submissions = Array.from({ length: 5 }, (_, n) => uuid(9, n))
-    await applyAll(
-      db,
-      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(1))),
-    )
+    await applyEach(db, submissions, (submission) => eventFact(ACCOUNT, submission, wireEvent(1)))
     await fanAll(db, [ams])
-    await settleLanes(db, (await claim(db)).map(unmapped))
+    await settleStreams(db, (await claim(db)).map(unmapped))
     const mapped = [1, 3, 4].map((n) => uuid(9, n))
     for (const submission of mapped) await mapByHand(db, submission, 'C-1')
     await mapByHand(db, uuid(9, 0), 'C-1', null, 'crm')
     expect(await claim(db)).toEqual([])
     const pages: (string | undefined)[] = []
     for (let after: LaneKey | null = null; ; pages.push(after.lane)) {
-      after = await releaseMappedLanes(db, 'ams', after, 2)
+      after = await releaseMappedStreams(db, 'ams', after, 2)
       if (after === null) break
     }
     expect(pages).toEqual([uuid(9, 1), uuid(9, 3)])
     expect((await lanesIn(db)).filter((lane) => lane.blocked === null).map(({ lane }) => lane)).toEqual(mapped)
     expect((await claim(db)).map(({ lane }) => lane)).toEqual(mapped)
-    expect(await releaseMappedLanes(db, 'ams', null, 10)).toBeNull()
-    expect(await releaseMappedLanes(db, 'nobody', null, 10)).toBeNull()
+    expect(await releaseMappedStreams(db, 'ams', null, 10)).toBeNull()
+    expect(await releaseMappedStreams(db, 'nobody', null, 10)).toBeNull()
   })
 })

@@ -3,34 +3,29 @@ import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { backOffDestination, findDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
-import { countRetrying, hastenRows } from '../../../src/store/outbox/hasten.ts'
 import { findOutboxRows, listOutbox } from '../../../src/store/outbox/queries.ts'
-import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
+import { countRetrying, retryNow, retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
-import { type ClaimedLane, claimLanes, type LaneResult, settleLanes } from '../../../src/store/outbox/work.ts'
+import { type ClaimedStream, claimStreams, type LaneResult, settleStreams } from '../../../src/store/outbox/work.ts'
 import type { PushStatusView } from '../../../src/store/schema/push.ts'
-import { ACCOUNT, counters, destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf, result } from '../../push/outbox.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { ACCOUNT, counters, destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf, result, settleEach } from '../../push/outbox.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyEach } from '../../tools/mirror.ts'
 
 const [ONE, TWO, THREE] = [uuid(9, 1), uuid(9, 2), uuid(9, 3)]
 const ams = destinationOf('ams', { entities: ['market_events'] })
 const crm = destinationOf('crm', { entities: ['market_events'] })
 
-function claim(db: Db, leaseMs = 60_000, rowsPerLane = 1): Promise<ClaimedLane[]> {
-  return claimLanes(db, 'ams', { lanes: 10, rowsPerLane, leaseMs, uncertain: false })
+function claim(db: Db, leaseMs = 60_000, rowsPerStream = 1): Promise<ClaimedStream[]> {
+  return claimStreams(db, 'ams', { lanes: 10, rowsPerStream, leaseMs, uncertain: false })
 }
 
-/** Two events of each submission in the outbox, and what became of the first rows. */
-async function outbox(db: Db, submissions: readonly string[], outcome?: (lane: ClaimedLane, n: number) => LaneResult): Promise<void> {
-  for (const n of [1, 2])
-    await applyAll(
-      db,
-      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(n))),
-    )
+/** Two events of each submission in the outbox, and the states of the first rows. */
+async function outbox(db: Db, submissions: readonly string[], outcome?: (lane: ClaimedStream, n: number) => LaneResult): Promise<void> {
+  for (const n of [1, 2]) await applyEach(db, submissions, (submission) => eventFact(ACCOUNT, submission, wireEvent(n)))
   await fanAll(db, [ams, crm])
-  if (outcome) await settleLanes(db, (await claim(db)).map(outcome))
+  if (outcome) await settleStreams(db, (await claim(db)).map(outcome))
 }
 
 const held = { type: 'blocked', as: 'held' } as const
@@ -45,7 +40,7 @@ async function expectRightCounters(db: Db): Promise<void> {
 }
 
 describe.each(testDatabases)('looking at the outbox on $name', ({ open }) => {
-  it('push_status says of each change what became of it, and what it waits for', async () => {
+  it('push_status shows the state of each change, and what it waits for', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO, THREE], (lane, n) => {
       if (n === 0) return result(lane, 'delivered', { remoteId: 'R-1', status: 201 })
@@ -83,14 +78,11 @@ describe.each(testDatabases)('looking at the outbox on $name', ({ open }) => {
     await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
     expect((await view()).map((row) => [row.destination_state, row.next_try_at])).toEqual(rows.map(() => ['paused', null]))
     await setDestinationState(db, 'ams', 'active', null)
-    await settleLanes(
-      db,
-      (await claim(db)).map((lane) => ({ lane, rows: [], next: { type: 'blocked', as: 'unmapped' } })),
-    )
+    await settleEach(db, await claim(db), (lane) => ({ lane, rows: [], next: { type: 'blocked', as: 'unmapped' } }))
     expect((await view())[1]?.state).toBe('unmapped')
   })
 
-  it('lists the newest first, as narrow as asked', async () => {
+  it('lists the newest first, filtered', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO], (lane, n) => result(lane, n === 0 ? 'delivered' : 'dead', { detail: 'file-7' }))
     const ids = async (filter: Parameters<typeof listOutbox>[1], limit = 100) =>
@@ -116,7 +108,7 @@ describe.each(testDatabases)('looking at the outbox on $name', ({ open }) => {
 })
 
 describe.each(testDatabases)('trying again and giving up on $name', ({ open }) => {
-  it('what is tried again stands at its old place, and its lane goes on', async () => {
+  it('retried rows keep their position, and their stream continues', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO], (lane, n) => result(lane, n === 0 ? 'dead' : 'unknown', { uncertain: n === 1 }, held))
     expect(await claim(db)).toEqual([])
@@ -128,22 +120,21 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
   })
 
-  it('what waits for its next attempt is due now, and its destination backs off no longer', async () => {
+  it('rows that wait for their next attempt become due now, and the backoff of their destination ends', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO], (lane, n) => result(lane, n === 0 ? 'ready' : 'delivered', {}, { type: 'due', inMs: 3_600_000 }))
     await backOffDestination(db, 'ams', 3_600_000, 5)
     expect(await claim(db)).toEqual([])
     expect(await countRetrying(db.read, { destination: 'ams' }, 10)).toBe(1)
-    expect(await hastenRows(db, { destination: 'crm' }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
-    expect(await hastenRows(db, { destination: 'ams' }, 0, 1)).toMatchObject({ changed: 1, inFlight: 0 })
+    expect(await retryNow(db, { destination: 'crm' }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
+    expect(await retryNow(db, { destination: 'ams' }, 0, 1)).toMatchObject({ changed: 1, inFlight: 0 })
     expect(await findDestination(db.read, 'ams')).toMatchObject({ failures: 0, retry_at: null })
     const lanes = await claim(db, 60_000, 5)
     expect(lanes.map(({ lane, rows }) => [lane, rows[0]?.attempts])).toEqual([[ONE, 1]])
-    // While it is sent it is left alone.
-    expect(await hastenRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 0, inFlight: 1, nextAfter: null })
+    expect(await retryNow(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 0, inFlight: 1, nextAfter: null })
   })
 
-  it('what may have arrived stays marked where it can be looked for, so that it is not sent before it was', async () => {
+  it('rows that may have arrived stay uncertain where they can be looked up first', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO, THREE], (lane, n) => {
       const state = n === 0 ? 'dead' : n === 1 ? 'unknown' : 'skipped'
@@ -162,10 +153,7 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
   it('a lane that has gone on or is gone takes a dead letter back', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE], (lane) => result(lane, 'dead'))
-    await settleLanes(
-      db,
-      (await claim(db)).map((lane) => result(lane, 'delivered')),
-    )
+    await settleEach(db, await claim(db), (lane) => result(lane, 'delivered'))
     expect((await lanesIn(db)).filter((lane) => lane.destination === 'ams')).toEqual([])
     const [dead] = await outboxOf(db, 'ams')
     expect(await retryRows(db, { outboxIds: [dead?.outbox_id ?? 0, 999_999] }, 0, 10)).toMatchObject({ changed: 1 })
@@ -173,20 +161,21 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     await expectRightCounters(db)
   })
 
-  it('an insert that was given up takes all changes of its record back, more than a statement has parameters', async () => {
+  it('a retried insert makes all changes of its record ready, more than a statement has parameters', async () => {
     const db = await openedDb(open)
-    // Of short rows: what Postgres does without statistics depends on the size of the table. How many values a statement has is the same there.
+    // Short rows: without statistics, Postgres plans by the size of the table. The number of values per statement is the same.
     await outbox(db, [ONE], (lane) => result(lane, 'dead'))
     const short = { submission_id: 's', entity_id: '["s","e"]', message_id: 'm' }
     await db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set(short).where('state', '=', 'dead').execute())
     const skipped = db.kind === 'sqlite' ? 33_000 : 3_000
-    await db.write('test', (tx) =>
+    await runSql(
+      db,
       sql`
         insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
           attempts, uncertain, queued_at, error)
         with recursive more(n) as (select 1 union all select n + 1 from more where n < ${sql.lit(skipped)})
         select destination, account, lane, submission_id, entity, entity_id, 'update', cause, seq + n, message_id, 'skipped',
-          0, 0, queued_at, ${ID_NOT_KNOWN} from more cross join sync_outbox where state = 'dead' order by n`.execute(tx.sql),
+          0, 0, queued_at, ${ID_NOT_KNOWN} from more cross join sync_outbox where state = 'dead' order by n`,
     )
     expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 1 + skipped, inFlight: 0, nextAfter: null })
     await expectRightCounters(db)
@@ -195,13 +184,14 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
   it('takes no more inserts in one step than with the changes of their records fit into it', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO, THREE], (lane) => result(lane, 'dead'))
-    await db.write('test', (tx) =>
+    await runSql(
+      db,
       sql`
         insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
           attempts, uncertain, queued_at, error)
         select destination, account, lane, submission_id, entity, entity_id, 'update', cause, seq + n, message_id, 'skipped',
           0, 0, queued_at, ${ID_NOT_KNOWN} from (select 1 as n union all select 2 union all select 3) more cross join sync_outbox
-        where state = 'dead' and destination = 'ams' order by n`.execute(tx.sql),
+        where state = 'dead' and destination = 'ams' order by n`,
     )
     const inserts = (await outboxOf(db, 'ams')).filter((row) => row.state === 'dead').map((row) => row.outbox_id)
     const second = inserts[1] ?? 0
@@ -210,13 +200,10 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     await expectRightCounters(db)
   })
 
-  it('what is skipped is never sent, and lets go whom it held; other dead letters let go nobody', async () => {
+  it("skipped rows are never sent, and unblock their stream; other dead letters don't", async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE], (lane) => result(lane, 'dead'))
-    await settleLanes(
-      db,
-      (await claim(db)).map((lane) => result(lane, 'dead', {}, held)),
-    )
+    await settleEach(db, await claim(db), (lane) => result(lane, 'dead', {}, held))
     const [earlier, holder] = await outboxOf(db, 'ams')
     await skipRows(db, { outboxIds: [earlier?.outbox_id ?? 0] }, 0, 10)
     expect((await lanesIn(db)).find((lane) => lane.destination === 'ams')).toMatchObject({ blocked: 'held', held_by: holder?.outbox_id })
@@ -235,40 +222,37 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     await expectRightCounters(db)
   })
 
-  it('takes what waits for its next try, which nobody sends just now', async () => {
+  it('skips rows that wait for their next attempt and are not in flight', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE])
     const [lane] = await claim(db)
     if (!lane) throw new Error('nothing was claimed')
-    await settleLanes(db, [result(lane, 'ready', {}, { type: 'due', inMs: 3_600_000 })])
+    await settleStreams(db, [result(lane, 'ready', {}, { type: 'due', inMs: 3_600_000 })])
     expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 2, inFlight: 0 })
     await expectRightCounters(db)
   })
 
-  it('leaves alone what may just be sent, and takes the lease from who had it too long', async () => {
+  it('leaves rows in flight alone, and ends an expired lease', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE])
     const [lane] = await claim(db)
     if (!lane) throw new Error('nothing was claimed')
     expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 0, inFlight: 2 })
-    await settleLanes(db, [result(lane, 'ready')])
+    await settleStreams(db, [result(lane, 'ready')])
     const [late] = await claim(db, 0)
     if (!late) throw new Error('nothing was claimed')
     expect(await skipRows(db, { outboxIds: [late.rows[0]?.outboxId ?? 0] }, 0, 10)).toMatchObject({ changed: 1, inFlight: 0 })
-    expect(await settleLanes(db, [result(late, 'delivered')])).toHaveLength(1)
+    expect(await settleStreams(db, [result(late, 'delivered')])).toHaveLength(1)
     expect(await statesOf(db)).toEqual(['1 ready', '1 skipped'])
     await expectRightCounters(db)
     expect(await skipRows(db, { destination: 'ams', state: 'delivered' }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
     expect(await skipRows(db, { outboxIds: [] }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
   })
 
-  it('two who do it at once count it once', async () => {
+  it('two concurrent calls count a row once', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
     await outbox(db, [ONE, TWO, THREE], (lane) => result(lane, 'dead'))
-    await settleLanes(
-      db,
-      (await claim(db)).map((lane) => result(lane, 'delivered')),
-    )
+    await settleEach(db, await claim(db), (lane) => result(lane, 'delivered'))
     const steps = [db, other, db, other].map((one, n) =>
       n % 2 ? retryRows(one, { destination: 'ams' }, 0, 10) : skipRows(one, { destination: 'ams' }, 0, 10),
     )

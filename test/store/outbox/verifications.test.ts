@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { reachedOf } from '../../../src/store/mirror/reached.ts'
+import { reachedOf } from '../../../src/store/mirror/whole-submission.ts'
 import { findDestination } from '../../../src/store/outbox/destinations.ts'
 import { lockFanOut, type NewOutboxRow, queueRows } from '../../../src/store/outbox/fan-out.ts'
 import { deliveredRows } from '../../../src/store/outbox/rows.ts'
@@ -11,36 +11,32 @@ import {
   foundSince,
   lackingAt,
   markRepaired,
-  noteVerified,
   type Requeued,
   stillDelivered,
+  storeVerificationSummary,
   storeVerifications,
   unexpected,
 } from '../../../src/store/outbox/verifications.ts'
-import { claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { atDestinations } from '../../../src/store/reconcile/at-destinations.ts'
 import type { VerificationResult } from '../../../src/store/schema/push.ts'
 import { removeVerifications } from '../../../src/store/upkeep/retention.ts'
 import { claimUpkeep } from '../../../src/store/upkeep/upkeep.ts'
-import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result } from '../../push/outbox.ts'
-import { testDatabases } from '../../tools/databases.ts'
+import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result, settleEach } from '../../push/outbox.ts'
+import { runSql, testDatabases } from '../../tools/databases.ts'
 import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
 const IDS = [1, 2, 3].map((n) => uuid(9, n))
 const ams = destinationOf('ams', { entities: ['market_events'] })
 
-describe.each(testDatabases)('what targets answer on $name', ({ open }) => {
-  /** Three events of as many submissions, which the target took, each under an id of its own. */
+describe.each(testDatabases)('answers of targets on $name', ({ open }) => {
   async function delivered(): Promise<{ db: Db; ids: number[] }> {
     const db = await openedDb(open)
     await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [ams])
-    const lanes = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
-    await settleLanes(
-      db,
-      lanes.map((lane, n) => result(lane, 'delivered', { remoteId: `note-${n}` })),
-    )
+    const lanes = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    await settleEach(db, lanes, (lane, n) => result(lane, 'delivered', { remoteId: `note-${n}` }))
     return { db, ids: (await outboxOf(db, 'ams')).map(({ outbox_id }) => outbox_id) }
   }
   const counting = async (db: Db, selection = {}) => (await deliveredAfter(db.read, 'ams', selection, 0)).ids
@@ -73,20 +69,20 @@ describe.each(testDatabases)('what targets answer on $name', ({ open }) => {
     await again(db, { ...second, messageId: uuid(8, 1), resent: 'new', uncertain: false })
     expect(await counting(db)).toEqual([ids[2]])
     expect((await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))).map(({ outboxId }) => outboxId)).toEqual([ids[2]])
-    await db.write('test', (tx) => sql`update sync_outbox set state = 'unknown' where state = 'ready'`.execute(tx.sql))
+    await runSql(db, sql`update sync_outbox set state = 'unknown' where state = 'ready'`)
     expect(await counting(db)).toEqual([ids[2]])
-    // Given up: the first still stands for it.
-    await db.write('test', (tx) => sql`update sync_outbox set state = 'skipped' where state = 'unknown'`.execute(tx.sql))
+    // The second is skipped, so the first counts.
+    await runSql(db, sql`update sync_outbox set state = 'skipped' where state = 'unknown'`)
     expect(await counting(db)).toContain(ids[0])
   })
 
-  it('keeps the last answer of each, and what lacks until it is sent again', async () => {
+  it('keeps the last answer of each, and missing ones until they are resent', async () => {
     const { db, ids } = await delivered()
-    expect(await lackingAt(db.read, 'ams')).toEqual({ count: 0, oldestAt: null })
+    expect(await lackingAt(db.read, 'ams')).toEqual({ count: 0, oldest_at: null })
     await answer(db, ids, 'has')
     await answer(db, ids.slice(0, 2), 'lacks')
     expect((await shown(db)).map((row) => row.result)).toEqual(['lacks', 'lacks', 'has'])
-    expect(await foundSince(db.read, 'ams', timeFromMs(Date.now() - 60_000))).toEqual({ has: 1, lacks: 2, differs: 0, cannot_tell: 0 })
+    expect(await foundSince(db.read, 'ams', timeFromMs(Date.now() - 60_000))).toEqual({ has: 1, lacks: 2, differs: 0, undetermined: 0 })
     expect((await lackingAt(db.read, 'ams')).count).toBe(2)
 
     await db.write('test', async (tx) => {
@@ -95,13 +91,13 @@ describe.each(testDatabases)('what targets answer on $name', ({ open }) => {
       await markRepaired(tx, 'ams', rows)
     })
     expect((await shown(db)).map((row) => row.repaired_at !== null)).toEqual([true, false, false])
-    // The record of the insert is not there any more: its id is forgotten.
+    // The record of the insert no longer exists: its id is deleted.
     expect((await db.read.sql.selectFrom('sync_remote_ids').select('remote_id').orderBy('remote_id').execute()).length).toBe(2)
     expect((await lackingAt(db.read, 'ams')).count).toBe(1)
     const [, second] = await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))
     if (!second) throw new Error('it counts as delivered')
     await again(db, { ...second, uncertain: true })
-    expect(await lackingAt(db.read, 'ams')).toEqual({ count: 0, oldestAt: null })
+    expect(await lackingAt(db.read, 'ams')).toEqual({ count: 0, oldest_at: null })
 
     await answer(db, ids.slice(0, 1), 'has')
     expect((await shown(db))[0]).toMatchObject({ result: 'has', repaired_at: expect.any(String) })
@@ -114,21 +110,17 @@ describe.each(testDatabases)('what targets answer on $name', ({ open }) => {
     if (!first) throw new Error('it counts as delivered')
     return first
   }
-  /** Queues a later change of the record of a row. */
   const queueLater = async (db: Db, { outboxId: _, ...row }: Requeued, n: number, own: Partial<NewOutboxRow> = {}) => {
     await again(db, { ...row, operation: 'update', seq: row.seq + n, messageId: uuid(7, n), uncertain: false, ...own })
   }
   const deliverWaiting = async (db: Db) => {
-    const lanes = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
-    await settleLanes(
-      db,
-      lanes.map((lane) => result(lane, 'delivered')),
-    )
+    const lanes = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    await settleEach(db, lanes, (lane) => result(lane, 'delivered'))
   }
   const repairable = async (db: Db, ids: readonly number[]) =>
     (await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))).map(({ outboxId }) => outboxId)
 
-  it('leaves out of a repair what a newer change of its record still waits behind, and takes it afterwards', async () => {
+  it('excludes rows from a repair while a newer change of the record waits', async () => {
     const { db, ids } = await delivered()
     await queueLater(db, await firstOf(db, ids), 100)
     expect(await repairable(db, ids)).toEqual(ids.slice(1))
@@ -169,28 +161,28 @@ describe.each(testDatabases)('what targets answer on $name', ({ open }) => {
     expect((await unexpected(db.read, [again ?? 0])).size).toBe(0)
   })
 
-  it('counts answers of what is still known to be delivered alone', async () => {
+  it('counts answers only for changes still known to be delivered', async () => {
     const { db, ids } = await delivered()
     const key = { account: ACCOUNT, submission_id: IDS[0] ?? '' }
     await answer(db, ids, 'has')
     const [row] = await deliveredRows(db.read, ids)
     if (!row) throw new Error('it is delivered')
-    // Nothing is known of its push any more: retention has removed it.
+    // Retention has removed its push.
     const removed = { ...row, messageId: uuid(6, 1) }
     await db.write('test', (tx) => storeVerifications(tx, 'ams', [{ row: removed, result: 'has' }]))
     expect(await reachedOf(db.read, key)).toMatchObject([{ delivered: 1, has: 1, verified_at: expect.any(String) }])
     expect(await atDestinations(db.read, ACCOUNT)).toMatchObject([{ delivered: 3, has: 3, newest_at: expect.any(String) }])
     await again(db, { ...(await firstOf(db, ids)), resent: 'new', messageId: uuid(6, 2), uncertain: false })
     await deliverWaiting(db)
-    await db.write('test', (tx) => sql`delete from sync_outbox where outbox_id = ${ids[0]}`.execute(tx.sql))
+    await runSql(db, sql`delete from sync_outbox where outbox_id = ${ids[0]}`)
     expect(await reachedOf(db.read, key)).toMatchObject([{ delivered: 1, has: 0, verified_at: null }])
     expect(await atDestinations(db.read, ACCOUNT)).toMatchObject([{ delivered: 3, has: 2 }])
   })
 
   it('notes the counts of a run, and retention removes answers by their age', async () => {
     const { db, ids } = await delivered()
-    const summary = { delivered: 3, asked: 3, has: 2, lacks: 1, differs: 0, cannot_tell: 0, repaired: 0 }
-    await db.write('test', (tx) => noteVerified(tx, 'ams', summary))
+    const summary = { delivered: 3, asked: 3, has: 2, lacks: 1, differs: 0, undetermined: 0, repaired: 0 }
+    await db.write('test', (tx) => storeVerificationSummary(tx, 'ams', summary))
     expect(await findDestination(db.read, 'ams')).toMatchObject({ verified: summary, verified_at: expect.any(String) })
     await answer(db, ids, 'has')
     const lease = await claimUpkeep(db, 'retention', { slot: '2026-01-01', settings: '' }, 60_000)

@@ -11,11 +11,17 @@ import {
   oldestQueued,
   setDestinationState,
 } from '../../../src/store/outbox/destinations.ts'
-import { makeLanesDue } from '../../../src/store/outbox/hasten.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
-import { retryRows } from '../../../src/store/outbox/retry.ts'
+import { makeStreamsDue, retryRows } from '../../../src/store/outbox/retry.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
-import { type ClaimedLane, claimLanes, type LaneClaim, releaseAllLanes, releaseLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import {
+  type ClaimedStream,
+  claimStreams,
+  type LaneClaim,
+  releaseAllStreams,
+  releaseStreams,
+  settleStreams,
+} from '../../../src/store/outbox/work.ts'
 import {
   ACCOUNT,
   counters,
@@ -26,27 +32,25 @@ import {
   openedDbs,
   outboxOf,
   result,
+  settleEach,
   type TestDestination,
 } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { byPoll, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 
 const ams = destinationOf('ams', { entities: ['market_events', 'thread_messages'] })
 const LANES = [uuid(9, 1), uuid(9, 2), uuid(9, 3), uuid(9, 4)]
-const CLAIM: LaneClaim = { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false }
+const CLAIM: LaneClaim = { lanes: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false }
 
-function claim(db: Db, over: Partial<LaneClaim> = {}, destination = 'ams'): Promise<ClaimedLane[]> {
-  return claimLanes(db, destination, { ...CLAIM, ...over })
+function claim(db: Db, over: Partial<LaneClaim> = {}, destination = 'ams'): Promise<ClaimedStream[]> {
+  return claimStreams(db, destination, { ...CLAIM, ...over })
 }
 
-/** `rows` events for each of the first `lanes` lanes, in the outbox of the destinations. */
+/** `rows` events for each of the first `lanes` streams, in the outbox of the destinations. */
 async function queue(db: Db, lanes: number, rows: number, destinations: readonly TestDestination[] = [ams], from = 0): Promise<void> {
   for (let n = 0; n < rows; n++) {
-    await applyAll(
-      db,
-      LANES.slice(0, lanes).map((lane) => eventFact(ACCOUNT, lane, wireEvent(from + n))),
-    )
+    await applyEach(db, LANES.slice(0, lanes), (lane) => eventFact(ACCOUNT, lane, wireEvent(from + n)))
   }
   await fanAll(db, destinations)
 }
@@ -67,7 +71,7 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     const dbs = await openedDbs(open, 2)
     const [db, other] = dbs as [Db, Db]
     await queue(db, 4, 3)
-    const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((n) => claim(n % 2 ? db : other, { lanes: 1, rowsPerLane: 2 })))
+    const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((n) => claim(n % 2 ? db : other, { lanes: 1, rowsPerStream: 2 })))
     const lanes = claims.flat()
     expect(lanes.map((lane) => lane.lane).sort()).toEqual(LANES)
     const stored = await outboxOf(db)
@@ -94,7 +98,6 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
         changedAt: expect.stringMatching(/^\d{4}-.{21}Z$/),
       })
       expect(Object.keys(rows[0]?.submission ?? {}).filter((column) => rawNames.has(column))).toEqual([])
-      // Postgres keeps what a text means, and gives no text.
       const [change] = await db.read.sql
         .selectFrom('changes')
         .select(sql<string>`after`.as('text'))
@@ -117,12 +120,12 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
       maps.map((map) => ({ ...map, policy: null, fields: {} })),
       'import',
     )
-    await settleLanes(db, [result(one(await claim(db, {}, 'crm')), 'delivered', { remoteId: 'r-crm' })])
+    await settleStreams(db, [result(one(await claim(db, {}, 'crm')), 'delivered', { remoteId: 'r-crm' })])
     const lanes = await claim(db)
     const of = (name: string) => one(lanes.filter(({ account }) => account === name))
     expect(of('other').rows).toMatchObject([{ remoteId: null, mapping: { client: 'C-other' } }])
     expect(of(ACCOUNT).rows).toMatchObject([{ remoteId: null, mapping: null }])
-    await settleLanes(db, [result(of('other'), 'delivered', { remoteId: 'r-other' }), result(of(ACCOUNT), 'ready')])
+    await settleStreams(db, [result(of('other'), 'delivered', { remoteId: 'r-other' }), result(of(ACCOUNT), 'ready')])
     expect(one(await claim(db)).rows).toMatchObject([{ account: ACCOUNT, remoteId: null, mapping: null }])
   })
 
@@ -154,7 +157,7 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     expect(await claim(db)).toEqual([])
   })
 
-  it('take what is larger than that alone', async () => {
+  it('take a larger row alone', async () => {
     const db = await openedDb(open)
     const [lane = ''] = LANES
     for (const n of [1, 2]) await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(n, { body_text: 'x'.repeat(3_000_000) }))])
@@ -194,7 +197,7 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     await endBackoff(db, 'ams', longest, 0)
     const lanes = await claim(db)
     expect(lanes).toHaveLength(1)
-    await releaseLanes(db, lanes, { clearUncertain: false })
+    await releaseStreams(db, lanes, { clearUncertain: false })
     await backOffDestination(db, 'ams', 60_000, 5)
     await setDestinationState(db, 'ams', 'active', null)
     expect(await claim(db), 'resume ends a rest').toHaveLength(1)
@@ -210,28 +213,28 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     expect(await claim(db)).toEqual([])
   })
 
-  it('are given back at once for a sender that begins alone, and not those of another destination, which may be under way', async () => {
+  it('are released immediately for a single sender, except those of another destination', async () => {
     const db = await openedDb(open)
     const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'] }))
     await queue(db, 2, 1, both)
     for (const { name } of both) expect(await claim(db, {}, name)).toHaveLength(2)
-    await releaseAllLanes(db, 'ams')
+    await releaseAllStreams(db, 'ams')
     expect(await claim(db, {}, 'ams')).toHaveLength(2)
     expect(await claim(db, {}, 'other')).toEqual([])
   })
 
-  it('mark rows before their try when asked to, and take the mark away when no try was begun', async () => {
+  it('mark rows before their attempt on request, and remove the mark when no attempt began', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 2)
-    const first = one(await claim(db, { uncertain: true, rowsPerLane: 1 }))
+    const first = one(await claim(db, { uncertain: true, rowsPerStream: 1 }))
     expect(first.rows.map((row) => row.uncertain)).toEqual([false])
     expect((await outboxOf(db)).map((row) => row.uncertain)).toEqual([1, 0])
-    await releaseLanes(db, [first], { clearUncertain: true })
+    await releaseStreams(db, [first], { clearUncertain: true })
     expect((await outboxOf(db)).map((row) => row.uncertain)).toEqual([0, 0])
-    await claim(db, { uncertain: true, rowsPerLane: 1, leaseMs: 0 })
+    await claim(db, { uncertain: true, rowsPerStream: 1, leaseMs: 0 })
     const known = one(await claim(db, { uncertain: true }))
     expect(known.rows.map((row) => row.uncertain)).toEqual([true, false])
-    await releaseLanes(db, [known], { clearUncertain: true })
+    await releaseStreams(db, [known], { clearUncertain: true })
     expect(
       (await outboxOf(db)).map((row) => row.uncertain),
       'what another try left stays',
@@ -245,33 +248,28 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await queue(db, 2, 2)
     expect(await oldestQueued(db.read, 'ams')).toMatch(/^\d{4}-/)
     const lanes = await claim(db)
-    expect(
-      await settleLanes(
-        db,
-        lanes.map((lane) => result(lane, 'delivered', { remoteId: `r-${lane.lane}`, status: 201 })),
-      ),
-    ).toEqual([])
+    expect(await settleEach(db, lanes, (lane) => result(lane, 'delivered', { remoteId: `r-${lane.lane}`, status: 201 }))).toEqual([])
     expect(await lanesIn(db)).toEqual([])
     const stored = await outboxOf(db)
     for (const row of stored) expect(row).toMatchObject({ state: 'delivered', attempts: 1, status: 201, error: null, uncertain: 0 })
     await expectRightCounters(db)
     expect(await oldestQueued(db.read, 'ams')).toBeNull()
-    const { rows: ids } = await sql<{ remote_id: string }>`select remote_id from sync_remote_ids`.execute(db.read.sql)
+    const ids = await db.read.all(sql<{ remote_id: string }>`select remote_id from sync_remote_ids`)
     expect(ids).toHaveLength(4)
-    // What the target calls a record comes with its next change.
+    // The remote id of a record comes with its next change.
     await applyAll(db, [eventFact(ACCOUNT, LANES[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
     await fanAll(db, [ams])
     const update = one(await claim(db))
     expect(update.rows).toMatchObject([{ operation: 'update', remoteId: `r-${LANES[0]}` }])
-    expect(await settleLanes(db, [result(update, 'ready', { remoteId: 'r-new' })])).toEqual([])
+    expect(await settleStreams(db, [result(update, 'ready', { remoteId: 'r-new' })])).toEqual([])
     const renamed = one(await claim(db))
     expect(renamed.rows).toMatchObject([{ remoteId: 'r-new' }])
-    expect(await settleLanes(db, [result(renamed, 'ready', { remoteId: null })])).toEqual([])
+    expect(await settleStreams(db, [result(renamed, 'ready', { remoteId: null })])).toEqual([])
     expect(one(await claim(db)).rows, 'who says no other leaves it').toMatchObject([{ remoteId: 'r-new' }])
-    expect(await settleLanes(db, [])).toEqual([])
+    expect(await settleStreams(db, [])).toEqual([])
   })
 
-  it('writes of each row what became of it, however many others became the same', async () => {
+  it('writes the result of each row, however many are alike', async () => {
     const db = await openedDb(open)
     await queue(db, 4, 10)
     const lanes = await claim(db)
@@ -281,10 +279,9 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
       { state: 'dead', attempts: 1, status: 422, error: 'no' },
       { state: 'skipped', attempts: 0, status: null, error: 'no' },
     ] as const
-    // Of two kinds there are many, of the others a few.
     const endOf = (id: number) => ends[id % 10 === 0 ? 1 : id % 10 === 1 ? 3 : id % 2 === 0 ? 0 : 2] as (typeof ends)[number]
     const none = { uncertain: false, status: null, detail: null, error: null, progress: null, remoteId: null }
-    await settleLanes(
+    await settleStreams(
       db,
       lanes.map((lane) => ({
         lane,
@@ -302,21 +299,21 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await expectRightCounters(db)
   })
 
-  it('keeps what an attempt achieved until the row is delivered, without tax ids', async () => {
+  it('keeps the progress of an attempt until the row is delivered, without tax ids', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
     const progress = { step: 'record_taken', answered: 'request', origin: 'http://ams', isWhole: true, detail: null } as const
     const lane = one(await claim(db))
     const answer = (fein: string) => JSON.stringify({ put: 'http://ams/9', fein })
-    await settleLanes(db, [result(lane, 'ready', { progress: { ...progress, body: answer('12-3456789') }, error: null })])
+    await settleStreams(db, [result(lane, 'ready', { progress: { ...progress, body: answer('12-3456789') }, error: null })])
     expect((await outboxOf(db))[0]?.progress).not.toContain('3456789')
     const again = one(await claim(db))
     expect(again.rows[0]?.progress).toMatchObject({ ...progress, body: expect.stringContaining('http://ams/9') })
-    await settleLanes(db, [result(again, 'delivered')])
+    await settleStreams(db, [result(again, 'delivered')])
     expect((await outboxOf(db))[0]?.progress).toBeNull()
   })
 
-  it('goes on with what is left of a lane when its time has come', async () => {
+  it('continues with the rest of a stream when it is due', async () => {
     const clock = new ManualClock()
     const db = await openedDb(open, clock)
     await queue(db, 1, 3)
@@ -324,13 +321,13 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     const [first, second] = result(lane, 'delivered').rows
     if (!first || !second) throw new Error('no rows')
     const failed = { ...second, state: 'ready', error: 'no\u0000!', status: 503 } as const
-    await settleLanes(db, [{ lane, rows: [first, failed], next: { type: 'due', inMs: 0 } }])
+    await settleStreams(db, [{ lane, rows: [first, failed], next: { type: 'due', inMs: 0 } }])
     const again = one(await claim(db))
     expect(again.rows.map((row) => [row.outboxId, row.attempts])).toEqual([
       [second.outboxId, 1],
       [second.outboxId + 1, 0],
     ])
-    await settleLanes(db, [{ lane: again, rows: [], next: { type: 'due', inMs: 60_000 } }])
+    await settleStreams(db, [{ lane: again, rows: [], next: { type: 'due', inMs: 60_000 } }])
     expect(await claim(db)).toEqual([])
     expect((await outboxOf(db)).map((row) => [row.state, row.attempts, row.status, row.error])).toEqual([
       ['delivered', 1, 200, null],
@@ -346,21 +343,18 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await queue(db, 2, 1)
     const mine = await claim(db, { leaseMs: 0 })
     const theirs = one(await claim(other, { lanes: 1 }))
-    const lost = await settleLanes(
-      db,
-      mine.map((lane) => result(lane, 'dead', { remoteId: 'x' })),
-    )
+    const lost = await settleEach(db, mine, (lane) => result(lane, 'dead', { remoteId: 'x' }))
     expect(lost.map(({ lane }) => lane.lane)).toEqual([theirs.lane])
     expect((await outboxOf(db)).map((row) => [row.lane === theirs.lane, row.state]).sort()).toEqual([
       [false, 'dead'],
       [true, 'ready'],
     ])
-    const { rows: ids } = await sql`select 1 from sync_remote_ids`.execute(db.read.sql)
+    const ids = await db.read.all(sql`select 1 from sync_remote_ids`)
     expect(ids).toHaveLength(1)
-    await releaseLanes(db, mine, { clearUncertain: true })
+    await releaseStreams(db, mine, { clearUncertain: true })
     expect(await claim(db), 'a lease that is lost gives nothing back').toEqual([])
-    expect(await settleLanes(other, [result(theirs, 'delivered')])).toEqual([])
-    expect(await settleLanes(other, [result(theirs, 'delivered')]), 'what is settled is not settled again').toHaveLength(1)
+    expect(await settleStreams(other, [result(theirs, 'delivered')])).toEqual([])
+    expect(await settleStreams(other, [result(theirs, 'delivered')]), 'a settled delivery is not settled again').toHaveLength(1)
     await expectRightCounters(db)
   })
 
@@ -368,17 +362,13 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     const db = await openedDb(open)
     const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'], accounts: [ACCOUNT, 'another'] }))
     const [lane = ''] = LANES
-    for (const account of [ACCOUNT, 'another'])
-      await applyAll(
-        db,
-        [1, 2].map((n) => eventFact(account, lane, wireEvent(n))),
-      )
+    for (const account of [ACCOUNT, 'another']) await applyEach(db, [1, 2], (n) => eventFact(account, lane, wireEvent(n)))
     await fanAll(db, both)
-    const first = one(await claim(db, { lanes: 1, rowsPerLane: 1 }))
-    const second = one(await claim(db, { lanes: 1, rowsPerLane: 1 }))
+    const first = one(await claim(db, { lanes: 1, rowsPerStream: 1 }))
+    const second = one(await claim(db, { lanes: 1, rowsPerStream: 1 }))
     expect(new Set([first.account, second.account]).size).toBe(2)
-    expect(await claim(db, { rowsPerLane: 1 }, 'other')).toHaveLength(2)
-    await settleLanes(db, [result(first, 'delivered')])
+    expect(await claim(db, { rowsPerStream: 1 }, 'other')).toHaveLength(2)
+    await settleStreams(db, [result(first, 'delivered')])
     expect((await claim(db)).map(({ account }) => account)).toEqual([first.account])
     expect(await claim(db, {}, 'other')).toEqual([])
   })
@@ -387,7 +377,7 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
     const lane = one(await claim(db))
-    await settleLanes(db, [result(lane, 'dead', {}, { type: 'blocked', as: 'held' })])
+    await settleStreams(db, [result(lane, 'dead', {}, { type: 'blocked', as: 'held' })])
     const holder = (await outboxOf(db))[0]?.outbox_id
     expect(await lanesIn(db)).toEqual([{ destination: 'ams', lane: LANES[0], lease_token: null, blocked: 'held', held_by: holder }])
     await queue(db, 1, 1, [ams], 10)
@@ -395,18 +385,15 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await expectRightCounters(db)
   })
 
-  it('skips no change for want of an insert that was made ready again meanwhile: it goes behind it', async () => {
+  it('skips no change whose insert was made ready again in between', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
-    await settleLanes(
-      db,
-      (await claim(db)).map((lane) => result(lane, 'dead')),
-    )
+    await settleEach(db, await claim(db), (lane) => result(lane, 'dead'))
     await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(0, { detail: 'Filled in later' }))])
     await fanAll(db, [ams])
     const update = one(await claim(db))
     await retryRows(db, { destination: 'ams' }, 0, 10)
-    expect(await settleLanes(db, [result(update, 'skipped', { error: ID_NOT_KNOWN })])).toEqual([])
+    expect(await settleStreams(db, [result(update, 'skipped', { error: ID_NOT_KNOWN })])).toEqual([])
     expect(one(await claim(db)).rows.map(({ operation }) => operation)).toEqual(['insert', 'update'])
     await expectRightCounters(db)
   })
@@ -420,22 +407,13 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     for (let round = 0; round < 40; round++) {
       await applyAll(db, [eventFact(ACCOUNT, lane, wireEvent(queued++))])
       const claimed = await claim(db)
-      const [lost] = await Promise.all([
-        settleLanes(
-          db,
-          claimed.map((one) => result(one, 'delivered')),
-        ),
-        fanAll(other, [ams]),
-      ])
+      const [lost] = await Promise.all([settleEach(db, claimed, (one) => result(one, 'delivered')), fanAll(other, [ams])])
       expect(lost).toEqual([])
       sent += claimed.reduce((sum, one) => sum + one.rows.length, 0)
     }
     for (let claimed = await claim(db); claimed.length > 0; claimed = await claim(db)) {
       sent += claimed.reduce((sum, one) => sum + one.rows.length, 0)
-      await settleLanes(
-        db,
-        claimed.map((one) => result(one, 'delivered')),
-      )
+      await settleEach(db, claimed, (one) => result(one, 'delivered'))
     }
     expect(sent).toBe(queued)
     expect((await outboxOf(db)).every((row) => row.state === 'delivered')).toBe(true)
@@ -445,21 +423,21 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
 })
 
 describe.each(testDatabases)('hastening on $name', ({ open }) => {
-  it('has what waits for its next try claimed now, a step at a time, but nothing that is held or under way', async () => {
+  it('makes waiting streams due now, in steps, except held ones and those in flight', async () => {
     const db = await openedDb(open)
     await queue(db, 4, 1)
-    const [later, latest, held, inFlight] = (await claim(db)) as [ClaimedLane, ClaimedLane, ClaimedLane, ClaimedLane]
-    await settleLanes(db, [
+    const [later, latest, held, inFlight] = (await claim(db)) as [ClaimedStream, ClaimedStream, ClaimedStream, ClaimedStream]
+    await settleStreams(db, [
       result(later, 'ready', { status: 503 }, { type: 'due', inMs: 3_600_000 }),
       result(latest, 'ready', { status: 503 }, { type: 'due', inMs: 7_200_000 }),
       result(held, 'dead', {}, { type: 'blocked', as: 'held' }),
     ])
     expect(await claim(db)).toEqual([])
-    expect(await makeLanesDue(db, 'ams', 1)).toBe(1)
+    expect(await makeStreamsDue(db, 'ams', 1)).toBe(1)
     expect((await claim(db)).map(({ lane }) => lane)).toEqual([later.lane])
-    expect(await makeLanesDue(db, 'ams', 5)).toBe(1)
-    expect(await makeLanesDue(db, 'ams', 5)).toBe(0)
+    expect(await makeStreamsDue(db, 'ams', 5)).toBe(1)
+    expect(await makeStreamsDue(db, 'ams', 5)).toBe(0)
     expect((await claim(db)).map(({ lane }) => lane)).toEqual([latest.lane])
-    expect(await settleLanes(db, [result(inFlight, 'delivered')])).toEqual([])
+    expect(await settleStreams(db, [result(inFlight, 'delivered')])).toEqual([])
   })
 })

@@ -44,7 +44,7 @@ describe('a connection to Postgres that was not made', () => {
 
   it('because it broke off after it was made does not say that the server cannot be reached', () => {
     expect(connectionError(failed('Connection terminated unexpectedly')).message).toBe(
-      'the connection to Postgres broke off (Connection terminated unexpectedly); the log of the server, or of what stands before it, says why',
+      'the connection to Postgres broke off (Connection terminated unexpectedly); check the log of the server, or of the proxy in front of it',
     )
   })
 
@@ -56,9 +56,9 @@ describe('a connection to Postgres that was not made', () => {
   })
 })
 
-describe('what passes when somebody sees to the server', () => {
+describe('temporary server problems', () => {
   it.each([
-    ['57P01', /^Postgres ended the session \(no\); the server is stopping, or somebody ends its sessions \(pg_terminate_backend\)/],
+    ['57P01', /^Postgres ended the session \(no\); the server is stopping, or an administrator ends its sessions \(pg_terminate_backend\)/],
     ['57P03', /^Postgres is stopping or starting \(no\)$/],
     ['53100', /^the disk of the Postgres server is full \(no\); free space there$/],
     ['53300', /^Postgres has no connection left \(no\); raise max_connections, or close connections of other programs$/],
@@ -74,12 +74,12 @@ describe('what passes when somebody sees to the server', () => {
   })
 })
 
-describe('what the server refuses to our user', () => {
+describe('missing permissions', () => {
   it.each([
     ['42501', 'permission denied for schema mirror', /^the user of DATABASE_URL lacks a right in Postgres \(permission denied .*must own/],
     ['42501', 'must be owner of table push_map', /^the user of DATABASE_URL lacks a right in Postgres .*must own the tables/],
     ['3F000', 'no schema has been selected to create in', /^the schema cannot be used \(no schema .*grant .* usage/],
-  ])('says who can mend it, and may be tried again: %s, %s', (code, message, told) => {
+  ])('says who can fix it, and may be tried again: %s, %s', (code, message, told) => {
     const error = Object.assign(new pg.DatabaseError(message, 0, 'error'), { severity: 'ERROR', code })
     expect(postgresError(error)).toBeInstanceOf(TransientError)
     expect((postgresError(error) as Error).message).toMatch(told)

@@ -4,7 +4,7 @@ import type { PostgresPool } from '../../../src/store/postgres/pool.ts'
 import { silentLog } from '../../tools/databases.ts'
 
 describe('the notifier on Postgres', () => {
-  it('sends what comes at whatever moment about the end of a notification', async () => {
+  it('sends notifications that arrive at any moment around the end of another', async () => {
     for (let steps = 0; steps < 12; steps++) {
       const sent: string[] = []
       const ended = Promise.withResolvers<void>()

@@ -15,10 +15,10 @@ import { requestSlot } from '../../../src/store/reconcile/slots.ts'
 import { removeChanges } from '../../../src/store/upkeep/retention.ts'
 import { claimUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDbs } from '../../push/outbox.ts'
-import { postgresDatabase } from '../../tools/databases.ts'
+import { postgresDatabase, runSql } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { overlap } from '../../tools/held-open.ts'
-import { applyAll } from '../../tools/mirror.ts'
+import { applyEach } from '../../tools/mirror.ts'
 
 const SUBMISSION = uuid(9, 1)
 const DAY_MS = 86_400_000
@@ -115,16 +115,12 @@ describe('a read', () => {
 })
 
 describe('changes that are sent again while retention removes them', () => {
-  /** A destination that took every change, and what resends and removes them. */
   const delivered = async () => {
     const [one, two] = await opened()
     const to = destinationOf('ams')
-    await applyAll(
-      one,
-      [1, 2, 3].map((n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
-    )
+    await applyEach(one, [1, 2, 3], (n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n)))
     await fanAll(one, [to])
-    await one.write('test', (tx) => sql`update sync_outbox set state = 'delivered', settled_at = now()`.execute(tx.sql))
+    await runSql(one, sql`update sync_outbox set state = 'delivered', settled_at = now()`)
     const state = await findDestination(one.read, 'ams')
     const lease = await claimUpkeep(one, 'retention', { slot: '2026-06-15', settings: '' }, 60_000)
     if (state === null || typeof lease === 'string') throw new Error('not prepared')
@@ -136,7 +132,7 @@ describe('changes that are sent again while retention removes them', () => {
     return { one, two, resend, remove }
   }
   const withoutChange = async (db: Db) =>
-    (await sql`select seq from sync_outbox where state = 'ready' and seq not in (select seq from changes)`.execute(db.read.sql)).rows
+    await db.read.all(sql`select seq from sync_outbox where state = 'ready' and seq not in (select seq from changes)`)
 
   it('are kept until they are delivered', async () => {
     const { one, two, resend, remove } = await delivered()

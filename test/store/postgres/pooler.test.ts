@@ -9,7 +9,6 @@ import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { newPostgres, openAgain } from '../../tools/databases.ts'
 import { Pooler } from '../../tools/pooler.ts'
 
-/** More than the connections that one kind of work has. */
 const AT_ONCE = 12
 
 function delivery(): NewDelivery {
@@ -23,7 +22,7 @@ function delivery(): NewDelivery {
   }
 }
 
-// Settings that name a way past the pooler say so; those that do not are found out.
+// A pooler is named in the settings, or detected.
 describe.each([true, false])('behind a pooler that shares sessions by transaction (a way past it is named: %s)', (named) => {
   let pooler: Pooler
   let place: ReturnType<typeof newPostgres>
@@ -46,7 +45,7 @@ describe.each([true, false])('behind a pooler that shares sessions by transactio
     const appender = new InboxAppender(db)
     const deliveries = Array.from({ length: 30 }, delivery)
     for (const each of [...deliveries, ...deliveries]) expect(await appender.append([each])).toEqual([null])
-    const { rows } = await sql<{ n: number }>`select count(*)::int as n from sync_inbox`.execute(db.read.sql)
+    const rows = await db.read.all(sql<{ n: number }>`select count(*)::int as n from sync_inbox`)
     expect(rows).toEqual([{ n: deliveries.length }])
   })
 
@@ -55,18 +54,18 @@ describe.each([true, false])('behind a pooler that shares sessions by transactio
       select current_schema() as "where", current_setting('synchronous_commit') as durable, current_setting('timezone') as zone`
     const seen = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => [
-        (await look.execute(db.read.sql)).rows[0],
-        await db.write('look', async (tx) => (await look.execute(tx.sql)).rows[0], { singleStatement: true }),
+        await db.read.one(look),
+        await db.write('look', async (tx) => await tx.one(look), { singleStatement: true }),
       ]),
     )
     for (const each of seen.flat()) expect(each).toEqual({ where: place.config.schema, durable: 'on', zone: 'UTC' })
   })
 
-  it('what others find set is as they left it', async () => {
+  it('settings of other clients stay unchanged', async () => {
     const other = new pg.Client({ connectionString: pooler.url })
     await other.connect()
     for (let n = 0; n < AT_ONCE; n++) {
-      await db.write('work', async (tx) => sql`select 1`.execute(tx.sql))
+      await db.write('work', async (tx) => tx.run(sql`select 1`))
       const { rows } = await other.query(`select current_setting('search_path') as path, current_setting('statement_timeout') as most`)
       expect(rows).toEqual([{ path: '"$user", public', most: '0' }])
     }

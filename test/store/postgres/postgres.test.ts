@@ -11,8 +11,9 @@ import { openDb } from '../../../src/store/open/open.ts'
 import { type PostgresConfig, PostgresPool } from '../../../src/store/postgres/pool.ts'
 import { PostgresServers } from '../../../src/store/postgres/servers.ts'
 import { timeFromPostgres } from '../../../src/store/postgres/types.ts'
-import { newPostgres, openAgain } from '../../tools/databases.ts'
+import { newPostgres, openAgain, runSql } from '../../tools/databases.ts'
 import { type PostgresServer, startPostgres } from '../../tools/postgres-server.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 
 function count(tx: Tx, account: string): Promise<unknown> {
@@ -27,10 +28,7 @@ async function accounts(db: Db): Promise<string[]> {
   return (await db.read.sql.selectFrom('sync_counters').select('account').orderBy('account').execute()).map((row) => row.account)
 }
 
-/**
- * Behind its first statement, what a connection sends next that holds `part` is cancelled, as by `pg_cancel_backend`.
- * @returns what became of it.
- */
+/** After its first statement, cancels the connection's next statement with `part`, like `pg_cancel_backend`. @returns its result. */
 function cancelNext(part: string): Promise<unknown> {
   const send = pg.Client.prototype.query as (query: { text: string }) => Promise<unknown>
   const cancelled = Promise.withResolvers<unknown>()
@@ -61,11 +59,11 @@ describe('Postgres', () => {
   })
 
   it('is of the version that this project tries', async () => {
-    const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db.read.sql)
-    expect(Number.parseInt(rows[0]?.version ?? '', 10)).toBe(inject('postgresVersion'))
+    const row = await db.read.one(sql<{ version: string }>`select current_setting('server_version') as version`)
+    expect(Number.parseInt(row?.version ?? '', 10)).toBe(inject('postgresVersion'))
   })
 
-  it('says once a minute that the server ends its sessions, and what that means', async () => {
+  it('logs once a minute that the server ends its sessions, and what that means', async () => {
     const lines: string[] = []
     const destination = { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) }
     const own = await openDb(place.config, {
@@ -80,7 +78,7 @@ describe('Postgres', () => {
       stop.abort()
       await Promise.all([listening, own.close(), admin.end()])
     })
-    const session = () => sql<{ pid: number }>`select pg_backend_pid() as pid from pg_sleep(0.05)`.execute(own.read.sql)
+    const session = () => own.read.all(sql<{ pid: number }>`select pg_backend_pid() as pid from pg_sleep(0.05)`)
     const listens = 'select pid from pg_stat_activity where query like $1'
     for (let round = 0; round < 3; round++) {
       let listeners: { pid: number }[] = []
@@ -89,7 +87,7 @@ describe('Postgres', () => {
         return listeners.length === 1
       })
       const sessions = await Promise.all([session(), session(), session()])
-      const pids = [...listeners, ...sessions.flatMap(({ rows }) => rows)].map(({ pid }) => pid)
+      const pids = [...listeners, ...sessions.flat()].map(({ pid }) => pid)
       await admin.query('select pg_terminate_backend(pid) from unnest($1::int[]) as given(pid)', [pids])
       await until('they are gone', async () => {
         const { rows } = await admin.query('select from pg_stat_activity where pid = any($1::int[])', [pids])
@@ -98,7 +96,7 @@ describe('Postgres', () => {
     }
     await until('all is told', () => lines.length >= 2)
     const why =
-      'Postgres ended the session (terminating connection due to administrator command); the server is stopping, or somebody ends its sessions'
+      'Postgres ended the session (terminating connection due to administrator command); the server is stopping, or an administrator ends its sessions'
     expect(lines.toSorted()).toEqual([
       expect.stringContaining(`a Postgres connection was lost: ${why}`),
       expect.stringContaining(`notifications of other processes are not received now, so work starts up to a second later: ${why}`),
@@ -122,30 +120,28 @@ describe('Postgres', () => {
   }, 20_000)
 
   it('writes again when the server is no longer read-only: a session that began while it was stays so for ever', async () => {
-    const own = await openAgain(place.config)
-    onTestFinished(() => own.close())
-    await own.write('test', (tx) => sql`set session characteristics as transaction read only`.execute(tx.sql))
+    const own = await closedAtEnd(openAgain(place.config))
+    await runSql(own, sql`set session characteristics as transaction read only`)
     await expect(own.write('test', (tx) => count(tx, 'read-only'))).rejects.toThrow(/^Postgres is read-only now/)
     await own.write('test', (tx) => count(tx, 'read-only'))
     expect(await accounts(own)).toContain('read-only')
-    await own.write('test', (tx) => sql`delete from sync_counters where account = 'read-only'`.execute(tx.sql))
+    await runSql(own, sql`delete from sync_counters where account = 'read-only'`)
   })
 
   it.each([
     ['begins a transaction', 'set local search_path'],
     ['notifies', 'notify'],
   ])('keeps no connection in a broken transaction when it is cancelled while it %s', async (_, part) => {
-    const own = await openAgain(place.config)
-    onTestFinished(() => own.close())
+    const own = await closedAtEnd(openAgain(place.config))
     const cancelled = cancelNext(part)
     await own.write('test', async (tx) => tx.notifyOthers('outbox')).catch(() => {})
     expect(await cancelled).toMatchObject({ code: '57014' })
     await new Promise(setImmediate)
-    const look = () => own.write('test', async (tx) => (await sql`select 1 as one`.execute(tx.sql)).rows)
+    const look = () => own.write('test', async (tx) => await tx.all(sql`select 1 as one`))
     expect(await Promise.all([look(), look()])).toEqual([[{ one: 1 }], [{ one: 1 }]])
   })
 
-  it('commits durably, in UTC and seeing what others committed meanwhile, whatever the defaults of server and role are', async () => {
+  it('commits durably, in UTC and seeing earlier commits of others, whatever the defaults of server and role are', async () => {
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
     await admin.connect()
     await admin.query(`do $$ begin
@@ -158,7 +154,7 @@ describe('Postgres', () => {
     const url = new URL(inject('postgresUrl'))
     url.username = 'careless'
     url.password = 'x'
-    // As a pooler would: nothing that a session was set to can be relied on.
+    // Session settings are unreliable, as behind a pooler.
     for (const pooled of [false, true]) {
       const secret = { reveal: () => url.href }
       const config: DatabaseConfig = { ...place.config, url: secret, listenUrl: pooled ? { reveal: () => `${url.href}?` } : secret }
@@ -166,9 +162,9 @@ describe('Postgres', () => {
       const look = sql<{ durable: string; isolation: string; zone: string; at: string }>`select
         current_setting('synchronous_commit') as durable, current_setting('transaction_isolation') as isolation,
         current_setting('timezone') as zone, timestamptz '2026-01-31 08:00:00.5+05:30' as at`
-      const inside = await careless.write('look', async (tx) => (await look.execute(tx.sql)).rows[0])
+      const inside = await careless.write('look', async (tx) => await tx.one(look))
       expect(inside).toEqual({ durable: 'on', isolation: 'read committed', zone: 'UTC', at: '2026-01-31T02:30:00.500000Z' })
-      expect((await look.execute(careless.read.sql)).rows[0]).toEqual(inside)
+      expect(await careless.read.one(look)).toEqual(inside)
       await careless.close()
     }
   })
@@ -192,8 +188,7 @@ describe('Postgres', () => {
     const secret = { reveal: () => url.href }
     for (const listenUrl of [secret, { reveal: () => `${url.href}?` }]) {
       const own = await openAgain({ ...(place.config as PostgresConfig), url: secret, listenUrl })
-      const look = async (tx: Tx) =>
-        (await sql<{ now: string }>`select current_setting('synchronous_commit') as now`.execute(tx.sql)).rows[0]?.now
+      const look = async (tx: Tx) => (await tx.one(sql<{ now: string }>`select current_setting('synchronous_commit') as now`))?.now
       expect([await own.write('look', look), await own.write('look', look, { singleStatement: true })]).toEqual([used, used])
       await own.close()
     }
@@ -215,7 +210,6 @@ describe('Postgres', () => {
         await count(tx, second)
       })
     await Promise.all([cross(0, 'a', 'b'), cross(1, 'b', 'a')])
-    // Two that begin again may meet again.
     expect(runs).toBeGreaterThanOrEqual(3)
     expect(await db.read.sql.selectFrom('sync_counters').select('value').execute()).toEqual([{ value: 3 }, { value: 3 }])
   })
@@ -223,7 +217,7 @@ describe('Postgres', () => {
   it('does not take a transaction for committed in which a statement failed', async () => {
     const swallowing = db.write('swallow', async (tx) => {
       await count(tx, 'swallowed')
-      await sql`select 1 / 0`.execute(tx.sql).catch(() => {})
+      await tx.run(sql`select 1 / 0`).catch(() => {})
     })
     await expect(swallowing).rejects.toThrow(/rolled back/)
     expect(await accounts(db)).not.toContain('swallowed')
@@ -240,7 +234,7 @@ describe('Postgres', () => {
       { singleStatement: true },
     )
     await expect(two).rejects.toThrow('two ran a second statement')
-    const failing = db.write('failing', (tx) => sql`select 1 / 0`.execute(tx.sql), { singleStatement: true })
+    const failing = db.write('failing', (tx) => tx.run(sql`select 1 / 0`), { singleStatement: true })
     await expect(failing).rejects.toThrow(/division by zero/)
   })
 
@@ -257,9 +251,9 @@ describe('Postgres', () => {
     const holder = db.write('hold', async (tx) => {
       await tx.selectMany(spec, [key], { lock: true })
       locked.resolve()
-      // The other one is seen waiting for us before we go on.
+      // Continue once the other transaction is waiting for this one.
       const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update%'`
-      await until('the other one waits', async () => (await waiting.execute(db.read.sql)).rows.length > 0)
+      await until('the other one waits', async () => (await db.read.one(waiting)) !== null)
       order.push('holder')
       await count(tx, 'locked')
     })
@@ -297,7 +291,7 @@ describe('a Postgres server that goes away', () => {
     await server.remove()
   })
 
-  it('is a transient error for reads and writes, and works again by itself when it is back', async () => {
+  it('is a transient error for reads and writes, and works again when it is back', async () => {
     await db.write('count', (tx) => count(tx, 'before'))
     await server.stop()
     await expect(db.write('count', (tx) => count(tx, 'lost'))).rejects.toThrow(TransientError)
@@ -309,7 +303,7 @@ describe('a Postgres server that goes away', () => {
     expect(await accounts(db)).toEqual(['after', 'before'])
   })
 
-  it('rolls back what was in hand', async () => {
+  it('rolls back open transactions', async () => {
     const inHand = db.write('count', async (tx) => {
       await count(tx, 'in hand')
       await server.kill()
@@ -324,7 +318,7 @@ describe('a Postgres server that goes away', () => {
     atPoint = (point) => {
       if (point === 'doubtful:before-commit') void server.kill()
     }
-    await expect(db.write('doubtful', (tx) => sql`select pg_sleep(5)`.execute(tx.sql), { singleStatement: true })).rejects.toThrow(
+    await expect(db.write('doubtful', (tx) => tx.run(sql`select pg_sleep(5)`), { singleStatement: true })).rejects.toThrow(
       /^It is unknown whether the transaction was committed/,
     )
     atPoint = () => {}
@@ -333,19 +327,19 @@ describe('a Postgres server that goes away', () => {
 
   it('says that it is unknown whether a transaction was committed when the answer is missing', async () => {
     let backend = 0
-    // The server's process at the other end dies just before it hears of the commit.
+    // The server process dies before it reports the commit.
     atPoint = (point) => {
       if (point === 'doubtful:before-commit') process.kill(backend, 'SIGKILL')
     }
     const doubtful = db.write('doubtful', async (tx) => {
-      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.sql)
-      backend = rows[0]?.pid ?? 0
+      const row = await tx.one(sql<{ pid: number }>`select pg_backend_pid() as pid`)
+      backend = row?.pid ?? 0
       await count(tx, 'doubtful')
     })
     await expect(doubtful).rejects.toThrow(/^It is unknown whether the transaction was committed/)
     await expect(doubtful).rejects.toThrow(TransientError)
     atPoint = () => {}
-    // The server starts all its processes anew, and refuses everyone until then.
+    // The server restarts all its processes, and rejects connections until then.
     await until('it is back', () =>
       db
         .write('count', (tx) => count(tx, 'last'))

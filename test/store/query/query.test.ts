@@ -45,7 +45,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
     return (error as UsageError).problems.join()
   }
 
-  it('gives the same values on both databases', async () => {
+  it('returns the same values on both databases', async () => {
     const sums =
       'select count(*) as n, sum(total_cents) as cents, avg(1.5) as half, max(case when raw is null then 0 else 1 end) as has_raw from quotes'
     expect((await ask(sums)).rows).toEqual([{ n: 2, cents: 243_000, half: 1.5, has_raw: 1 }])
@@ -54,7 +54,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
     expect(JSON.parse(event?.['raw'] as string)).toMatchObject({ type: 'market_attached' })
   })
 
-  it('gives many rows in pieces, each row once', async () => {
+  it('returns many rows in pieces, each row once', async () => {
     const { rows, pieces } = await ask(
       'with recursive n (i) as (select 1 union all select i + 1 from n where i < 450) select i from n order by i',
     )
@@ -72,7 +72,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
     expect((await ask(sql)).rows.length).toBeGreaterThan(0)
   })
 
-  it('refuses what writes, and writes nothing', async () => {
+  it('rejects a writing statement, and writes nothing', async () => {
     const before = await ask('select count(*) as n from lanes')
     for (const [sql, what] of [
       ["insert into lanes (account) values ('x')", 'INSERT'],
@@ -91,7 +91,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
     expect(await ask('select count(*) as n from lanes')).toEqual(before)
   })
 
-  it('refuses what may do more than read, and what is no statement, before the database is asked', () => {
+  it('rejects a statement that may do more than read, and a text without one, before it asks the database', () => {
     for (const sql of [
       'pragma user_version = 7',
       "attach 'other.db' as other",
@@ -115,7 +115,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
       expect(() => refuseUnsuitable(sql, name), sql).toThrow(/^sync_\w+ is internal; the public tables and views/i)
   })
 
-  it('refuses an internal table whose name is quoted or escaped', () => {
+  it('rejects an internal table with a quoted or escaped name', () => {
     const hidden = {
       sqlite: ["select * from 'sync_inbox'", 'select * from `sync_inbox`', 'select * from [SYNC_inbox]', "select * from main.'Sync_inbox'"],
       postgres: [String.raw`select * from U&"\0073ync_inbox"`, `select * from u&"!0073ync_inbox" uescape '!'`],

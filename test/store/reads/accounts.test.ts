@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import {
@@ -13,16 +13,16 @@ import {
   stopAccount,
 } from '../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 describe.each(testDatabases)('accounts on $name', ({ open }) => {
   async function withAccounts(...names: string[]): Promise<Db> {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     await ensureAccounts(db, names)
     return db
   }
 
-  it('are made once, and keep what is known of them', async () => {
+  it('are created once, and keep their state', async () => {
     const db = await withAccounts('b', 'a')
     await stopAccount(db, 'a', 'suspended', 'refused', 1_000)
     await ensureAccounts(db, ['a', 'b', 'c'])
@@ -50,7 +50,7 @@ describe.each(testDatabases)('accounts on $name', ({ open }) => {
     expect(await findAccount(db.read, 'a')).toMatchObject({ state: 'active', reason: null, retry_at: null })
   })
 
-  it('are tried at once when an operator asks for it, and stay stopped until that succeeds', async () => {
+  it('are retried immediately on request, and stay stopped until that succeeds', async () => {
     const db = await withAccounts('a')
     await stopAccount(db, 'a', 'paused', 'a wave', 900_000)
     await retryAccountNow(db, 'a')
@@ -79,7 +79,7 @@ describe.each(testDatabases)('accounts on $name', ({ open }) => {
     expect((await listAccounts(db.read)).map((row) => row.events_unreadable_at)).toEqual(['2026-01-05T12:00:00.000000Z', null])
   })
 
-  it('forget that their event deliveries could not be read, a day later and no sooner: until then nobody may count them as lost', async () => {
+  it('forget unreadable event deliveries a day later: until then none counts as lost', async () => {
     const db = await withAccounts('a', 'b')
     for (const [account, hours] of [
       ['a', 23],

@@ -7,7 +7,7 @@ import { byPoll, messageFact, uuid, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
 describe.each(testDatabases)('documents to fetch on $name', ({ open }) => {
-  it('are claimed by one at a time, of one account, and settled by nobody else', async () => {
+  it('are claimed once, by account, and settled only by the claimant', async () => {
     const db = await openedDb(open)
     for (const account of ['acme', 'other']) await applyAll(db, [messageFact(account, uuid(9, 1), wireMessage(1), byPoll)])
     const [claim, ...others] = await claimFetches(db, 'acme', 5)

@@ -1,21 +1,21 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { LastUses } from '../../../src/store/reads/last-uses.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 
 const SECRET = 'webhook_secret'
 
 describe.each(testDatabases)('the last uses of secrets and credentials on $name', ({ open }) => {
-  /** @param failing how many transactions fail first. */
+  /** @param failing transactions that fail first. */
   async function bench(failing = 0) {
     const clock = new ManualClock()
-    const { db, close } = await open({ clock })
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open({ clock }))
     let tries = 0
     const away = interrupted(db, () => {
       tries += 1
@@ -47,13 +47,13 @@ describe.each(testDatabases)('the last uses of secrets and credentials on $name'
     ]
     expect(await stored()).toEqual(written)
     expect(tries()).toBe(1)
-    // As another process may have seen it before.
+    // Another process may have recorded it earlier.
     uses.note(SECRET, 'a', 'x', 2)
     await uses.write()
     expect(await stored()).toEqual(written)
   })
 
-  it('are written when the store is there again, and the newest is what was seen meanwhile', async () => {
+  it('are written when the store is available again, with the newest use', async () => {
     const { uses, stored } = await bench(1)
     uses.note(SECRET, 'a', 'x', 1)
     uses.note(SECRET, 'a', 'y', 1)

@@ -1,12 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ensureAccounts, findAccount } from '../../../src/store/reads/accounts.ts'
 import { findPause, LONG_PAUSE_MS, listPauses, savePause } from '../../../src/store/reads/pauses.ts'
 import { testDatabases } from '../../tools/databases.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 describe.each(testDatabases)('pauses on $name', ({ open }) => {
   it('last until the end of the longest, and are long from their beginning to that', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     await ensureAccounts(db, ['a', 'b'])
     expect(await listPauses(db.read)).toEqual([])
     await savePause(db, 'a', { ms: LONG_PAUSE_MS - 5_000, reason: 'first\u0000' })
@@ -22,10 +22,8 @@ describe.each(testDatabases)('pauses on $name', ({ open }) => {
   })
 
   it('are none when they are over, and the next one has a beginning of its own', async () => {
-    const { db, close } = await open()
-    onTestFinished(close)
+    const { db } = await closedAtEnd(open())
     await ensureAccounts(db, ['a'])
-    // As if it had ended a moment ago.
     await savePause(db, 'a', { ms: -1, reason: 'first' })
     const { throttled_until: ended } = (await findAccount(db.read, 'a')) ?? {}
     expect(await listPauses(db.read)).toEqual([])

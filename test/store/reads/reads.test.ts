@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LeaseLostError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
@@ -15,12 +16,13 @@ import {
   releaseRead,
   settleRead,
 } from '../../../src/store/reads/claims.ts'
-import { addReads, advanceAppliedNumber, rank, requestReplay, wakeReads } from '../../../src/store/reads/reads.ts'
-import { takeReadNumber } from '../../../src/store/reconcile/progress.ts'
+import { addReadRequests, addReads, advanceAppliedNumber, rank, requestFullRead, takeReadNumber } from '../../../src/store/reads/reads.ts'
 import type { ReadsTable } from '../../../src/store/schema/reads.ts'
+import type { Columns } from '../../../src/store/schema/tables.ts'
 import { oldestDue } from '../../../src/store/upkeep/gauges.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const LEASE_MS = 60_000
@@ -30,15 +32,14 @@ const settlement: ReadSettlement = {
   dueInMs: 600_000,
   failures: 0,
   notFound: 0,
-  stalledWalks: 0,
+  stalledFeedReads: 0,
   error: null,
   complete: true,
   changed: false,
 }
 
 async function openWith(database: TestDatabase, submissions = 1): Promise<Db> {
-  const opened = await database.open()
-  onTestFinished(() => opened.close())
+  const opened = await closedAtEnd(database.open())
   const { db } = opened
   const places = Array.from({ length: submissions }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n + 1) }))
   await db.write('test-add', (tx) => addReads(tx, places, timeFromMs(Date.now() - 1_000), false))
@@ -61,11 +62,11 @@ async function row(db: Db, read: ReadsTable['read'] = 'events'): Promise<ReadsTa
 }
 
 function wake(db: Db): Promise<void> {
-  return db.write('test-wake', (tx) => wakeReads(tx, [{ ...place, read: 'events' }]))
+  return db.write('test-wake', (tx) => addReadRequests(tx, [{ ...place, read: 'events' }]))
 }
 
 describe.each(testDatabases)('claims of reads on $name', (database) => {
-  it('a read is claimed by one at a time, the longest due first, of the rank that is asked for', async () => {
+  it('a read is claimed once, longest due first, by rank', async () => {
     const db = await openWith(database, 20)
     expect(await claimReads(db, { account: 'another', rank: rank.routine, limit: 5, leaseMs: LEASE_MS })).toEqual([])
     const claims = await Promise.all(
@@ -119,7 +120,7 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     expect(String(await oldest()) > String(paged)).toBe(true)
   })
 
-  it('what is claimed is given back at once for a poller that begins alone, and not that of another account', async () => {
+  it('claims are released immediately for a single poller, except those of another account', async () => {
     const db = await openWith(database)
     const other = { account: 'another', submissionId: uuid(9, 2) }
     await db.write('test-add', (tx) => addReads(tx, [other], timeFromMs(Date.now() - 1_000), false))
@@ -135,7 +136,7 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     const first = await claimEvents(db, 0)
     await claimEvents(db)
     const failing = db.write('test-settle', async (tx) => {
-      await advanceAppliedNumber(tx, place, 'requirements', 7)
+      await advanceAppliedNumber(tx, { ...place, read: 'requirements' }, 7)
       await settleRead(tx, first, settlement)
     })
     await expect(failing).rejects.toThrow(LeaseLostError)
@@ -157,11 +158,11 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
 
   it('trap 81: a state read is applied only if it was numbered after the one applied last', async () => {
     const db = await openWith(database)
-    const take = (no: number) => db.write('test-take', (tx) => advanceAppliedNumber(tx, place, 'requirements', no))
+    const take = (no: number) => db.write('test-take', (tx) => advanceAppliedNumber(tx, { ...place, read: 'requirements' }, no))
     expect([await take(2), await take(1), await take(2), await take(3)]).toEqual([true, false, false, true])
   })
 
-  it('invariant 6: a number is greater than that of all that was applied and read, whatever became of the counter', async () => {
+  it('invariant 6: a number is greater than all applied and issued ones, even if the counter was damaged', async () => {
     const db = await openWith(database)
     const damaged = (columns: object) =>
       db.write('test', (tx) =>
@@ -176,8 +177,8 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     await settle(db, claim, { cursor: 'of the next read' })
     expect(await row(db)).toMatchObject({ cursor: 'of the next read', issued_no: 71, cursor_no: 71 })
     await damaged({ applied_no: 80 })
-    expect(await takeReadNumber(db, ACCOUNT, place.submissionId, 'requirements')).toBe(81)
-    expect(await takeReadNumber(db, ACCOUNT, place.submissionId, 'requirements')).toBe(82)
+    expect(await takeReadNumber(db, { ...place, read: 'requirements' })).toBe(81)
+    expect(await takeReadNumber(db, { ...place, read: 'requirements' })).toBe(82)
   })
 })
 
@@ -187,8 +188,8 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     await settle(db, await claimEvents(db))
     await wake(db)
     const woken = await row(db)
-    expect(woken).toMatchObject({ rank: rank.live, wake_no: 1 })
-    expect(Date.parse(woken.due_at)).toBeLessThanOrEqual(Date.now() + 1_000)
+    expect(woken).toMatchObject({ rank: rank.live, request_no: 1 })
+    expect(Date.parse(woken.due_at ?? '')).toBeLessThanOrEqual(Date.now() + 1_000)
     await wake(db)
     expect((await row(db)).due_at).toBe(woken.due_at)
   })
@@ -200,16 +201,16 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(await row(db)).toMatchObject({ lease_token: claim.leaseToken, rank: rank.routine })
     await settle(db, claim)
     expect(await row(db)).toMatchObject({ rank: rank.live })
-    expect(Date.parse((await row(db)).due_at)).toBeLessThanOrEqual(Date.now() + 1_000)
-    for (const over of [{ failures: 3 }, { notFound: 1, failures: 1 }, { notFound: 1, stalledWalks: 1 }, { stalledWalks: 1 }, {}]) {
+    expect(Date.parse((await row(db)).due_at ?? '')).toBeLessThanOrEqual(Date.now() + 1_000)
+    for (const over of [{ failures: 3 }, { notFound: 1, failures: 1 }, { notFound: 1, stalledFeedReads: 1 }, { stalledFeedReads: 1 }, {}]) {
       const again = await claimEvents(db)
       await wake(db)
       await settle(db, again, { ...over, rank: rank.failing, complete: false })
       expect(await row(db), JSON.stringify(over)).toMatchObject({ rank: rank.failing })
-      expect(Date.parse((await row(db)).due_at)).toBeGreaterThan(Date.now() + 300_000)
+      expect(Date.parse((await row(db)).due_at ?? '')).toBeGreaterThan(Date.now() + 300_000)
       await wake(db)
-      expect(Date.parse((await row(db)).due_at), JSON.stringify(over)).toBeGreaterThan(
-        Date.now() + (over.stalledWalks || over.failures ? 300_000 : 0),
+      expect(Date.parse((await row(db)).due_at ?? ''), JSON.stringify(over)).toBeGreaterThan(
+        Date.now() + (over.stalledFeedReads || over.failures ? 300_000 : 0),
       )
     }
   })
@@ -217,7 +218,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
   it('a wake has what was not found looked for before long, during a read and after; what is due sooner stays so', async () => {
     const db = await openWith(database)
     const missed = { notFound: 3, rank: rank.failing, complete: false }
-    const inMs = async () => Date.parse((await row(db)).due_at) - Date.now()
+    const inMs = async () => Date.parse((await row(db)).due_at ?? '') - Date.now()
     await settle(db, await claimEvents(db), missed)
     expect(await inMs()).toBeGreaterThan(300_000)
     await wake(db)
@@ -248,26 +249,26 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
 
   it('a replay is made when it is due, however much later the next poll would be', async () => {
     const db = await openWith(database)
-    await settle(db, await claimEvents(db), { replayDueInMs: 60_000 })
+    await settle(db, await claimEvents(db), { fullReadDueInMs: 60_000 })
     const first = await row(db)
-    expect(Date.parse(first.due_at)).toBeLessThanOrEqual(Date.parse(first.replay_due_at ?? '') + 1)
+    expect(Date.parse(first.due_at ?? '')).toBeLessThanOrEqual(Date.parse(first.full_read_due_at ?? '') + 1)
     await settle(db, await claimEvents(db))
-    expect(await row(db)).toMatchObject({ due_at: first.replay_due_at, replay_due_at: first.replay_due_at })
+    expect(await row(db)).toMatchObject({ due_at: first.full_read_due_at, full_read_due_at: first.full_read_due_at })
   })
 
   it('a replay that is asked for comes a minute after the last at the soonest, and is asked for once', async () => {
     const db = await openWith(database)
-    const ask = () => db.write('test-ask', (tx) => requestReplay(tx, [place]))
+    const ask = () => db.write('test-ask', (tx) => requestFullRead(tx, [place]))
     await ask()
-    expect((await row(db)).replay_due_at, 'the first walk is one').toBeNull()
-    await settle(db, await claimEvents(db), { replayDueInMs: 86_400_000 })
-    const before = Date.parse((await row(db)).last_replay_at ?? '')
+    expect((await row(db)).full_read_due_at, 'the first walk is one').toBeNull()
+    await settle(db, await claimEvents(db), { fullReadDueInMs: 86_400_000 })
+    const before = Date.parse((await row(db)).last_full_read_at ?? '')
     await ask()
     const asked = await row(db)
-    expect(Date.parse(asked.replay_due_at ?? '')).toBe(before + 60_000)
-    expect(asked.due_at).toBe(asked.replay_due_at)
+    expect(Date.parse(asked.full_read_due_at ?? '')).toBe(before + 60_000)
+    expect(asked.due_at).toBe(asked.full_read_due_at)
     await ask()
-    expect(await row(db)).toMatchObject({ replay_due_at: asked.replay_due_at, due_at: asked.due_at })
+    expect(await row(db)).toMatchObject({ full_read_due_at: asked.full_read_due_at, due_at: asked.due_at })
   })
 
   it('trap 25: a sweep wakes what is active, counts as no activity, and is asked for at most so often', async () => {
@@ -282,13 +283,8 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(await claimSweep(db, ACCOUNT, 300_000)).toBe(true)
     let after: string | null = ''
     while (after !== null) after = await sweepStep(db, ACCOUNT, after, '2026-06-01T00:00:00.000000Z', 1)
-    const live = await db.read.sql
-      .selectFrom('sync_reads')
-      .select(['submission_id', 'read'])
-      .where('rank', '=', rank.live)
-      .orderBy('submission_id')
-      .orderBy('read')
-      .execute()
+    const live = await db.read.all(sql<Columns<'sync_reads', 'submission_id' | 'read'>>`
+      select submission_id, read from sync_reads where rank = ${rank.live} order by submission_id, read`)
     expect(live).toEqual([uuid(9, 1), uuid(9, 3)].flatMap((submission_id) => ['events', 'thread'].map((read) => ({ submission_id, read }))))
     expect((await row(db)).active_at).toBe(before.active_at)
     await db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
@@ -302,7 +298,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
       tx.sql.updateTable('sync_reads').set({ active_at: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '<>', uuid(9, 3)).execute(),
     )
     const woken = async () =>
-      (await db.read.sql.selectFrom('sync_reads').select('submission_id').distinct().where('wake_no', '>', 0).execute()).map(
+      (await db.read.sql.selectFrom('sync_reads').select('submission_id').distinct().where('request_no', '>', 0).execute()).map(
         ({ submission_id }) => submission_id,
       )
     const step = (after: string) => sweepStep(db, ACCOUNT, after, '2026-06-01T00:00:00.000000Z', 2)

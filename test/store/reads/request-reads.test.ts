@@ -1,17 +1,19 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { sql } from 'kysely'
+import { expect, it } from 'vitest'
 import { mainReads } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { addReads, rank } from '../../../src/store/reads/reads.ts'
 import { requestReads } from '../../../src/store/reads/request-reads.ts'
+import type { Columns } from '../../../src/store/schema/tables.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const HOUR_MS = 3_600_000
 
-it.each(testDatabases)('what is asked for is due at once on $name, its feeds from the beginning, and nothing else', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+it.each(testDatabases)('requested reads are due immediately on $name, feeds from the beginning, and no others', async ({ open }) => {
+  const { db } = await closedAtEnd(open())
   const now = Date.now()
   const [late, past] = [timeFromMs(now + HOUR_MS), timeFromMs(now - HOUR_MS)]
   const asked = { account: ACCOUNT, submissionId: uuid(9, 1) }
@@ -19,10 +21,10 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
   await db.write('test', async (tx) => {
     await addReads(tx, places, late, false)
     const set = (read: 'events' | 'thread', at: string) =>
-      tx.sql.updateTable('sync_reads').set({ replay_due_at: at }).where('read', '=', read).execute()
+      tx.sql.updateTable('sync_reads').set({ full_read_due_at: at }).where('read', '=', read).execute()
     await set('events', late)
     await set('thread', past)
-    // What fails has its own time to be tried again.
+    // Failing reads keep their own retry time.
     await tx.sql.updateTable('sync_reads').set({ not_found: 1 }).where('read', '=', 'requirements').execute()
   })
   const rows = async () => {
@@ -41,7 +43,7 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
       row.read,
       row.rank === rank.live,
       isDue(row.due_at),
-      isDue(row.replay_due_at),
+      isDue(row.full_read_due_at),
     ])
   }
   const untouched = (account: string, submissionId: string) => [
@@ -52,13 +54,8 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
   await requestReads(db, ACCOUNT, [])
   expect(await rows()).toEqual([...untouched(ACCOUNT, uuid(9, 1)), ...untouched(ACCOUNT, uuid(9, 2)), ...untouched('other', uuid(9, 1))])
   const failing = () =>
-    db.read.sql
-      .selectFrom('sync_reads')
-      .select(['account', 'submission_id', 'due_at', 'active_at'])
-      .where('not_found', '>', 0)
-      .orderBy('account')
-      .orderBy('submission_id')
-      .execute()
+    db.read.all(sql<Columns<'sync_reads', 'account' | 'submission_id' | 'due_at' | 'active_at'>>`
+    select account, submission_id, due_at, active_at from sync_reads where not_found > 0 order by account, submission_id`)
   const before = await failing()
   await requestReads(db, ACCOUNT, [asked.submissionId])
   expect(await failing()).toEqual(before)
@@ -69,9 +66,9 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
     ...untouched(ACCOUNT, uuid(9, 2)),
     ...untouched('other', uuid(9, 1)),
   ])
-  const { replay_due_at: kept } = await db.read.sql
+  const { full_read_due_at: kept } = await db.read.sql
     .selectFrom('sync_reads')
-    .select('replay_due_at')
+    .select('full_read_due_at')
     .where('account', '=', ACCOUNT)
     .where('submission_id', '=', asked.submissionId)
     .where('read', '=', 'thread')
@@ -80,15 +77,14 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
 })
 
 it.each(testDatabases)('without a replay the feeds are due from where they were read to, on $name', async ({ open }) => {
-  const { db, close } = await open()
-  onTestFinished(close)
+  const { db } = await closedAtEnd(open())
   const late = timeFromMs(Date.now() + HOUR_MS)
   await db.write('test', async (tx) => {
     await addReads(tx, [{ account: ACCOUNT, submissionId: uuid(9, 1) }], late, false)
-    await tx.sql.updateTable('sync_reads').set({ replay_due_at: late }).where('read', '=', 'events').execute()
+    await tx.sql.updateTable('sync_reads').set({ full_read_due_at: late }).where('read', '=', 'events').execute()
   })
   await requestReads(db, ACCOUNT, [uuid(9, 1)], { replay: false })
   const events = await db.read.sql.selectFrom('sync_reads').selectAll().where('read', '=', 'events').executeTakeFirstOrThrow()
   expect(Date.parse(events.due_at ?? '')).toBeLessThanOrEqual(Date.now())
-  expect(Date.parse(events.replay_due_at ?? '')).toBe(Date.parse(late))
+  expect(Date.parse(events.full_read_due_at ?? '')).toBe(Date.parse(late))
 })

@@ -5,10 +5,10 @@ import { sqliteError } from '../../../src/store/sqlite/errors.ts'
 
 const told = (code: string, message: string) => sqliteError(new Database.SqliteError(message, code), 'mirror.db')
 
-it('tells of a full disk when a database cannot be opened for want of room, and of a failing one otherwise', () => {
+it('reports a full disk when a database cannot be opened without space, and a failing one otherwise', () => {
   expect(told('SQLITE_IOERR_SHMSIZE', 'disk I/O error')).toBeInstanceOf(TransientError)
   expect(told('SQLITE_IOERR_SHMSIZE', 'disk I/O error')).toMatchObject({
-    message: 'mirror.db cannot be opened: the disk is full, with no room for the -shm file beside it (disk I/O error)',
+    message: 'mirror.db cannot be opened: the disk is full, without space for the -shm file (disk I/O error)',
   })
   expect(told('SQLITE_IOERR_READ', 'disk I/O error')).toMatchObject({
     message: 'mirror.db cannot be read or written: the disk answers with an error (disk I/O error)',

@@ -6,7 +6,7 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { newSqlite, openAgain } from '../../tools/databases.ts'
 import { copyMigrated } from '../../tools/migrated.ts'
 
-/** A number in the head of the log that grows each time the log is begun anew. */
+/** A number in the log's header that grows with each restart of the log. */
 const SEQUENCE_AT = 12
 
 async function opened(): Promise<{ db: Db; path: string; failSync: () => void }> {
@@ -40,8 +40,8 @@ function count(db: Db, account: string, options = {}): Promise<unknown> {
 
 const sequenceOf = (path: string) => readFileSync(`${path}-wal`).readUInt32BE(SEQUENCE_AT)
 
-// After a sync that failed the system takes what was not written for written. What lies before the next commit in the log may never reach the disk.
-it('after a sync that failed nothing is committed behind what the disk may have lost', async () => {
+// After a failed sync, the system treats unwritten data as written. Earlier data in the log may never reach the disk.
+it('after a failed sync, no commit follows data that the disk may have lost', async () => {
   const { db, path, failSync } = await opened()
   await count(db, 'relaxed', { relaxedDurability: true })
   const before = sequenceOf(path)

@@ -20,9 +20,9 @@ afterEach(async () => {
   await place.remove()
 })
 
-/** From here on no transaction gets another page, as on a full disk; with `pages` it may grow to that. */
+/** Limits the database to `pages` pages, or its current size, like a full disk. */
 async function limitTo(pages: number, options: { readonly onWorkerThread?: boolean } = {}): Promise<void> {
-  await db.write('limit', (tx) => sql`pragma max_page_count = ${sql.lit(pages)}`.execute(tx.sql), options)
+  await db.write('limit', (tx) => tx.run(sql`pragma max_page_count = ${sql.lit(pages)}`), options)
 }
 
 async function insert(tx: Tx, account: string, name = 'n'): Promise<void> {
@@ -34,7 +34,7 @@ async function accounts(): Promise<string[]> {
   return rows.map((row) => row.account)
 }
 
-// A full disk ends the transaction at once. A statement that came after it would be one of its own, and be committed alone.
+// A full disk ends the transaction. A later statement would be committed separately.
 it.each([{}, { onWorkerThread: true }])(
   'nothing of a transaction stays that a full disk ended in its middle, whatever it does then (%o)',
   async (options) => {

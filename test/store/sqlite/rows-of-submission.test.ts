@@ -6,7 +6,7 @@ import { uuid } from '../../tools/facts.ts'
 
 const ofSubmissions = entities.filter(({ columns, table }) => 'submission_id' in columns && table !== 'submissions')
 
-/** Without statistics SQLite takes the order of the key for more than an index of the submission, and reads all of the account. */
+/** Without statistics, SQLite prefers the order of the key to the index of the submission, and reads the whole account. */
 describe('on SQLite, the rows of a submission', () => {
   let opened: OpenedDatabase
   const prepared: string[] = []

@@ -43,11 +43,11 @@ describe('SQLite', () => {
     return db.write('count', (tx) => tx.sql.insertInto('sync_counters').values({ account, name: 'n', label: '', value: 1 }).execute())
   }
 
-  it("waits for another process's lock without standing still, and reads meanwhile", async () => {
+  it("waits for another process's lock without blocking, and can read then", async () => {
     const other = startChild('store/children/hold-lock.ts', [place.config.path])
     await other.says('locked')
     const writing = count('acme')
-    // The lock is freed by this very event loop: were it blocked, the write could only fail.
+    // The event loop releases the lock, so the write fails if the loop is blocked.
     for (let turns = 0; turns < 20; turns++) {
       await new Promise(setImmediate)
       expect(await db.read.sql.selectFrom('sync_counters').selectAll().execute()).toEqual([])
@@ -58,7 +58,7 @@ describe('SQLite', () => {
     expect(await db.read.sql.selectFrom('sync_counters').select('account').execute()).toEqual([{ account: 'acme' }])
   })
 
-  it('gives up with a sentence when the lock stays, and goes on when it is freed', async () => {
+  it('fails with a message when the lock stays, and continues when it is released', async () => {
     const other = startChild('store/children/hold-lock.ts', [place.config.path])
     await other.says('locked')
     const refused = await Promise.allSettled([count('a'), count('b')])
@@ -72,14 +72,14 @@ describe('SQLite', () => {
   })
 
   it('waits for the disk at each commit but one that may be forgotten', async () => {
-    const flushing = async (tx: Tx) => (await sql<{ synchronous: number }>`pragma synchronous`.execute(tx.sql)).rows[0]?.synchronous
+    const flushing = async (tx: Tx) => (await tx.one(sql<{ synchronous: number }>`pragma synchronous`))?.synchronous
     const [full, normal] = [2, 1]
     expect(await db.write('kept', flushing)).toBe(full)
     expect(await db.write('relaxed', flushing, { relaxedDurability: true })).toBe(normal)
     expect(await db.write('kept', flushing)).toBe(full)
   })
 
-  it('refuses with a transient error while the disk is full, and goes on when there is room', async () => {
+  it('fails with a transient error while the disk is full, and continues when there is space', async () => {
     const full = newSqlite()
     const child = startChild('store/children/small-disk.ts', [full.config.path], 'ulimit -S -f 4000')
     expect(await child.says('refused')).toMatch(/^true .*disk/)
@@ -88,12 +88,12 @@ describe('SQLite', () => {
     await full.remove()
   })
 
-  it.each(['', '-wal'])('writes nothing more when its file%s is moved away or replaced, and goes on when it is back', async (which) => {
+  it.each(['', '-wal'])('writes nothing more when its file%s is moved away or replaced, and continues when it is back', async (which) => {
     const file = `${place.config.path}${which}`
     await count('before')
     renameSync(file, `${file}.away`)
     const refusal = (what: string) => ({ name: 'TransientError', message: expect.stringMatching(what) })
-    // Only where something lies a restart may be the mend: elsewhere it would begin with nothing.
+    // A restart helps only if there is a file to continue with.
     const gone = refusal(`^${file} was deleted or moved .* a restart would begin without it$`)
     await expect(count('gone')).rejects.toMatchObject(gone)
     await expect(db.write('aside', async () => {}, { onWorkerThread: true })).rejects.toMatchObject(gone)
@@ -127,15 +127,12 @@ describe('SQLite', () => {
     const blob = 'x'.repeat(100_000)
     for (let i = 0; i < 300; i++) {
       await db.write('grow', (tx) =>
-        tx.sql
-          .insertInto('sync_counters')
-          .values({ account: blob, name: String(i), label: '', value: i })
-          .execute(),
+        tx.run(sql`insert into sync_counters (account, name, label, value) values (${blob}, ${String(i)}, '', ${i})`),
       )
     }
     const before = statSync(log).size
     expect(before).toBeGreaterThan(16 * 1024 * 1024)
-    // The log is begun anew by and by, so that it stops growing however much is written.
+    // The log restarts from time to time, so that it stops growing.
     await until('the file has it', () => statSync(place.config.path).size >= 20 * 1024 * 1024)
     await db.close()
     expect(existsSync(log)).toBe(false)
@@ -149,7 +146,6 @@ describe('SQLite', () => {
 
   it.each(['', '-wal', '-shm', '-journal', '-serve'])('says whose a file is that its user cannot write: mirror.db%s', async (ending) => {
     const { uid, gid } = nobody()
-    // The folder of the other databases lets nobody else in.
     const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-owner-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const path = join(folder, 'mirror.db')

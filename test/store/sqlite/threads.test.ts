@@ -8,7 +8,7 @@ import { openDb } from '../../../src/store/open/open.ts'
 import { SqliteCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { newSqlite } from '../../tools/databases.ts'
 
-/** `pages`: how long the log is after each checkpoint in turn, as told by a thread that is none; null for real threads. */
+/** `pages`: log length after each checkpoint, from a fake thread; null for real threads. */
 const system = vi.hoisted(() => ({ givesThreads: true, pages: null as number[] | null }))
 
 vi.mock('node:worker_threads', async (original) => {
@@ -17,10 +17,9 @@ vi.mock('node:worker_threads', async (original) => {
     ...real,
     Worker: class extends real.Worker {
       constructor(...given: ConstructorParameters<typeof real.Worker>) {
-        // As Node says it where the number of threads is limited.
+        // Node's error where the number of threads is limited.
         if (!system.givesThreads) throw new Error('EAGAIN')
         super(...given)
-        // The thread itself is idle then, and its answers are ours.
         const { pages } = system
         if (pages !== null) this.postMessage = () => void setImmediate(() => this.emit('message', { pages: pages.shift() ?? 0 }))
       }
@@ -28,7 +27,7 @@ vi.mock('node:worker_threads', async (original) => {
   }
 })
 
-it('a system that gives no thread ends nothing: it is told with what to do, and what waits for one goes on later', async () => {
+it('a system that refuses threads stops nothing: it is reported with instructions, and the work continues later', async () => {
   const told = Promise.withResolvers<string>()
   const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: told.resolve } })
   const { config, remove } = newSqlite()
@@ -40,7 +39,7 @@ it('a system that gives no thread ends nothing: it is told with what to do, and 
   })
   system.givesThreads = false
   await migrate(db)
-  const refusal = /EAGAIN; the system gives this process no further thread; raise its limit \(ulimit -u/
+  const refusal = /EAGAIN; this process cannot start another thread; raise its limit \(ulimit -u/
   expect(JSON.parse(await told.promise)).toMatchObject({ msg: expect.stringMatching(refusal) })
   const aside = () => db.write('aside', async () => 'done', { onWorkerThread: true })
   await expect(aside()).rejects.toThrow('EAGAIN')
@@ -48,7 +47,7 @@ it('a system that gives no thread ends nothing: it is told with what to do, and 
   expect(await aside()).toBe('done')
 })
 
-it('a log that a reader keeps from being shortened is told once, with what to do, and anew when it comes again', async () => {
+it('a log that a reader prevents from being shortened is reported once, with instructions, and again when it recurs', async () => {
   const lines: string[] = []
   const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: (line) => lines.push(line) } })
   const { config, remove } = newSqlite()

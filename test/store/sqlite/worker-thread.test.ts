@@ -26,7 +26,7 @@ async function accounts(db: Db): Promise<string[]> {
   return rows.map((row) => row.account)
 }
 
-it('a transaction aside stands as a whole or not at all, and ends with its work', async () => {
+it('a transaction in the thread is committed completely or not at all, and ends with its work', async () => {
   const { db } = await opened()
   const write = (account: string, fail: boolean) =>
     db.write(
@@ -46,14 +46,14 @@ it('a transaction aside stands as a whole or not at all, and ends with its work'
   await expect(write('b', false)).rejects.toThrow(/UNIQUE/)
 })
 
-it('what comes behind the end of a transaction that an error ended is refused, and stands by itself no more than the rest', async () => {
+it('statements after the end of a failed transaction are rejected, and not committed separately', async () => {
   const { db } = await opened()
   const writing = db.write(
     'aside',
     async (tx) => {
       await tx.sql.insertInto('sync_counters').values(counter('a')).execute()
-      // As a full disk does it, or a thread that began anew.
-      await sql`rollback`.execute(tx.sql)
+      // Like a full disk, or a restarted thread.
+      await tx.run(sql`rollback`)
       await tx.sql.insertInto('sync_counters').values(counter('b')).execute()
     },
     { onWorkerThread: true },
@@ -73,10 +73,10 @@ it('the event loop turns while a transaction aside is at work, and other writers
   const long = db.write(
     'aside',
     async (tx) => {
-      const { rows } = await sql<{ n: number }>`
-        with recursive c(n) as (select 1 union all select n + 1 from c where n < 500000) select count(*) as n from c`.execute(tx.sql)
+      const row = await tx.one(sql<{ n: number }>`
+        with recursive c(n) as (select 1 union all select n + 1 from c where n < 500000) select count(*) as n from c`)
       order.push('aside')
-      return rows[0]?.n
+      return row?.n
     },
     { onWorkerThread: true },
   )

@@ -1,18 +1,18 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { LeaseLostError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { countConflicts } from '../../../src/store/operators/alarm-queries.ts'
 import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
+import { apiChangeCounts, MOST_DRIFT, readApiChanges, writeApiChanges } from '../../../src/store/upkeep/api-changes.ts'
 import { readClocks } from '../../../src/store/upkeep/clocks.ts'
-import { documentCoverage, extraReadCoverage, idReadCoverage, submissionReads, tableCoverage } from '../../../src/store/upkeep/coverage.ts'
+import { documentCoverage, extraReadCoverage, readCoverage, tableCoverage } from '../../../src/store/upkeep/coverage.ts'
 import { probeListening, readDatabaseHealth } from '../../../src/store/upkeep/database-health.ts'
 import { readFigures, writeFigures } from '../../../src/store/upkeep/figures.ts'
 import { readHealth } from '../../../src/store/upkeep/health.ts'
-import { interfaceDriftCounts, MOST_DRIFT, readInterfaceDrift, writeInterfaceDrift } from '../../../src/store/upkeep/interface-drift.ts'
-import { readMarks } from '../../../src/store/upkeep/news.ts'
 import {
   countProcesses,
   isCommandReading,
@@ -22,7 +22,7 @@ import {
   removeProcess,
 } from '../../../src/store/upkeep/processes.ts'
 import { readReplication } from '../../../src/store/upkeep/replication.ts'
-import { countEvidence, readsOffStatus, readsStatus } from '../../../src/store/upkeep/status.ts'
+import { readsOffStatus, readsStatus } from '../../../src/store/upkeep/status.ts'
 import { sizeOfTurn } from '../../../src/store/upkeep/turn-size.ts'
 import {
   claimUpkeep,
@@ -36,17 +36,17 @@ import {
   type UpkeepLease,
 } from '../../../src/store/upkeep/upkeep.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { at, byPoll, eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { at, eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { fillScene } from '../../tools/query-scene.ts'
+import { closedAtEnd } from '../../tools/servers.ts'
 
-const [BAKERY, ROOFING] = [uuid(9, 1), uuid(9, 2)]
+const BAKERY = uuid(9, 1)
 const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')
 
 describe.each(testDatabases)('upkeep on $name', (database) => {
   async function opened(clock = new ManualClock(Date.now())): Promise<Db> {
-    const { db, close } = await database.open({ clock })
-    onTestFinished(close)
+    const { db } = await closedAtEnd(database.open({ clock }))
     return db
   }
 
@@ -58,7 +58,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     return new InboxAppender(db).append(items)
   }
 
-  it('one process does a run of a task, another goes on when it died, and it may wait for an operator', async () => {
+  it('one process performs a run of a task, another resumes it, and it may wait for an operator', async () => {
     const db = await opened()
     const turn = { slot: timeFromMs(Date.now()).slice(0, 10), settings: 'a' }
     const claim = (over: object = {}, leaseMs = 60_000) => claimUpkeep(db, 'retention', { ...turn, ...over }, leaseMs)
@@ -126,10 +126,10 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     const db = await opened()
     await fillScene(db)
     await applyAll(db, [eventFact('zenith', BAKERY, wireEvent(7))])
-    const events = (await submissionReads(db.read, 'acme')).find(({ read }) => read === 'events')
+    const events = (await readCoverage(db.read, 'acme', ['events']))[0]
     const readAt = '2026-01-05T12:55:00.000000Z'
     expect(events).toEqual({ read: 'events', total: 2, done: 1, never: 1, oldest_at: readAt, median_at: readAt })
-    expect((await idReadCoverage(db.read, 'acme')).find(({ read }) => read === 'bind_request')).toMatchObject({
+    expect((await readCoverage(db.read, 'acme', ['bind_request']))[0]).toMatchObject({
       total: 1,
       done: expect.any(Number),
     })
@@ -169,16 +169,16 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
       lastAt: time(minute),
       answers: 2,
     })
-    await writeInterfaceDrift(db, [seen('a', 1), seen('b', 2), seen('a', 1, 'zenith')] as never)
-    await writeInterfaceDrift(db, [seen('a', 5), seen('b', 0)] as never)
-    const rows = await readInterfaceDrift(db.read)
+    await writeApiChanges(db, [seen('a', 1), seen('b', 2), seen('a', 1, 'zenith')] as never)
+    await writeApiChanges(db, [seen('a', 5), seen('b', 0)] as never)
+    const rows = await readApiChanges(db.read)
     expect(rows.map((row) => [row.account, row.path, row.first_seen_at, row.last_seen_at, row.answers])).toEqual([
       ['acme', 'b', time(2), time(2), 4],
       ['acme', 'a', time(1), time(5), 4],
       ['zenith', 'a', time(1), time(1), 2],
     ])
-    await writeInterfaceDrift(db, Array.from({ length: MOST_DRIFT + 5 }, (_, n) => seen(`p${n}`, 1)) as never)
-    expect((await interfaceDriftCounts(db.read)).sort((a, b) => a.count - b.count)).toEqual([
+    await writeApiChanges(db, Array.from({ length: MOST_DRIFT + 5 }, (_, n) => seen(`p${n}`, 1)) as never)
+    expect((await apiChangeCounts(db.read)).sort((a, b) => a.count - b.count)).toEqual([
       { account: 'zenith', kind: 'unknown_field', count: 1 },
       { account: 'acme', kind: 'unknown_field', count: MOST_DRIFT },
     ])
@@ -194,31 +194,6 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     expect(of).toBeGreaterThan(2)
     const later = timeFromMs(Date.now() + 60_000)
     expect(await sizeOfTurn(db.read, 'changes', later, [])).toEqual({ rows: of, of })
-  })
-
-  it('the mark of a kind is another one when something of it changed, and only then', async () => {
-    const db = await opened()
-    await fillScene(db)
-    let before = await readMarks(db.read)
-    const changed = async () => {
-      const now = await readMarks(db.read)
-      const kinds = (['delivery', 'change', 'push'] as const).filter((kind) => now[kind] !== before[kind])
-      before = now
-      return kinds
-    }
-    expect(await changed()).toEqual([])
-    await deliver(db, 8, 9)
-    expect(await changed()).toEqual(['delivery'])
-    const update = (table: 'sync_inbox' | 'sync_outbox', values: object) =>
-      db.write('test', (tx) => tx.sql.updateTable(table).set(values).where('state', '=', 'ready').execute())
-    await update('sync_inbox', { attempts: 1 })
-    expect(await changed()).toEqual(['delivery'])
-    await update('sync_inbox', { state: 'dead' })
-    expect(await changed()).toEqual(['delivery'])
-    await update('sync_outbox', { state: 'dead' })
-    expect(await changed()).toEqual(['push'])
-    await applyAll(db, [eventFact('acme', ROOFING, wireEvent(60), byPoll)])
-    expect(await changed()).toContain('change')
   })
 
   it('the verdict is judged by each account and destination itself', async () => {
@@ -237,7 +212,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     await reportAlarm(db, { ...alarm, since: time(0), last_at: time(1), resolved_at: null, notified_at: null }, [])
     const health = await readHealth(db.read)
     expect(health).toMatchObject({
-      inbox: { count: 1, oldestAt: time(1) },
+      inbox: { count: 1, oldest_at: time(1) },
       isServed: false,
       alarmsAt: null,
       alarms: [{ name: 'silent' }],
@@ -246,17 +221,17 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
           account: 'acme',
           submissions: 2,
           unreachable: 0,
-          neverRead: 1,
-          failing: 0,
-          newestReadAt: '2026-01-05T12:55:00.000000Z',
+          never_read: 1,
+          failing: { once: 0, often: 0, long: 0 },
+          newest_read_at: '2026-01-05T12:55:00.000000Z',
           runs: [],
         },
-        { account: 'zenith', submissions: 0, neverRead: 0, newestReadAt: null },
+        { account: 'zenith', submissions: 0, never_read: 0, newest_read_at: null },
       ],
       destinations: [
         {
           destination: 'agency',
-          dead: { count: 1, oldestAt: expect.stringMatching(/^2026-01-05T12:40:00/) },
+          dead: { count: 1, oldest_at: expect.stringMatching(/^2026-01-05T12:40:00/) },
           unknown: { count: 0 },
           held: { count: 0 },
         },
@@ -272,6 +247,6 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
       demand_rps: 0,
     })
     expect((await readsOffStatus(db.read))('acme')).toEqual([])
-    expect(await countEvidence(db.read, 'acme')).toEqual({ conflicts: 0, unreadable: 0 })
+    expect(await countConflicts(db.read, 'acme')).toEqual({ conflicts: 0, unreadable: 0 })
   })
 })

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LeaseLostError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
@@ -9,7 +10,7 @@ import { claimReads } from '../../../src/store/reads/claims.ts'
 import { addReads, rank } from '../../../src/store/reads/reads.ts'
 import { releaseClaimsOfDeadProcesses } from '../../../src/store/upkeep/dead-processes.ts'
 import { listProcesses, recordHeartbeat } from '../../../src/store/upkeep/processes.ts'
-import { openAgain, testDatabases } from '../../tools/databases.ts'
+import { openAgain, runSql, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
 const LEASE_MS = 60_000
@@ -18,17 +19,10 @@ const ACCOUNT = 'acme'
 const entryOf = (db: Db) => ({ id: db.processId, role: 'work' as const, version: '0.0.0' })
 
 async function lastSeen(db: Db, { processId }: Db, agoMs: number): Promise<void> {
-  await db.write('test', (tx) =>
-    tx.sql
-      .updateTable('sync_processes')
-      .set({ seen_at: timeFromMs(Date.now() - agoMs) })
-      .where('process_id', '=', processId)
-      .execute(),
-  )
+  await runSql(db, sql`update sync_processes set seen_at = ${timeFromMs(Date.now() - agoMs)} where process_id = ${processId}`)
 }
 
-describe.each(testDatabases)('what a dead process had claimed, on $name', (database) => {
-  /** Two processes on one database that are alive. */
+describe.each(testDatabases)('claims of a dead process, on $name', (database) => {
   async function twoProcesses(): Promise<readonly [Db, Db]> {
     const opened = await database.open()
     const other = await openAgain(opened.config)
@@ -61,7 +55,7 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
     expect(await living.write('test', releaseClaimsOfDeadProcesses)).toEqual([])
   })
 
-  it('is told apart from what the living have claimed', async () => {
+  it('are distinguished from claims of live processes', async () => {
     const [dead, living] = await twoProcesses()
     expect(await deliveriesOf(dead, 1)).toHaveLength(1)
     expect(await deliveriesOf(living, 1)).toHaveLength(1)
@@ -72,7 +66,7 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
     expect(await readsOf(living, 3)).toEqual([])
   })
 
-  it('is never what one has claimed who beats just then, and was not seen for a while because the clock was put on', async () => {
+  it('exclude those of a process that sends a heartbeat after the clock was set forward', async () => {
     const [, living] = await twoProcesses()
     expect(await deliveriesOf(living, 2)).toHaveLength(2)
     await lastSeen(living, living, 60_000)

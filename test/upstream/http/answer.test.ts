@@ -9,7 +9,7 @@ const judge = (status: number, headers: HttpAnswer['headers'] = {}, body: string
   failureOf(about, { status, headers, body }, NOW)
 
 describe('classes', () => {
-  test('trap 51: an answer is judged by its class', () => {
+  test('trap 51: an answer has a class', () => {
     const classOf = (status: number) => upstreamClass(judge(status))
     expect([200, 201, 299].map((status) => judge(status))).toEqual([null, null, null])
     for (const status of [401, 403]) expect(classOf(status)).toBe('auth')
@@ -19,13 +19,13 @@ describe('classes', () => {
     for (const status of [301, 302, 307, 308, 408, 500, 502, 503, 504, 520, 599, 999]) expect(classOf(status)).toBe('unavailable')
   })
 
-  test('trap 51: a challenge makes any refusal one of the credential', () => {
+  test('trap 51: a challenge turns any refusal into one of the credential', () => {
     expect(upstreamClass(judge(402, { 'www-authenticate': 'Bearer error="insufficient_scope"' }))).toBe('auth')
     expect(upstreamClass(judge(400, { 'www-authenticate': 'Bearer' }))).toBe('auth')
     expect(upstreamClass(judge(404, { 'www-authenticate': 'Bearer' }))).toBe('gone')
   })
 
-  test('trap 50: a refusal that says when to come back is not for good, whatever its number', () => {
+  test('trap 50: a refusal with Retry-After is temporary, with any status', () => {
     for (const status of [400, 403, 409, 422, 423]) {
       const error = judge(status, { 'retry-after': '7' }, '{"detail":{"code":"application_busy"}}')
       expect(error).toBeInstanceOf(UpstreamTransientError)
@@ -34,7 +34,7 @@ describe('classes', () => {
     expect(judge(503, { 'retry-after': '7' })).toMatchObject({ class: 'unavailable', retryAfterMs: 7000 })
   })
 
-  test('trap 17: a rejected request tells whether it bore a cursor', () => {
+  test('trap 17: a rejected request records whether it had a cursor', () => {
     expect(judge(400, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'rejected', rejectedWithCursor: true })
     expect(judge(400)).toMatchObject({ class: 'rejected', rejectedWithCursor: false })
     expect(judge(404, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'rejected', rejectedWithCursor: true })
@@ -45,7 +45,7 @@ describe('classes', () => {
 })
 
 describe('Retry-After', () => {
-  test('trap 49: seconds and HTTP dates are understood and capped at an hour', () => {
+  test('trap 49: accepts seconds and HTTP dates, capped at an hour', () => {
     const waitMs = (value: string | string[] | undefined, date?: string) => retryAfterMs({ 'retry-after': value, date }, NOW)
     expect(waitMs('0')).toBe(0)
     expect(waitMs('1.5')).toBe(1500)
@@ -58,14 +58,14 @@ describe('Retry-After', () => {
     for (const value of [undefined, '', 'soon', '-5', '1e9', 'Feb 30 x']) expect(waitMs(value)).toBeUndefined()
   })
 
-  test('trap 49: a date is compared with the date of the answer, since clocks differ', () => {
+  test("trap 49: compares a date with the answer's date, since clocks differ", () => {
     const headers = { 'retry-after': 'Thu, 01 Jan 2026 05:00:30 GMT', date: 'Thu, 01 Jan 2026 05:00:00 GMT' }
     expect(retryAfterMs(headers, NOW)).toBe(30_000)
   })
 })
 
-describe('what is said of an error', () => {
-  test('trap 52: detail may be text, a list, an object with a code, or missing, and the body anything', () => {
+describe('the detail of an error', () => {
+  test('trap 52: accepts text, a list, an object with a code, or nothing, in any body', () => {
     expect(shortDetail('{"detail":"Invalid cursor"}')).toBe('Invalid cursor')
     expect(shortDetail('{"detail":{"code":"application_busy","x":1}}')).toBe('application_busy')
     expect(shortDetail('{"error":"invalid_client","error_description":"no"}')).toBe('invalid_client')
@@ -88,7 +88,7 @@ describe('what is said of an error', () => {
     }
   })
 
-  test('neither tokens nor tax ids are repeated, and a long text is cut', () => {
+  test('masks tokens and tax ids, and cuts long texts', () => {
     const said = shortDetail(
       JSON.stringify({ detail: 'token eyJhbGciOiJIUzI1NiJ9.e30.abc of bas_secret for 12-3456789 and\n123-45-6789 refused' }),
     )
@@ -100,7 +100,7 @@ describe('what is said of an error', () => {
     expect(shortDetail(JSON.stringify({ detail: 'word '.repeat(500) })).length).toBeLessThan(130)
   })
 
-  test('the message names operation, submission, status and detail', () => {
+  test('the message contains operation, submission, status and detail', () => {
     const error = judge(409, {}, '{"detail":{"code":"service_file_exists"}}')
     expect(error).toBeInstanceOf(UpstreamPermanentError)
     expect(error?.message).toBe(`events of submission ${call.submissionId}: the service answered 409 (service_file_exists)`)

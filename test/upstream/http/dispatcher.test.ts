@@ -1,11 +1,12 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDispatcher, type ProxySettings } from '../../../src/upstream/http/dispatcher.ts'
+import { listening } from '../../tools/servers.ts'
+import { listeningHere } from '../../tools/test-server.ts'
 
-/** A proxy that answers each CONNECT with the next of these, and whatever comes after them with the last; '' is no answer. */
+/** A proxy with these answers to CONNECT, the last repeated; '': no answer. */
 async function startProxy(...answers: string[]) {
   const asked: string[] = []
   const sockets = new Set<Socket>()
@@ -16,29 +17,20 @@ async function startProxy(...answers: string[]) {
     const answer = answers.length > 1 ? answers.shift() : answers[0]
     if (answer) socket.end(answer)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   onTestFinished(() => {
     server.close()
     for (const socket of sockets) socket.destroy()
   })
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  return { asked, url: `http://127.0.0.1:${await listening(server)}` }
 }
 
-/** A server of plain http, which is a proxy of plain http as well. */
 async function startPlain() {
   const asked: string[] = []
   const server = createServer((message, response) => {
     asked.push(message.url ?? '')
     response.writeHead(204).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return { asked, host: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+  return { asked, host: `127.0.0.1:${await listeningHere(server)}` }
 }
 
 function opened(proxy: ProxySettings, connectTimeout = 10_000) {
@@ -49,7 +41,7 @@ function opened(proxy: ProxySettings, connectTimeout = 10_000) {
 
 const REFUSAL = 'HTTP/1.1 502 Bad Gateway\r\n\r\n'
 
-test('a proxy that is silent to one CONNECT does not hold up what is asked after it', async () => {
+test('a proxy that ignores one CONNECT does not block later ones', async () => {
   const proxy = await startProxy('', REFUSAL)
   const dispatcher = opened({ httpsProxy: proxy.url }, 50)
   await expect(request('https://ams.test/', { dispatcher })).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' })
@@ -57,10 +49,10 @@ test('a proxy that is silent to one CONNECT does not hold up what is asked after
   expect(proxy.asked).toEqual(['ams.test:443', 'ams.test:443'])
 })
 
-test('each proxy is for URLs of its own scheme', async () => {
+test('each proxy serves URLs of its scheme', async () => {
   const proxy = await startProxy(REFUSAL)
   const plain = await startPlain()
-  // Nothing there speaks TLS, so that the handshake fails; what counts is the way it took.
+  // The server has no TLS, so the handshake fails; only the route counts.
   const direct = opened({ httpProxy: proxy.url })
   await expect(request(`https://${plain.host}/`, { dispatcher: direct })).rejects.toMatchObject({ code: 'ERR_SSL_WRONG_VERSION_NUMBER' })
   expect(proxy.asked).toEqual([])
@@ -72,7 +64,7 @@ test('each proxy is for URLs of its own scheme', async () => {
   expect([proxy.asked, plain.asked]).toEqual([['ams.test:443'], ['http://ams.test/a', '/b']])
 })
 
-test('a host that is asked directly goes by no proxy, whichever there are', async () => {
+test('a direct host uses no proxy', async () => {
   const proxy = await startProxy(REFUSAL)
   const plain = await startPlain()
   for (const proxies of [{ httpProxy: proxy.url }, { httpsProxy: proxy.url }, { httpProxy: proxy.url, httpsProxy: proxy.url }]) {

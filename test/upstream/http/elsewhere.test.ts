@@ -34,7 +34,7 @@ describe('documents on other hosts', () => {
     expect(asked.flatMap((headers) => Object.keys(headers))).not.toContain('authorization')
   })
 
-  it('are decoded when they come compressed although that was not asked for', async () => {
+  it('are decoded if compressed against our wish', async () => {
     const { elsewhere, reply } = scene('docs.example')
     const packed = gzipSync('%PDF-1')
     reply('https://docs.example', '/a.pdf', 200, packed, { 'content-encoding': 'gzip', 'content-length': String(packed.length) })
@@ -46,21 +46,21 @@ describe('documents on other hosts', () => {
     )
   })
 
-  it('a redirect is judged like a link', async () => {
+  it('a redirect is checked like a link', async () => {
     const { elsewhere, reply } = scene('docs.example', 'files.example')
     reply('https://docs.example', '/a.pdf', 302, '', { location: 'https://files.example/b.pdf' })
     reply('https://files.example', '/b.pdf', 200, 'bytes')
     expect(await elsewhere.get('https://docs.example/a.pdf', read, never)).toBe('bytes')
     reply('https://docs.example', '/c.pdf', 302, '', { location: 'https://other.example/b.pdf' })
-    await expect(elsewhere.get('https://docs.example/c.pdf', read, never)).rejects.toThrow('DOCUMENT_HOSTS does not name other.example')
+    await expect(elsewhere.get('https://docs.example/c.pdf', read, never)).rejects.toThrow('DOCUMENT_HOSTS does not list other.example')
     reply('https://docs.example', '/d.pdf', 302, '', { location: '/d.pdf' }).times(9)
     await expect(elsewhere.get('https://docs.example/d.pdf', read, never)).rejects.toThrow('redirects more than')
   })
 
   it.each([
     ['http://docs.example/a.pdf', 'only https'],
-    ['https://other.example/a.pdf', 'does not name other.example'],
-    ['https://docs.example:8443/a.pdf', 'does not name docs.example:8443'],
+    ['https://other.example/a.pdf', 'does not list other.example'],
+    ['https://docs.example:8443/a.pdf', 'does not list docs.example:8443'],
     ['https://user:secret@docs.example/a.pdf', 'password'],
     ['https://10.0.0.1/a.pdf', 'private'],
     ['https://169.254.169.254/latest', 'special address'],
@@ -71,7 +71,7 @@ describe('documents on other hosts', () => {
     await expect(elsewhere.get(link, read, never)).rejects.toThrow(why)
   })
 
-  it('a name that resolves to a private address is refused when connecting', async () => {
+  it('a name with a private address is refused when connecting', async () => {
     const lookup = (_: string, __: unknown, done: (error: null, all: { address: string; family: number }[]) => void) =>
       done(null, [{ address: '127.0.0.1', family: 4 }])
     const elsewhere = new Elsewhere({ hosts: ['docs.example'], proxy: {}, lookup })

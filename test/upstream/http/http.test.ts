@@ -1,10 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Http, type HttpOptions } from '../../../src/upstream/http/http.ts'
 import type { Call } from '../../../src/upstream/http/operations.ts'
+import { listening } from '../../tools/servers.ts'
 import { type Handler, json, startService, thrownBy } from '../service.ts'
 
 const call: Call = { operation: 'me', submissionId: null, withCursor: false }
@@ -21,22 +22,22 @@ const parts = { headers: {} }
 const times = (headersMs: number, overallMs: number) => ({ timeouts: { connectMs: LONG_MS, headersMs, overallMs } })
 
 describe('limits', () => {
-  test('an answer whose first byte does not come is given up', async () => {
+  test('a missing first byte times out', async () => {
     const { http } = await bench(() => {}, times(20, LONG_MS))
     expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no answer within 20 ms' })
   })
 
-  test('an answer whose last byte does not come is given up', async () => {
+  test('a missing last byte times out', async () => {
     const { http } = await bench((_, response) => response.write('{'), times(LONG_MS, 100))
     expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no whole answer within 100 ms' })
   })
 
-  test('trap 52: the status of a failure counts although its body never ends', async () => {
+  test('trap 52: the status of a failure counts without the end of its body', async () => {
     const { http } = await bench((_, response) => response.writeHead(404).write('{'), times(LONG_MS, 2_000))
     expect(await http.send(call, parts)).toMatchObject({ status: 404, body: null })
   })
 
-  test('a body over the limit is not read to its end, and one within it whole', async () => {
+  test('a body over the limit is not read to its end, one within it completely', async () => {
     const { http } = await bench((request, response) =>
       response.writeHead(request.url.includes('bad') ? 400 : 200).end('x'.repeat(request.url.includes('long') ? 100_000 : 1000)),
     )
@@ -45,7 +46,7 @@ describe('limits', () => {
     expect((await http.send(call, parts)).body?.length).toBe(1000)
   })
 
-  test('text in pieces is put together, and what is no UTF-8 does not throw', async () => {
+  test('text in pieces is combined, and invalid UTF-8 does not throw', async () => {
     const { http } = await bench((_, response) => {
       const bytes = Buffer.from('\ufeff"é\u{1f600}"')
       response.write(bytes.subarray(0, 5), () => response.end(Buffer.concat([bytes.subarray(5), Buffer.from([0xff])])))
@@ -53,7 +54,7 @@ describe('limits', () => {
     expect((await http.send(call, parts)).body).toBe('"é\u{1f600}"\ufffd')
   })
 
-  test('hanging answers do not hold up others', async () => {
+  test('hanging answers do not delay others', async () => {
     const { http } = await bench((request, response) => {
       if (!request.url.includes('hang')) json(response, {})
     })
@@ -64,7 +65,7 @@ describe('limits', () => {
   })
 })
 
-describe('an answer that is compressed although identity was asked for', () => {
+describe('a compressed answer to a request for identity', () => {
   const encoded = (encoding: string, body: Buffer, status = 200): Handler => {
     return (_, response) => response.writeHead(status, { 'content-encoding': encoding }).end(body)
   }
@@ -83,12 +84,12 @@ describe('an answer that is compressed although identity was asked for', () => {
     expect(service.arrived[0]?.headers['accept-encoding']).toBe('identity')
   })
 
-  test('without a body is as empty as any', async () => {
+  test('may have no body', async () => {
     const { http } = await bench(encoded('gzip', Buffer.alloc(0)))
     expect(await http.send(call, parts)).toMatchObject({ status: 200, body: '' })
   })
 
-  test('names the encoding when that is unknown, or not what came', async () => {
+  test('reports an unknown or wrong encoding', async () => {
     const unknown = await bench(encoded('zstd', Buffer.from('?')))
     const why = 'is encoded as zstd, which is not supported; have its sender leave it plain'
     expect(await thrownBy(unknown.http.send(call, parts))).toMatchObject({ class: 'unavailable', message: `me: the answer ${why}` })
@@ -103,12 +104,12 @@ describe('an answer that is compressed although identity was asked for', () => {
     expect(await refused.http.send(call, parts)).toMatchObject({ status: 404, body: null })
   })
 
-  test('is limited by what it decodes to', async () => {
+  test('is limited by its decoded length', async () => {
     const { http } = await bench(encoded('gzip', gzipSync('x'.repeat(1_000_000))))
     expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'oversized' })
   })
 
-  test('that breaks off is one that broke off', async () => {
+  test('can be cut off', async () => {
     const { http } = await bench((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': '1000' })
       response.write(gzipSync(text).subarray(0, 15), () => response.destroy())
@@ -118,8 +119,7 @@ describe('an answer that is compressed although identity was asked for', () => {
 })
 
 /**
- * A forward proxy on loopback, with CONNECT, that keeps what it was asked.
- * @param refusal what it answers to CONNECT in place of a tunnel; '' is no answer at all.
+ * A forward proxy on loopback with CONNECT, which records requests. @param refusal answer to CONNECT instead of a tunnel; '': no answer.
  */
 async function startProxy(refusal: string | null = null) {
   const asked: string[] = []
@@ -145,24 +145,22 @@ async function startProxy(refusal: string | null = null) {
     onward.on('error', () => socket.destroy())
     socket.on('error', () => onward.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   onTestFinished(() => {
     server.close()
     server.closeAllConnections()
   })
-  return { asked, tunnels, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  return { asked, tunnels, url: `http://127.0.0.1:${await listening(server)}` }
 }
 
 /** Sends to an https host through a tunnel of the proxy. */
-function tunnelling(proxyUrl: string, { timeouts } = times(LONG_MS, LONG_MS)): Http {
-  const http = new Http({ baseUrl: 'https://service.example/api/v1', proxy: { httpsProxy: proxyUrl }, timeouts, bodyLimitBytes: 1000 })
+function tunnelling(proxyUrl: string, { timeouts } = times(LONG_MS, LONG_MS), baseUrl = 'https://service.example/api/v1'): Http {
+  const http = new Http({ baseUrl, proxy: { httpsProxy: proxyUrl }, timeouts, bodyLimitBytes: 1000 })
   onTestFinished(() => http.close())
   return http
 }
 
 describe('proxy', () => {
-  test('requests go through the proxy that the settings name, except to hosts that they name too', async () => {
+  test('requests use the configured proxy, except for configured hosts', async () => {
     const proxy = await startProxy()
     const handler: Handler = (_, response) => json(response, {})
     const through = await bench(handler, { proxy: { httpProxy: proxy.url } })
@@ -173,28 +171,22 @@ describe('proxy', () => {
     expect(proxy.asked.length).toBe(1)
   })
 
-  test('an https host is asked through a tunnel', async () => {
+  test('an https host uses a tunnel', async () => {
     const proxy = await startProxy()
     const { service } = await bench((_, response) => json(response, {}))
-    const tunnelled = new Http({
-      baseUrl: service.baseUrl.replace('http:', 'https:'),
-      proxy: { httpsProxy: proxy.url },
-      timeouts: { connectMs: LONG_MS, headersMs: LONG_MS, overallMs: LONG_MS },
-      bodyLimitBytes: 1000,
-    })
-    onTestFinished(() => tunnelled.close())
-    // The far end speaks no TLS, so that the handshake fails; what counts is the way it took.
+    // The server has no TLS, so the handshake fails; only the route counts.
+    const tunnelled = tunnelling(proxy.url, times(LONG_MS, LONG_MS), service.baseUrl.replace('http:', 'https:'))
     expect(await thrownBy(tunnelled.send(call, parts))).toMatchObject({ class: 'network' })
     expect(proxy.asked).toEqual([`CONNECT ${new URL(service.baseUrl).host}`])
   })
 
-  test('a proxy that opens no tunnel is given up like a service that does not answer', async () => {
+  test('a proxy without a tunnel times out like a service', async () => {
     const proxy = await startProxy('')
     const http = tunnelling(proxy.url, times(200, LONG_MS))
     expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no answer within 200 ms' })
   })
 
-  test('who wants no answer any more does not wait for a tunnel', async () => {
+  test('an abort does not wait for a tunnel', async () => {
     const proxy = await startProxy('')
     const cut = new AbortController()
     const thrown = thrownBy(tunnelling(proxy.url).send(call, parts, cut.signal))
@@ -203,7 +195,7 @@ describe('proxy', () => {
     expect(await thrown).toMatchObject({ message: 'enough' })
   })
 
-  test('the answer of a proxy that refuses is told', async () => {
+  test("a proxy's refusal is reported", async () => {
     const proxy = await startProxy('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
     expect(await thrownBy(tunnelling(proxy.url).send(call, parts))).toMatchObject({
       class: 'network',
@@ -211,7 +203,7 @@ describe('proxy', () => {
     })
   })
 
-  test('without settings the environment is not looked at', async () => {
+  test('without settings the environment is ignored', async () => {
     const before = process.env['HTTP_PROXY']
     process.env['HTTP_PROXY'] = 'http://127.0.0.1:1'
     try {

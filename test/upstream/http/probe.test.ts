@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { ProductError } from '../../../src/base/errors.ts'
 import type { UpstreamOptions } from '../../../src/upstream/client.ts'
-import { Counts, clientOf, type Handler, json, startService, thrownBy, withTokens } from '../service.ts'
+import { Counts } from '../../tools/counts.ts'
+import { clientOf, type Handler, json, startService, thrownBy, withTokens } from '../service.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
 const LIST = '/broker/submissions'
 const emptyPage = { events: [], next_cursor: null }
 
-/** A service whose list answers as `list` does, and whose feeds are well. */
+/** A service with this list and working feeds. */
 async function bench(list: Handler, options: Partial<UpstreamOptions> = {}) {
   const service = await startService(
     withTokens((request, response) => (request.url.includes('/events') ? json(response, emptyPage) : list(request, response))),
@@ -18,7 +19,7 @@ async function bench(list: Handler, options: Partial<UpstreamOptions> = {}) {
 }
 
 describe('probing a path', () => {
-  test('is a GET below the base URL, with its query and the bearer, whose answer may be any JSON', async () => {
+  test('sends GET below the base URL, with its query and the token, and accepts any JSON', async () => {
     let body = ''
     const { service, client } = await bench((_, response) => response.end(body))
     for (body of ['[{"submission_id": "x"}]', '{}', '7', 'null', '"text"']) {
@@ -34,7 +35,7 @@ describe('probing a path', () => {
     })
   })
 
-  test('trap 45, trap 76: leaves the base by no path and no redirect', async () => {
+  test('trap 45, trap 76: never leaves the base URL by path or redirect', async () => {
     const elsewhere = await startService((_, response) => json(response, {}))
     const { client } = await bench((_, response) => response.writeHead(302, { location: elsewhere.baseUrl }).end())
     expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'unavailable' })
@@ -49,24 +50,24 @@ describe('probing a path', () => {
       const { client, counts } = await bench((_, response) => json(response, {}, status, { 'retry-after': '600' }))
       for (let n = 0; n < 15; n += 1) await thrownBy(client.probe(LIST))
       expect(client.waitMs()).toBe(0)
-      expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null, isEndTold: true })
+      expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null, isEndConfirmed: true })
       expect(counts.gauges.get('upstream_rate')).toBe(1000)
     }
   })
 
-  test('tells whoever probes how long it was asked to wait', async () => {
+  test('returns the pause that the service asked for', async () => {
     const { client } = await bench((_, response) => json(response, {}, 429, { 'retry-after': '600' }))
     expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'throttled', retryAfterMs: 600_000 })
   })
 
-  test('has no refused token renewed', async () => {
+  test('does not renew a refused token', async () => {
     const { service, client } = await bench((_, response) => json(response, {}, 401))
     for (let n = 0; n < 3; n += 1) expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'auth' })
     await client.events(ID, null)
     expect(service.to('/oauth/token')).toHaveLength(1)
   })
 
-  test('is not what tries a service that is thought dead', async () => {
+  test('never probes an open circuit', async () => {
     let dead = true
     const { service, client } = await bench((_, response) => (dead ? response.writeHead(500).end() : json(response, {})))
     for (let n = 0; n < 10; n += 1) await thrownBy(client.state('requirements', ID))
@@ -75,12 +76,12 @@ describe('probing a path', () => {
     expect(service.arrived.filter((request) => request.url.endsWith(LIST))).toEqual([])
   })
 
-  test('reads no answer that is too long, and none that is no JSON', async () => {
+  test('refuses long answers and those that are not JSON', async () => {
     let body = ''
     const { client } = await bench((_, response) => response.end(body))
     for (body of ['', '<html>', '{"cut":']) expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'unavailable' })
     body = `"${'x'.repeat(8 * 1024 * 1024)}"`
     expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'oversized' })
-    expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null, isEndTold: true })
+    expect(await client.events(ID, null)).toEqual({ items: [], nextCursor: null, isEndConfirmed: true })
   })
 })

@@ -105,11 +105,11 @@ describe('addresses', () => {
     expect(mayConnect(address, true)).toBe(false)
   })
 
-  test('names of this machine, and every spelling of an address in a URL', () => {
+  test('checks names of this machine, and every spelling of an address', () => {
     for (const host of ['localhost', 'a.localhost', 'LOCALHOST.', '[::1]', '127.0.0.1', '[::ffff:7f00:1]']) {
       expect([mayName(host, false), mayName(host, true)], host).toEqual([false, true])
     }
-    // A URL turns them into four numbers by itself.
+    // A URL converts them to four numbers.
     for (const written of ['0x7f.1', '2130706433', '0177.0.0.1', '127.1']) {
       expect(mayName(new URL(`http://${written}/`).hostname, false), written).toBe(false)
     }

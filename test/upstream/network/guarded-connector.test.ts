@@ -1,25 +1,23 @@
 import { lookup } from 'node:dns'
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { guardedConnector, type LookupAll, refusedAddress } from '../../../src/upstream/network/guarded-connector.ts'
 import { selfSigned } from '../../push/certificate.ts'
+import { listening } from '../../tools/servers.ts'
 
 const connect = guardedConnector(true, 5_000, lookup as LookupAll)
 
 async function portOf(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   onTestFinished(() => void server.close())
-  return String((server.address() as AddressInfo).port)
+  return String(await listening(server))
 }
 
 function connected(protocol: string, hostname: string, port: string): Promise<Socket | Error> {
   return new Promise((resolve) => connect({ protocol, hostname, port }, (error, socket) => resolve(error ?? socket)))
 }
 
-test('a name is connected to at an address that the system resolves', async () => {
+test("connects to an address from the system's resolver", async () => {
   const socket = await connected('http:', 'localhost', await portOf(createServer()))
   expect(socket).toMatchObject({ remoteAddress: '127.0.0.1' })
   if (!(socket instanceof Error)) socket.destroy()
@@ -35,7 +33,7 @@ test('only HTTP/1.1 is offered', async () => {
   expect(offered).toEqual([['http/1.1']])
 })
 
-test('the message for a refused address has its name and the remedy', () => {
+test('the error for a refused address contains its name and the remedy', () => {
   expect(refusedAddress('10.0.0.1', '10.0.0.1')).toMatch(/^10\.0\.0\.1 is a loopback, private .*\(allow_private\)$/)
   expect(refusedAddress('localhost', 'localhost')).toMatch(/^localhost is a loopback, private .*\(allow_private\)$/)
   expect(refusedAddress('ams.example', '10.0.0.1')).toMatch(/^ams\.example resolves to 10\.0\.0\.1, which is a loopback/)

@@ -8,18 +8,18 @@ const submission_id = uuid(9, 1)
 it.each([
   { type: 'submission.message', submission_id, message: wireMessage(1, { subject: '\ufeffkept where it is text' }) },
   { type: 'submission.events', submission_id, events: [wireEvent(1)] },
-])('a body of $type that begins with a byte order mark is read as without it', (body) => {
+])('a byte order mark at the beginning of a body of $type is ignored', (body) => {
   const text = Buffer.from(JSON.stringify(body))
   const plain = readDelivery(text)
   expect(plain).toMatchObject({ isJson: true, type: body.type, submissionIds: [submission_id] })
   expect(readDelivery(Buffer.concat([MARK, text]))).toEqual(plain)
 })
 
-it('a byte order mark alone, or two of them, are no JSON', () => {
+it('one byte order mark alone, or two, are not JSON', () => {
   for (const body of [MARK, Buffer.concat([MARK, MARK, Buffer.from('{}')])]) expect(readDelivery(body).isJson).toBe(false)
 })
 
-it('numbers that a double would change are in raw as they were delivered', () => {
+it('raw keeps numbers that a double would change', () => {
   const sent = (value: unknown) => JSON.stringify(value).replaceAll('"#"', '1E400')
   const event = wireEvent(1, { odd: [{ n: '#' }] })
   const message = wireMessage(1, { odd: { n: '#' } })
@@ -28,7 +28,7 @@ it('numbers that a double would change are in raw as they were delivered', () =>
   expect(read({ type: 'submission.message', submission_id, message }).message?.message.message.raw).toBe(sent(message))
 })
 
-it('invariant 11: what stands under submission_id and is no uuid itself is searched for ids like anything else', () => {
+it('invariant 11: other values under submission_id are searched for ids', () => {
   for (const odd of [[submission_id], { id: submission_id.toUpperCase() }, { submission_id: [submission_id] }]) {
     const read = readDelivery(Buffer.from(JSON.stringify({ type: 'submission.events', submission_id: odd })))
     expect(read).toMatchObject({ submissionIds: [], otherIds: [submission_id] })

@@ -22,13 +22,13 @@ function signed(body: string | Buffer = BODY, with_: { secret?: string; id?: str
 }
 
 describe('DeliveryVerifier', () => {
-  it('accepts what the library signs, under either name of the headers', () => {
+  it('accepts signatures of the library, under both header names', () => {
     for (const names of ['svix', 'webhook']) {
       expect(verifier.verifyAt(NOW_MS, signed(BODY, { names }), BODY)).toMatchObject({ ok: true, deliveryId: 'msg_1', secret: 1 })
     }
   })
 
-  it('accepts any text that the library signs, and not that text with one byte changed', () => {
+  it('accepts any signed text, but not with one byte changed', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(), (text, at) => {
         const body = Buffer.from(text)
@@ -41,19 +41,19 @@ describe('DeliveryVerifier', () => {
     )
   })
 
-  it('goes by the bytes of a body, not by what they say as JSON', () => {
+  it('checks the bytes of a body, not its JSON', () => {
     const body = '{ "n": 1.50, "a": "\\u00e9" }'
     expect(verifier.verifyAt(NOW_MS, signed(body), Buffer.from(body)).ok).toBe(true)
     expect(verifier.verifyAt(NOW_MS, signed(body), Buffer.from(JSON.stringify(JSON.parse(body))))).toMatchObject({ ok: false })
   })
 
-  it('tells which of several secrets verified, and takes them with and without their prefix', () => {
+  it('returns which secret verified, with or without its prefix', () => {
     const both = new DeliveryVerifier([new Secret(other), new Secret(secret.slice('whsec_'.length))])
     expect(both.verifyAt(NOW_MS, signed(), BODY)).toMatchObject({ ok: true, secret: 2 })
     expect(both.verifyAt(NOW_MS, signed(BODY, { secret: other }), BODY)).toMatchObject({ ok: true, secret: 1 })
   })
 
-  it('finds the good one among several signatures in one header', () => {
+  it('finds the valid one among several signatures', () => {
     const headers = signed()
     const wrong = `v1,${randomBytes(32).toString('base64')}`
     const many = { ...headers, 'svix-signature': `${wrong} v1a,${randomBytes(64).toString('base64')} ${headers['svix-signature']}` }
@@ -64,31 +64,31 @@ describe('DeliveryVerifier', () => {
     })
   })
 
-  it('signs over the raw bytes: other bytes that are no text either are another body', () => {
+  it('signs raw bytes: other invalid text is another body', () => {
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
     const body = Buffer.from([0x7b, 0xff, 0xfe, 0x7d])
     const signature = `v1,${createHmac('sha256', key).update(`msg_1.${NOW_S}.`).update(body).digest('base64')}`
     const headers = { ...signed(), 'svix-signature': signature }
     expect(verifier.verifyAt(NOW_MS, headers, body).ok).toBe(true)
-    // To a decoder both are two replacement characters.
+    // Both decode to two replacement characters.
     expect(verifier.verifyAt(NOW_MS, headers, Buffer.from([0x7b, 0xfe, 0xff, 0x7d])).ok).toBe(false)
     expect(verifier.verifyAt(NOW_MS, signed('{\ufffd\ufffd}'), body).ok).toBe(false)
   })
 
-  it('judges a kept delivery by the time of its arrival', () => {
+  it('verifies a stored delivery at its time of arrival', () => {
     const headers = signed()
     const laterMs = NOW_MS + 86_400_000
     expect(verifier.verifyAt(laterMs, headers, BODY)).toEqual({ ok: false, reason: 'stale_timestamp' })
     expect(verifier.verifyAt(NOW_MS + 299_000, headers, BODY).ok).toBe(true)
   })
 
-  it('refuses a secret that is none', () => {
+  it('refuses an invalid secret', () => {
     expect(() => new DeliveryVerifier([new Secret('whsec_')])).toThrow()
   })
 })
 
 describe('checkHeaders', () => {
-  it('takes a timestamp up to 300 seconds away, either way', () => {
+  it('accepts timestamps up to 300 seconds off', () => {
     const reasonAt = (atS: number) => {
       const result = checkHeaders(signed(BODY, { atS }), NOW_MS)
       return result.ok ? 'ok' : result.reason
@@ -102,13 +102,13 @@ describe('checkHeaders', () => {
     ])
   })
 
-  it('wants a timestamp that is a whole number', () => {
+  it('requires an integer timestamp', () => {
     for (const timestamp of ['soon', `${NOW_S}.5`, `${NOW_S}x`, ` ${NOW_S}`, `-${NOW_S}`, '1e9', '0x1', '123456789012']) {
       expect(checkHeaders({ ...signed(), 'svix-timestamp': timestamp }, NOW_MS)).toEqual({ ok: false, reason: 'bad_timestamp' })
     }
   })
 
-  it('wants a whole triple, and takes the one that is whole', () => {
+  it('requires a whole triple, and uses that one', () => {
     for (const missing of ['id', 'timestamp', 'signature']) {
       const headers = { ...signed(), [`svix-${missing}`]: undefined }
       expect(checkHeaders(headers, NOW_MS)).toEqual({ ok: false, reason: 'missing_headers' })
@@ -119,16 +119,16 @@ describe('checkHeaders', () => {
     expect(checkHeaders({}, NOW_MS)).toEqual({ ok: false, reason: 'missing_headers' })
   })
 
-  it('trap 27: the id that is verified is the id that is deduped on, when both triples come', () => {
+  it('trap 27: the verified id is the one for deduplication if both triples exist', () => {
     const headers = { ...signed(BODY, { id: 'msg_svix' }), ...signed(BODY, { id: 'msg_webhook', names: 'webhook' }) }
     expect(verifier.verifyAt(NOW_MS, headers, BODY)).toMatchObject({ ok: true, deliveryId: 'msg_svix' })
-    // An id that nobody signed is not taken, however good the other triple is.
+    // An unsigned id is refused, even with another valid triple.
     const mixed = { ...headers, 'svix-id': 'msg_other' }
     expect(verifier.verifyAt(NOW_MS, mixed, BODY)).toMatchObject({ ok: true, deliveryId: 'msg_webhook' })
     expect(verifier.verifyAt(NOW_MS, { ...mixed, 'webhook-id': 'msg_other' }, BODY)).toEqual({ ok: false, reason: 'wrong_signature' })
   })
 
-  it('tries the webhook triple when the svix one is stale, of an unknown scheme or does not verify, and keeps the headers that did', () => {
+  it('tries the webhook triple if the svix one is stale, of an unknown scheme or wrong, and returns the headers that verified', () => {
     const good = signed(BODY, { id: 'msg_webhook', names: 'webhook' })
     for (const spoiled of [
       signed(BODY, { secret: other }),
@@ -147,19 +147,19 @@ describe('checkHeaders', () => {
     expect(checkHeaders(stale, NOW_MS)).toEqual({ ok: false, reason: 'stale_timestamp' })
   })
 
-  it('takes the same triple under both names for one claim', () => {
+  it('treats equal triples as one claim', () => {
     const both = checkHeaders({ ...signed(), ...signed(BODY, { names: 'webhook' }) }, NOW_MS)
     expect(both.ok && both.claims).toHaveLength(1)
   })
 
-  it('trap 26: a scheme that we do not know fails closed, with a reason of its own', () => {
+  it('trap 26: an unknown scheme fails closed, with its own reason', () => {
     const digest = randomBytes(64).toString('base64')
     for (const signature of [`v2,${digest}`, `v1a,${digest}`, `sha256=${digest}`, digest, 'v1,', 'v1']) {
       expect(checkHeaders({ ...signed(), 'svix-signature': signature }, NOW_MS)).toEqual({ ok: false, reason: 'unknown_scheme' })
     }
   })
 
-  it('lets the hash of an id stand for it that is too long to be a key', () => {
+  it('replaces a long id with its hash', () => {
     const verifiedId = (id: string) => verifier.verifyAt(NOW_MS, signed(BODY, { id }), BODY)
     expect(verifiedId('m'.repeat(512))).toMatchObject({ ok: true, deliveryId: 'm'.repeat(512) })
     const [one, same, other] = ['m'.repeat(513), 'm'.repeat(513), 'n'.repeat(513)].map(verifiedId)

@@ -7,21 +7,21 @@ import { outstandingSchema, requirementsViewSchema } from '../../../src/client/s
 import { threadPageSchema } from '../../../src/client/schemas/thread.ts'
 import { workspaceSchema } from '../../../src/client/schemas/workspace.ts'
 import { entityNamed } from '../../../src/model/entities.ts'
-import { type Shape, shapeOf } from '../../../src/upstream/drift/shape.ts'
+import { type Shape, shapeOf } from '../../../src/upstream/api-changes/shape.ts'
 
 /**
- * Descriptors of tables and schemas of the specification are written apart. Each field of a schema has a column, or is named here as one that
- * stands in `raw` alone; each column that is read from the service has a field in a schema.
+ * Table descriptors and schemas are independent: each schema field has a column or is listed here as in `raw` only; each column from the
+ * service has a schema field.
  */
 
-/** The tables that a read fills, and where its answer has their objects. */
+/** Tables of a read, and the places of their objects. */
 interface Answer {
   readonly read: string
   readonly schema: z.ZodType
   readonly tables: Readonly<Record<string, string>>
   /** Fields without a column, by path. */
   readonly inRawAlone: readonly string[]
-  /** Fields that the specification does not show and that the mirror needs. */
+  /** Unspecified fields that the mirror needs. */
   readonly unshown?: readonly string[]
 }
 
@@ -52,7 +52,7 @@ const answers: readonly Answer[] = [
       'submission_id',
       'rail.quote_history_unavailable',
       ...['submission_id', 'submitted_or_ready', 'gapped'].map((name) => `assessment.${name}`),
-      // The same requirements, by what the service found; the column `result` says which.
+      // The same requirements; the column `result` distinguishes them.
       'assessment.programs[].met',
       'assessment.programs[].deferred',
     ],
@@ -72,7 +72,7 @@ const answers: readonly Answer[] = [
       ...['contract_version', 'workspace_id', 'owner_host', 'owner_resource_id', 'replica_applied_revision'].map((name) => `facts.${name}`),
       'applications[].submission_id',
       'applications[].schema',
-      // Their keys are data: a row of `application_answers` for each.
+      // Keys are data, each with a row of `application_answers`.
       'applications[].answers',
       'applications[].ownership',
     ],
@@ -85,7 +85,7 @@ const answers: readonly Answer[] = [
   },
 ]
 
-/** Every path of a schema that leads to a value or to a list. @param tables places whose fields belong to a table: no values themselves. */
+/** Every path to a value or list in a schema. @param tables places whose fields belong to a table. */
 function leavesOf(shape: Shape, tables: ReadonlySet<string>): string[] {
   const below = [...shape.fields.values()].flatMap((field) => leavesOf(field, tables))
   const isTable = tables.has(shape.path) || tables.has(`${shape.path}[]`)
@@ -93,7 +93,7 @@ function leavesOf(shape: Shape, tables: ReadonlySet<string>): string[] {
   return below.length > 0 ? below : isTable ? items : [shape.path]
 }
 
-/** The paths below an answer that the columns of a table are read from. */
+/** Paths below an answer that a table's columns are read from. */
 function pathsOf(table: string, place: string, read: string): string[] {
   const entity = entityNamed(table)
   const fields = Object.entries(entity?.fields ?? {})
@@ -101,7 +101,7 @@ function pathsOf(table: string, place: string, read: string): string[] {
   return ofRead.flatMap(([, { path }]) => (path === undefined ? [] : [place === '' ? path : `${place}.${path}`]))
 }
 
-test.each(answers)('invariant 10: every field of $read has a column or stands in raw alone, and every column a field', (answer) => {
+test.each(answers)('invariant 10: every field of $read has a column or is in raw only, and every column a field', (answer) => {
   const { read, schema, tables, inRawAlone, unshown = [] } = answer
   const leaves = leavesOf(shapeOf(schema), new Set(Object.values(tables)))
   const columns = Object.entries(tables).flatMap(([table, place]) => pathsOf(table, place, read))
@@ -109,7 +109,7 @@ test.each(answers)('invariant 10: every field of $read has a column or stands in
   expect(columns.filter((path) => !leaves.includes(path)).sort(), 'columns without a field').toEqual(unshown)
 })
 
-test('invariant 10: of an owner of an answer, whose keys are data, every field has a column or stands in raw alone', () => {
+test("invariant 10: every field of an answer's owner has a column or is in raw only", () => {
   const ownership = shapeOf(workspaceSchema).fields.get('applications')?.items?.fields.get('ownership')?.each
   const leaves = (ownership ? leavesOf(ownership, new Set()) : []).map((path) => path.replace('applications[].ownership{}', 'ownership'))
   const columns = pathsOf('application_answers', '', 'workspace').filter((path) => path.startsWith('ownership.'))

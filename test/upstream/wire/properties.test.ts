@@ -15,12 +15,12 @@ const readers = {
   readThread: (raw: unknown) => readPage(raw, 'messages'),
 }
 
-// Text with NUL, lone surrogates and everything else that a JSON string can hold.
+// Any JSON string, including NUL and lone surrogates.
 const anyText = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) })
 const anyJson = fc.jsonValue({ stringUnit: 'binary' })
 const odd = fc.oneof(anyJson, anyText, fc.anything())
 
-/** A record in which each field is now as the spec has it, now anything, now absent. */
+/** A record with valid, arbitrary and absent fields. */
 function mostly(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Record<string, unknown>> {
   const absent = fc.constant(undefined)
   const field = (good: fc.Arbitrary<unknown>) => fc.oneof({ weight: 20, arbitrary: good }, odd, absent)
@@ -66,7 +66,7 @@ const view = mostly({
   rail,
 })
 
-/** Every text in a record but those that stand in `raw`. */
+/** Every text of a record outside `raw`. */
 function columnTexts(value: unknown, key = ''): string[] {
   if (key === 'raw') return []
   if (typeof value === 'string') return [value]
@@ -77,7 +77,7 @@ function columnTexts(value: unknown, key = ''): string[] {
 const storable = (text: string) => text.isWellFormed() && !text.includes('\u0000')
 
 describe('tolerance', () => {
-  test('trap 57: nothing that a reader is given makes it throw', () => {
+  test('trap 57: no input makes a reader throw', () => {
     fc.assert(
       fc.property(fc.oneof(fc.anything(), anyJson, event, message, view), (raw) => {
         for (const read of Object.values(readers)) read(raw)
@@ -86,7 +86,7 @@ describe('tolerance', () => {
     )
   })
 
-  test('trap 58: whatever is read is in raw as it was received, unknown fields too', () => {
+  test('trap 58: raw contains everything as received, including unknown fields', () => {
     const read = new Set<string>()
     const kept = (kind: string, raw: string | null | undefined, sent: unknown) => {
       if (raw === undefined) return
@@ -104,7 +104,7 @@ describe('tolerance', () => {
     expect([...read].sort()).toEqual(['event', 'message', 'requirements'])
   })
 
-  test('trap 72: no column ever holds NUL or a lone surrogate', () => {
+  test('trap 72: no column contains NUL or a lone surrogate', () => {
     fc.assert(
       fc.property(fc.oneof(event, message, view), (raw) => {
         for (const record of [readEvent(raw), readMessage(raw), readRequirements(raw)]) {
@@ -115,7 +115,7 @@ describe('tolerance', () => {
     )
   })
 
-  test('nesting deeper than the stack is no reason to throw', () => {
+  test('nesting deeper than the stack does not throw', () => {
     const deep = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`) as unknown
     const id = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
     const records = [

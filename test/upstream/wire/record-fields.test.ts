@@ -8,21 +8,21 @@ import { defaultRecordFields } from '../../tools/record-fields.ts'
 
 const columns = { text: { kind: 'text' }, date: { kind: 'date' }, money: { kind: 'int', cents: true } } as const
 
-/** What a column holds when its value is the record's only one, under `key`. */
+/** The column's value for a record with only `key`. */
 function read(column: keyof typeof columns, json: string, key = 'value') {
   const paths = { text: [], date: [], money: [], [column]: [`at.${key}`] }
   return recordColumns(`{"at":{"${key}":${json}}}`, columns, paths)[column]
 }
 
-describe('columns of records whose fields are not shown', () => {
-  it('text is trimmed and storable, and a whole number is text', () => {
+describe('columns of records with unspecified fields', () => {
+  it('text is trimmed and storable, and an integer is text', () => {
     expect(read('text', '"  POL-1 \\u0000x "')).toBe('POL-1 \uFFFDx')
     expect(read('text', '4711')).toBe('4711')
     for (const none of ['12345678901234567890', '1.5', 'true', '{"a":"b"}', '["POL-1"]', 'null', '"  "'])
       expect(read('text', none), none).toBeNull()
   })
 
-  it('a date is one, or of a time the date as written; in UTC only at midnight', () => {
+  it('a date is a date, or that of a time; in UTC only at midnight', () => {
     for (const given of [
       '2026-03-01',
       ' 2026-03-01 ',
@@ -46,7 +46,7 @@ describe('columns of records whose fields are not shown', () => {
     expect(read('date', '1772323200')).toBeNull()
   })
 
-  it('an amount is whole cents where its key says so, else dollars with at most two places', () => {
+  it('an amount is integer cents by its key, else dollars with at most two decimals', () => {
     for (const [json, cents] of [
       ...([
         ['1250', 125_000],
@@ -89,7 +89,7 @@ describe('columns of records whose fields are not shown', () => {
     }
   })
 
-  it('the first path with a value decides, even when its column cannot hold it', () => {
+  it("the first path with a value decides, even if its column can't hold it", () => {
     const record = '{"a":null,"b":" ","c":{"d":"12.345"},"e":"1.00","list":[{"e":"2.00"}],"own":{"toString":"3.00"}}'
     const money = (...paths: string[]) => recordColumns(record, columns, { text: [], date: [], money: paths }).money
     expect(money('a', 'b', 'missing', 'c.missing', 'a.x', 'e.x', 'e')).toBe(100)
@@ -109,7 +109,7 @@ describe('policies and insureds', () => {
   const rowOf = (read: 'policy' | 'insured', record: Json, recordFields = defaultRecordFields, protection = dropping) =>
     readById(read, 'the id', record, { recordFields, protection })?.lists[0]?.rows[0]
 
-  it('trap 57: have their columns from where the settings say, null where nothing is found, and all else in raw', () => {
+  it('trap 57: have columns from configured paths, null if missing, and everything in raw', () => {
     const record = {
       policy_number: 'POL-1',
       carrier: { name: 'Alder' },

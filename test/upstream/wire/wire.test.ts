@@ -36,7 +36,7 @@ const message = {
 }
 
 describe('events', () => {
-  test('an event becomes the columns of market_events, and its object is kept whole', () => {
+  test('an event fills market_events, with its object in raw', () => {
     expect(readEvent(event)).toEqual({
       event_id: ID,
       type: 'quote_received',
@@ -52,7 +52,7 @@ describe('events', () => {
     })
   })
 
-  test('without id, type or time there is no event', () => {
+  test('an event needs id, type and time', () => {
     for (const missing of ['id', 'type', 'occurred_at']) expect(readEvent({ ...event, [missing]: undefined })).toBeNull()
     expect(readEvent({ ...event, id: 'evt_1' })).toBeNull()
     expect(readEvent({ ...event, occurred_at: 'yesterday' })).toBeNull()
@@ -71,14 +71,14 @@ describe('events', () => {
     expect(JSON.parse(readEvent(future)?.raw ?? '')).toEqual(future)
   })
 
-  test('trap 59: a status is any text, and its label goes with it', () => {
+  test('trap 59: a status is any text, with its label', () => {
     expect(readEvent({ ...event, status: 'Zurückgestellt', status_label: 'On ice' })).toMatchObject({
       status: 'Zurückgestellt',
       status_label: 'On ice',
     })
   })
 
-  test('trap 66: a lane that is null or no uuid leaves the event without a lane, not unread', () => {
+  test('trap 66: an event with an invalid lane has no lane, but is read', () => {
     for (const lane_id of [null, undefined, 'lane-7', 7]) {
       expect(readEvent({ ...event, market: { ...event.market, lane_id } })).toMatchObject({ lane_id: null, market_name: 'Acme Mutual' })
     }
@@ -86,7 +86,7 @@ describe('events', () => {
 })
 
 describe('messages', () => {
-  test('a message becomes the columns of thread_messages and thread_attachments', () => {
+  test('a message fills thread_messages and thread_attachments', () => {
     const [first, second] = message.attachments
     expect(readMessage(message)).toEqual({
       message: {
@@ -109,7 +109,7 @@ describe('messages', () => {
     })
   })
 
-  test('without one of its required fields there is no message', () => {
+  test('a message needs its required fields', () => {
     for (const missing of ['id', 'channel', 'direction', 'kind', 'occurred_at', 'body_text']) {
       expect(readMessage({ ...message, [missing]: null })).toBeNull()
     }
@@ -141,7 +141,7 @@ describe('messages', () => {
     expect(JSON.parse(read?.message.raw ?? '')).toMatchObject({ body_text: read?.message.body_text, to: ['\ufffd@x'] })
   })
 
-  test('an attachment that cannot be read keeps its place', () => {
+  test('a malformed attachment keeps its position', () => {
     expect(readMessage({ ...message, attachments: ['odd', { name: 'b.pdf' }] })?.attachments).toMatchObject([
       { position: 0, name: null, raw: '"odd"' },
       { position: 1, name: 'b.pdf' },
@@ -149,7 +149,7 @@ describe('messages', () => {
     expect(readMessage({ ...message, attachments: null })?.attachments).toEqual([])
   })
 
-  test('a document is known by the id in its path, another link by its hash', () => {
+  test("a document's key is the id in its path, or the hash of another link", () => {
     const keyOf = (link: string) => readMessage({ ...message, attachments: [{ download_path: link }] })?.attachments[0]?.document_key
     for (const link of [
       `/broker/finalized-documents/${LANE}/pdf`,
@@ -213,7 +213,7 @@ const withLane = (change: object) => ({ ...view, rail: { ...view.rail, lanes: [{
 const laneOf = (change: object) => rowsOf(withLane(change), 'lanes')[0]
 
 describe('requirements', () => {
-  test('the view becomes the columns of the submission, its lanes, offers and history', () => {
+  test('the view fills the submission, its lanes, offers and history', () => {
     const read = readRequirements(view)
     expect(read?.submission).toEqual({
       insured_name: 'Bay Bakery',
@@ -240,11 +240,11 @@ describe('requirements', () => {
     ])
   })
 
-  test('an answer that names no submission is no requirements view', () => {
+  test('an answer without a submission id is not a requirements view', () => {
     for (const value of [{}, { detail: 'busy' }, { ...view, submission_id: 'x' }, null, []]) expect(readRequirements(value)).toBeNull()
   })
 
-  test('trap 64: a rail that is null, absent or without lanes says nothing', () => {
+  test('trap 64: a rail that is null, absent or without lanes is unknown', () => {
     for (const rail of [null, undefined, {}, 'soon', { lanes: null, quote_history: [] }]) {
       const read = readRequirements({ ...view, rail })
       expect(read?.submission).toMatchObject({ state: 'CA' })
@@ -254,7 +254,7 @@ describe('requirements', () => {
     expect(listsOf({ ...view, rail: { lanes: [] } }, 'quote_history')).toEqual([])
   })
 
-  test('trap 65: an unavailable or missing history is not an empty one', () => {
+  test('trap 65: an unavailable or missing history is not empty', () => {
     const history = (change: object) => listsOf({ ...view, rail: { ...view.rail, ...change } }, 'quote_history')
     expect(history({ quote_history_unavailable: true })).toEqual([])
     expect(history({ quote_history_unavailable: true, quote_history: [] })).toEqual([])
@@ -262,7 +262,7 @@ describe('requirements', () => {
     expect(history({ quote_history: [] })).toMatchObject([{ rows: [], whole: true }])
   })
 
-  test('trap 69: money is a whole number of cents or nothing, and premium_display is never read as money', () => {
+  test('trap 69: money is integer cents or null, and premium_display is never parsed', () => {
     const cents = (total_cents: unknown) => rowsOf(withLane({ quotes: [{ ...lane.quotes[0], total_cents }] }), 'quotes')[0]
     expect(cents(9_007_199_254_740_991)).toMatchObject({ total_cents: 9_007_199_254_740_991 })
     for (const value of [12.5, '123456', 2 ** 60, null, Number.NaN]) {
@@ -271,7 +271,7 @@ describe('requirements', () => {
     expect(cents(undefined)).not.toHaveProperty('total_cents')
   })
 
-  test('trap 77: hedge_obtains stands in raw under its own name', () => {
+  test('trap 77: hedge_obtains is in raw under its own name', () => {
     expect(JSON.parse(String(readRequirements(view)?.submission?.['raw']))).toMatchObject({ markets: [{ hedge_obtains: ['loss runs'] }] })
   })
 
@@ -284,18 +284,18 @@ describe('requirements', () => {
     })
   })
 
-  test('what a view leaves out is left out, and what it says to be null is null', () => {
+  test('omitted fields are omitted, null fields are null', () => {
     const partial = { submission_id: view.submission_id, state: null, rail: { lanes: [{ submission_market_id: LANE, chip: null }] } }
     expect(Object.keys(readRequirements(partial)?.submission ?? {}).sort()).toEqual(['marketing_hint', 'raw', 'state'])
     expect(rowsOf(partial, 'lanes')[0]).toEqual({ lane_id: LANE, chip: null, next_step: null, raw: expect.any(String) })
   })
 
-  test('next_step is text, or the JSON text of what else it is', () => {
+  test('next_step is text, or JSON text', () => {
     expect(laneOf({ next_step: { action: 'bind' } })?.['next_step']).toBe('{"action":"bind"}')
     expect(laneOf({ next_step: null })?.['next_step']).toBeNull()
   })
 
-  test('the last of several items with one id has the row; the others and items without an id are recorded as unreadable', () => {
+  test('the last of several items with one id has the row; the others and items without an id are unreadable', () => {
     const lanes = [{ ...lane, status: 'old' }, { ...lane, submission_market_id: null }, 'odd', { ...lane, status: 'new' }]
     const ofLanes = { ...view, rail: { ...view.rail, lanes } }
     expect(rowsOf(ofLanes, 'lanes').map((row) => row['status'])).toEqual(['new'])
@@ -308,7 +308,7 @@ describe('requirements', () => {
     expect([readRequirements(twice)?.unreadable, listsOf(twice, 'quotes')]).toMatchObject([[], [{ whole: true }]])
   })
 
-  test('programs of one lane have rows of their own, and so have their requirements and markets', () => {
+  test('programs of one lane have separate rows, and so do their requirements and markets', () => {
     const program = { submission_market_id: LANE, program_id: ID, program_display_name: 'GL', met: [{ key: 'a' }], unmet: [], deferred: [] }
     const unnamed = { ...program, program_id: null }
     const market = { market_name: 'Acme Mutual', lane_id: LANE, program: 'GL', ready: false }
@@ -328,7 +328,7 @@ describe('requirements', () => {
   })
 })
 
-test('trap 58: every raw holds the numbers that were received, and the columns hold what a double can', () => {
+test('trap 58: raw has exact numbers, and columns have doubles', () => {
   const odd = { total_cents: '#', odd: [{ deep: '#' }] }
   const sent = (value: object) => JSON.stringify(value).replaceAll('"#"', '12345678901234567890')
   const read = (value: object) => parseExact(sent(value))

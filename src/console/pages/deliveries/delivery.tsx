@@ -3,35 +3,33 @@ import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
-import { answered, api, Refusal, type Schemas } from '../../api/client.ts'
-import { deliveryQuery, rejectedOneQuery } from '../../api/queries.ts'
-import { Button } from '../../parts/button.tsx'
+import { ApiError, api, type Schemas, unwrap } from '../../api/client.ts'
+import { deliveryQuery, deliveryResultQuery, rejectedDeliveryQuery } from '../../api/queries.ts'
+import { ActionButton } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Detail } from '../../parts/detail.tsx'
-import { Facts, Section } from '../../parts/fields.tsx'
+import { Facts, Section, StyledText } from '../../parts/fields.tsx'
 import { Id } from '../../parts/id.tsx'
-import { Json, parsedJson } from '../../parts/json.tsx'
+import { Json, parseJson } from '../../parts/json.tsx'
 import { counted, size } from '../../parts/numbers.ts'
 import { SearchField } from '../../parts/search-field.tsx'
-import { Asked, Failed } from '../../parts/states.tsx'
+import { Failed, QueryState } from '../../parts/states.tsx'
 import { Moment } from '../../parts/time.tsx'
-import { Became } from './became.tsx'
 import { SubmissionOf } from './deliveries.tsx'
-import { Reason, reasonMend } from './reason.tsx'
+import { Reason, reasonFix } from './reason.tsx'
 import { VerifyAgain } from './verify-again.tsx'
 
 const REJECTED = 'rejected-'
 
-/** One delivery: what came, and what it became. */
 export function Delivery() {
   const { delivery = '' } = useParams({ strict: false })
-  if (delivery.startsWith(REJECTED)) return <RefusedOne id={delivery.slice(REJECTED.length)} />
-  return <Stored id={delivery} />
+  if (delivery.startsWith(REJECTED)) return <RejectedDelivery id={delivery.slice(REJECTED.length)} />
+  return <DeliveryFromInbox id={delivery} />
 }
 
-function Stored({ id }: { readonly id: string }) {
+function DeliveryFromInbox({ id }: { readonly id: string }) {
   const query = useQuery(deliveryQuery(id))
-  if (query.error instanceof Refusal) {
+  if (query.error instanceof ApiError) {
     return (
       <Detail title={query.error.status === 404 ? 'Not found' : 'Delivery'} back="/deliveries">
         <Failed error={query.error} />
@@ -39,15 +37,15 @@ function Stored({ id }: { readonly id: string }) {
     )
   }
   return (
-    <Asked query={query}>
+    <QueryState query={query}>
       {({ items }) => (
         <>
           {items.map((delivery, index) => (
-            <StoredOne key={delivery.inbox_id} delivery={delivery} isFirst={index === 0} />
+            <StoredDelivery key={delivery.inbox_id} delivery={delivery} isFirst={index === 0} />
           ))}
         </>
       )}
-    </Asked>
+    </QueryState>
   )
 }
 
@@ -56,10 +54,10 @@ interface StoredProps {
   readonly isFirst: boolean
 }
 
-function StoredOne({ delivery, isFirst }: StoredProps) {
+function StoredDelivery({ delivery, isFirst }: StoredProps) {
   const replay = useAction({
-    run: () => answered(api.POST('/api/v1/inbox/replay', { body: { ids: [String(delivery.inbox_id)] } })),
-    done: ({ replayed }) => `${counted(replayed, 'delivery', 'deliveries')} will be worked again; its state is shown here.`,
+    run: () => unwrap(api.POST('/api/v1/inbox/replay', { body: { ids: [String(delivery.inbox_id)] } })),
+    done: ({ replayed }) => `${counted(replayed, 'delivery', 'deliveries')} queued to be processed again.`,
   })
   const facts = (
     <Facts
@@ -68,36 +66,23 @@ function StoredOne({ delivery, isFirst }: StoredProps) {
         ['Account', delivery.account],
         ['Received', <Moment key="came" at={delivery.received_at} />],
         ['Settled', <Moment key="settled" at={delivery.settled_at} none="not yet" />],
-        ['Signed with', `secret ${delivery.secret} of the account`],
+        ['Signed with', `webhook secret ${delivery.secret}`],
         ['Submission', <SubmissionOf key="of" {...delivery} />],
         ['Attempts', delivery.attempts],
-        ...(delivery.error === null
-          ? []
-          : [
-              [
-                'Error',
-                <span key="error" className="bad">
-                  {delivery.error}
-                </span>,
-              ] as const,
-            ]),
+        delivery.error !== null && ['Error', <StyledText key="error" className="bad" text={delivery.error} />],
       ]}
     />
   )
   const parts = (
     <>
       {facts}
-      <Became inboxId={delivery.inbox_id} />
+      <DeliveryResult inboxId={delivery.inbox_id} />
       <Body body={delivery.body} />
       <Headers headers={delivery.headers} />
     </>
   )
   if (!isFirst) return parts
-  const actions = (
-    <Button needs="operator" isSmall isBusy={replay.isPending} onClick={() => replay.mutate()}>
-      Replay
-    </Button>
-  )
+  const actions = <ActionButton action={replay}>Replay</ActionButton>
   return (
     <Detail title={titleOf(delivery)} back="/deliveries" chip={<Chip word={delivery.state} />} actions={actions}>
       {parts}
@@ -105,51 +90,37 @@ function StoredOne({ delivery, isFirst }: StoredProps) {
   )
 }
 
-/** @returns what happened, and to whom, as the list says it. */
 function titleOf({ what, kind, insured_name }: Schemas['DeliveryShown']): string {
   return [what === null ? (kind ?? 'Delivery') : wordOf(what), insured_name].filter(Boolean).join(' · ')
 }
 
-function RefusedOne({ id }: { readonly id: string }) {
-  const query = useQuery(rejectedOneQuery(id))
+function RejectedDelivery({ id }: { readonly id: string }) {
+  const query = useQuery(rejectedDeliveryQuery(id))
   return (
     <Detail
       title="Rejected delivery"
       back="/deliveries"
-      chip={<Chip word={query.data?.replayed_at ? 'accepted' : 'refused'} />}
+      chip={<Chip word={query.data?.replayed_at ? 'accepted' : 'refused'} label={query.data?.replayed_at ? 'accepted' : 'rejected'} />}
       actions={query.data?.replayed_at === null && <VerifyAgain id={id} />}
     >
-      <Asked query={query}>
-        {(refused) => (
+      <QueryState query={query}>
+        {(rejected) => (
           <>
             <Facts
               items={[
-                ['Reason', <Reason key="reason" reason={refused.reason} />],
-                [
-                  'How to mend it',
-                  refused.replayed_at === null ? reasonMend(refused.reason) : 'It was accepted later: nothing is left to do.',
-                ],
-                ['Received', <Moment key="came" at={refused.received_at} />],
-                [
-                  'From',
-                  <span key="from" className="mono">
-                    {refused.address}
-                  </span>,
-                ],
-                [
-                  'Path',
-                  <span key="path" className="mono">
-                    {refused.path}
-                  </span>,
-                ],
-                ['Size', refused.body_bytes === null ? 'not read' : size(refused.body_bytes)],
+                ['Reason', <Reason key="reason" reason={rejected.reason} />],
+                ['How to fix it', rejected.replayed_at === null ? reasonFix(rejected.reason) : 'Accepted later. No action required.'],
+                ['Received', <Moment key="came" at={rejected.received_at} />],
+                ['From', <StyledText key="from" className="mono" text={rejected.address} />],
+                ['Path', <StyledText key="path" className="mono" text={rejected.path} />],
+                ['Size', rejected.body_bytes === null ? 'not read' : size(rejected.body_bytes)],
               ]}
             />
-            <Body body={refused.body} />
-            <Headers headers={refused.headers} />
+            <Body body={rejected.body} />
+            <Headers headers={rejected.headers} />
           </>
         )}
-      </Asked>
+      </QueryState>
     </Detail>
   )
 }
@@ -157,8 +128,12 @@ function RefusedOne({ id }: { readonly id: string }) {
 function Body({ body }: { readonly body: string | null }) {
   const [find, setFind] = useState('')
   return (
-    <Section title="Body" actions={body !== null && <SearchField label="Search in the body" value={find} onChange={setFind} />}>
-      {body === null ? <p className="quiet">Not kept, or taken by retention.</p> : <Json value={parsedJson(body)} find={find} />}
+    <Section title="Body" actions={body !== null && <SearchField label="Search body" value={find} onChange={setFind} />}>
+      {body === null ? (
+        <p className="quiet">Not stored, or deleted after the retention period.</p>
+      ) : (
+        <Json value={parseJson(body)} find={find} />
+      )}
     </Section>
   )
 }
@@ -166,14 +141,35 @@ function Body({ body }: { readonly body: string | null }) {
 function Headers({ headers }: { readonly headers: Readonly<Record<string, string>> }) {
   return (
     <Section title="Headers">
-      <Facts
-        items={Object.entries(headers).map(([name, value]) => [
-          name,
-          <span key={name} className="mono">
-            {value}
-          </span>,
-        ])}
-      />
+      <Facts items={Object.entries(headers)} isMono />
+    </Section>
+  )
+}
+
+/** Changes to the submission while the delivery was processed. */
+function DeliveryResult({ inboxId }: { readonly inboxId: number }) {
+  const query = useQuery(deliveryResultQuery(String(inboxId)))
+  return (
+    <Section title="Result">
+      <QueryState query={query} rows={2}>
+        {({ items }) => {
+          const changes = items.find(({ inbox_id }) => inbox_id === inboxId)?.changes ?? []
+          if (changes.length === 0)
+            return <p className="quiet">No changes. The mirror was up to date, or the delivery only triggered a read.</p>
+          return (
+            <ul className="lines">
+              {changes.map(({ seq, entity, operation }) => (
+                <li key={seq}>
+                  <span>
+                    {wordOf(entity)}, {operation}
+                  </span>
+                  <span className="quiet number">change {seq}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </QueryState>
     </Section>
   )
 }

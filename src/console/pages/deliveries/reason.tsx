@@ -1,37 +1,33 @@
-/** Why a delivery was refused, as people say it. */
+/** Why a delivery was rejected. */
 const words: Readonly<Record<string, string>> = {
-  missing_headers: 'signature headers are missing',
-  bad_timestamp: 'its time is none',
-  stale_timestamp: 'it was signed too long ago, or ahead of time',
-  unknown_scheme: 'signed in a way that is not known here',
-  wrong_signature: 'no secret of the account made its signature',
-  unknown_account: 'its path names no account',
-  body_too_large: 'its body is too large',
+  missing_headers: 'missing signature headers',
+  bad_timestamp: 'malformed timestamp',
+  stale_timestamp: 'timestamp too old or in the future',
+  unknown_scheme: 'unknown signature scheme',
+  wrong_signature: 'signature matches no webhook secret',
+  unknown_account: 'unknown account in the path',
+  body_too_large: 'body too large',
 }
 
-/** What a person does about each. */
-const mends: Readonly<Record<string, string>> = {
-  bad_timestamp: 'The sender did not sign it as Standard Webhooks. Ask whoever sent it.',
-  stale_timestamp: 'Set the clock of this machine by NTP, then verify again: the time is judged by when it was received.',
-  unknown_scheme: 'Only signatures of the scheme v1 are known. Ask whoever sent it.',
-  wrong_signature:
-    'Copy the signing secret from the portal into WEBHOOK_SECRETS beside the old one, reload the settings, then verify again.',
-  unknown_account: 'Correct the address of the endpoint in the portal: it ends with the name of an account of the settings.',
-  body_too_large: 'Only its beginning is kept. Polling finds what it told.',
+const fixes: Readonly<Record<string, string>> = {
+  bad_timestamp: "The delivery doesn't follow Standard Webhooks. Contact the sender.",
+  stale_timestamp: 'Sync the clock of this host (NTP), then verify again. The timestamp is compared with the time of receipt.',
+  unknown_scheme: 'Only signature scheme v1 is supported. Contact the sender.',
+  wrong_signature: 'Add the signing secret from the portal to WEBHOOK_SECRETS, reload the settings, then verify again.',
+  unknown_account: 'Correct the webhook URL in the portal. It must end with the name of a configured account.',
+  body_too_large: 'No action required. Polling finds the changes.',
 }
 
-/** How a refused delivery of this reason is mended, in a sentence. */
-export function reasonMend(reason: string): string {
-  return mends[reason] ?? 'Whoever sent it is not the service, or did not sign it. Nothing has to be done.'
+export function reasonFix(reason: string): string {
+  return fixes[reason] ?? 'The delivery is unsigned or not from the service. No action required.'
 }
 
-/** A reason in words, and beside it as scripts know it. */
 export function Reason({ reason }: { readonly reason: string }) {
-  const said = words[reason]
-  if (said === undefined) return <>{reason}</>
+  const text = words[reason]
+  if (text === undefined) return <>{reason}</>
   return (
     <>
-      {said} <span className="quiet mono">{reason}</span>
+      {text} <span className="quiet mono">{reason}</span>
     </>
   )
 }

@@ -5,18 +5,18 @@ import type { Schemas } from '../../api/client.ts'
 import { deliveryCountsQuery, rejectedQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
-import { Listed } from '../../parts/listed.tsx'
 import { size } from '../../parts/numbers.ts'
+import { QueryTable } from '../../parts/query-table.tsx'
+import { DASH } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { InsuredLink } from '../submissions.tsx'
 import { Reason } from './reason.tsx'
 import { VerifyAgain } from './verify-again.tsx'
 
-type Refused = Schemas['RefusedDelivery']
+type Rejected = Schemas['RejectedDelivery']
 
-/** Deliveries that were refused, with the reason. */
-export function Rejected() {
+export function RejectedList() {
   const [{ account }] = useAddress()
   const query = useInfiniteQuery(rejectedQuery(account))
   const { data: counts } = useQuery(deliveryCountsQuery(account))
@@ -26,18 +26,18 @@ export function Rejected() {
       <div className="filters">
         <div className="actions">{hasOpen && <VerifyAgain account={account} />}</div>
       </div>
-      <Listed
+      <QueryTable
         query={query}
         label="Deliveries"
         columns={columns}
         keyOf={({ rejected_id }) => String(rejected_id)}
-        empty="Nothing was rejected: every delivery bore a good signature."
+        empty="No rejected deliveries."
       />
     </>
   )
 }
 
-const columns: readonly Column<Refused>[] = [
+const columns: readonly Column<Rejected>[] = [
   { id: 'at', head: headOf('received_at'), cell: ({ received_at }) => <Age at={received_at} /> },
   {
     id: 'reason',
@@ -49,25 +49,14 @@ const columns: readonly Column<Refused>[] = [
       </Link>
     ),
   },
-  {
-    id: 'submission',
-    head: headOf('insured_name'),
-    rank: 2,
-    isOnPhone: true,
-    cell: ({ account, submission_id, insured_name }) =>
-      account === null || submission_id === null ? (
-        <span className="quiet">–</span>
-      ) : (
-        <InsuredLink item={{ account, submission_id, insured_name }} />
-      ),
-  },
-  { id: 'kind', head: 'Type', rank: 3, cell: ({ kind }) => kind?.replace(/^submission\./, '') ?? <span className="quiet">–</span> },
-  { id: 'account', head: 'Account', cell: ({ account }) => account ?? <span className="quiet">–</span> },
+  { id: 'submission', head: headOf('insured_name'), rank: 2, isOnPhone: true, cell: (row) => <InsuredLink item={row} /> },
+  { id: 'kind', head: 'Type', rank: 3, cell: ({ kind }) => kind?.replace(/^submission\./, '') ?? DASH },
+  { id: 'account', head: 'Account', cell: ({ account }) => account ?? DASH },
   { id: 'address', head: 'From', rank: 2, cell: ({ address }) => <span className="mono">{address}</span> },
   { id: 'size', head: 'Size', isNumber: true, rank: 3, cell: ({ body_bytes }) => (body_bytes === null ? '–' : size(body_bytes)) },
   {
     id: 'state',
     head: 'State',
-    cell: ({ replayed_at }) => (replayed_at ? <Chip word="accepted" label="accepted later" /> : <Chip word="refused" />),
+    cell: ({ replayed_at }) => (replayed_at ? <Chip word="accepted" label="accepted later" /> : <Chip word="refused" label="rejected" />),
   },
 ]

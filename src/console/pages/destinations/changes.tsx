@@ -1,43 +1,42 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useCallback, useState } from 'react'
+import { useState } from 'react'
 import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
 import { outboxQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
+import { ConfirmButton } from '../../parts/confirm.tsx'
 import { CsvLink } from '../../parts/csv-link.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
-import { Choice, ClearFilters, Section } from '../../parts/fields.tsx'
+import { Choice, ClearFilters, FilterSearch, Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
-import { Listed } from '../../parts/listed.tsx'
 import { count, counted } from '../../parts/numbers.ts'
-import { SearchField } from '../../parts/search-field.tsx'
+import { QueryTable } from '../../parts/query-table.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/map-dialog.tsx'
 import { Exchange, WholeError } from './exchange.tsx'
-import { Unmapped } from './unmapped.tsx'
+import { UnmappedList } from './unmapped.tsx'
 
 type Destination = Schemas['Destination']
 type Push = Schemas['OutboxRow']
 
 const states = ['waiting', 'retrying', 'dead', 'unknown', 'held', 'unmapped', 'delivered', 'skipped'] as const
 type State = (typeof states)[number]
-/** In the address, where somebody wants no state although the list opens on one. */
+/** Value of `state` in the address for all states. */
 const ANY = 'any'
 
-/** @returns the state that needs a person first; any when none does. */
+/** @returns the state that needs attention most. */
 function firstState(d: Destination): State | typeof ANY {
   if (d.dead > 0) return 'dead'
   if (d.unknown > 0) return 'unknown'
-  if (d.held_lanes > 0) return 'held'
-  return d.unmapped_lanes > 0 ? 'unmapped' : ANY
+  if (d.held_streams > 0) return 'held'
+  return d.unmapped_streams > 0 ? 'unmapped' : ANY
 }
 
-/** The changes for a destination. It opens on those that need a person, and stays there when the last of them was settled. */
+/** Changes for a destination. Opens with those that need attention, and keeps that filter after the last one is resolved. */
 export function Changes({ destination }: { readonly destination: Destination }) {
   const { destination: name } = destination
   const [address, set] = useAddress()
@@ -45,69 +44,46 @@ export function Changes({ destination }: { readonly destination: Destination }) 
   const state = address['state'] || first
   const { dead, unknown } = destination
   const counts: Readonly<Partial<Record<string, number>>> = { dead, unknown }
-  const named = (each: string) => (counts[each] === undefined ? wordOf(each) : `${wordOf(each)} (${count(counts[each])})`)
+  const optionText = (each: string) => (counts[each] === undefined ? wordOf(each) : `${wordOf(each)} (${count(counts[each])})`)
   const filter = (
     <Choice
       label="State"
-      all="Any status"
+      all="Any state"
       value={state === ANY ? '' : state}
-      options={states.map((each) => [each, named(each)] as const)}
+      options={states.map((each) => [each, optionText(each)] as const)}
       onChange={(next) => set({ state: next || ANY, search: '', reason: '' })}
     />
   )
   return (
-    <Section title={state === 'unmapped' ? 'Submissions without a client' : 'Changes'} actions={filter}>
-      {state === 'unmapped' ? <Unmapped name={name} /> : <List name={name} state={state === ANY ? null : (state as State)} />}
+    <Section title={state === 'unmapped' ? 'Unmapped submissions' : 'Changes'} actions={filter}>
+      {state === 'unmapped' ? <UnmappedList name={name} /> : <List name={name} state={state === ANY ? null : (state as State)} />}
     </Section>
   )
 }
 
 function List({ name, state }: { readonly name: string; readonly state: State | null }) {
-  const [{ text = '', reason = '' }, set] = useAddress()
+  const [{ text = '', reason = '' }] = useAddress()
   const [mapped, setMapped] = useState<Push | null>(null)
-  const narrowing = { ...(state && { state }), ...(text && { text }), ...(reason && { reason }) }
-  const query = useInfiniteQuery(outboxQuery({ destination: name, limit: 50, ...narrowing }))
-  const onSearch = useCallback((next: string) => set({ text: next }), [set])
-  const [skipped, setSkipped] = useState<Push | null>(null)
+  const filters = { ...(state && { state }), ...(text && { text }), ...(reason && { reason }) }
+  const query = useInfiniteQuery(outboxQuery({ destination: name, limit: 50, ...filters }))
   const { retry, skip } = useSettle(name)
-  const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: setSkipped, onMap: setMapped })
+  const columns = columnsWith({ onRetry: (id) => retry.mutate(id), onSkip: (id) => skip.mutate(id), onMap: setMapped })
   return (
     <>
       <div className="filters">
-        <SearchField label={`Search changes for ${name}`} placeholder="Insured, table, id, error" value={text} onChange={onSearch} />
+        <FilterSearch name="text" label={`Search changes for ${name}`} placeholder="Insured, table, id, error" />
         <ClearFilters names={['text']} linked={['reason']} />
-        <CsvLink path="/api/v1/outbox" filter={{ destination: name, ...narrowing }} of={`Changes for ${name}`} />
+        <CsvLink path="/api/v1/outbox" filter={{ destination: name, ...filters }} of={`Changes for ${name}`} />
       </div>
-      <Listed
+      <QueryTable
         query={query}
-        loading={4}
         label={`Changes for ${name}`}
         columns={columns}
         keyOf={({ outbox_id }) => String(outbox_id)}
-        empty={text || reason ? 'No change fits these filters.' : 'No change is in this state.'}
+        empty={text || reason ? 'No changes match these filters.' : 'No changes in this state.'}
       />
-      {skipped && (
-        <Confirm
-          title={`Skip change ${skipped.seq}?`}
-          deed="Skip the change"
-          isDanger
-          onDo={() => skip.mutate(String(skipped.outbox_id))}
-          onClose={() => setSkipped(null)}
-        >
-          <p>
-            <bdi>{skipped.insured_name || skipped.submission_id}</bdi>: {wordOf(skipped.entity)} {skipped.operation}
-          </p>
-          <p className="quiet">It is given up for good: {name} never gets it, and what waited behind it goes on.</p>
-        </Confirm>
-      )}
       {mapped?.submission_id && (
-        <MapDialog
-          account={mapped.account}
-          id={mapped.submission_id}
-          insured={mapped.insured_name}
-          at={name}
-          onClose={() => setMapped(null)}
-        />
+        <MapDialog of={{ ...mapped, submission_id: mapped.submission_id }} at={name} onClose={() => setMapped(null)} />
       )}
     </>
   )
@@ -116,41 +92,53 @@ function List({ name, state }: { readonly name: string; readonly state: State | 
 function useSettle(destination: string) {
   const body = (id: string) => ({ body: { ids: [id], destination } })
   const retry = useAction({
-    run: (id: string) => answered(api.POST('/api/v1/outbox/retry', body(id))),
-    done: ({ changed }) => `${counted(changed, 'change')} will be tried again.`,
+    run: (id: string) => unwrap(api.POST('/api/v1/outbox/retry', body(id))),
+    done: ({ changed }) => `${counted(changed, 'change')} queued for retry.`,
   })
   const skip = useAction({
-    run: (id: string) => answered(api.POST('/api/v1/outbox/skip', body(id))),
-    done: ({ changed }) => `${counted(changed, 'change')} given up; what waited behind goes on.`,
+    run: (id: string) => unwrap(api.POST('/api/v1/outbox/skip', body(id))),
+    done: ({ changed }) => `${counted(changed, 'change')} skipped. Later changes continue.`,
   })
   return { retry, skip }
 }
 
-interface Deeds {
+function skipQuestion({ seq, insured_name, submission_id, entity, operation, destination }: Push) {
+  const text = (
+    <>
+      <p>
+        <bdi>{insured_name || submission_id}</bdi>: {wordOf(entity)} {operation}
+      </p>
+      <p className="quiet">{destination} will never receive this change. Later changes continue. This can't be undone.</p>
+    </>
+  )
+  return { title: `Skip change ${seq}?`, confirmLabel: 'Skip change', isDanger: true, text }
+}
+
+interface RowActions {
   readonly onRetry: (id: string) => void
-  readonly onSkip: (row: Push) => void
+  readonly onSkip: (id: string) => void
   readonly onMap: (row: Push) => void
 }
 
-function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[] {
-  const deeds = (row: Push) => {
+function columnsWith({ onRetry, onSkip, onMap }: RowActions): readonly Column<Push>[] {
+  const actions = (row: Push) => {
     const id = String(row.outbox_id)
     const isStuck = row.state === 'dead' || row.state.startsWith('unknown')
     return (
-      <span className="row-deeds">
+      <span className="row-actions">
         <Exchange outboxId={row.outbox_id} seq={row.seq} destination={row.destination} />
         {isStuck && (
           <>
-            <Button needs="operator" isSmall onClick={() => onRetry(id)} label={`Retry change ${row.seq}`}>
+            <Button requires="operator" isSmall onClick={() => onRetry(id)} label={`Retry change ${row.seq}`}>
               Retry
             </Button>
-            <Button needs="operator" isSmall onClick={() => onSkip(row)} label={`Skip change ${row.seq}`}>
+            <ConfirmButton ask={() => skipQuestion(row)} onDo={() => onSkip(id)} label={`Skip change ${row.seq}`}>
               Skip
-            </Button>
+            </ConfirmButton>
           </>
         )}
         {row.state === 'unmapped' && (
-          <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || row.submission_id}`}>
+          <Button requires="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || row.submission_id}`}>
             Map…
           </Button>
         )}
@@ -169,7 +157,7 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
             {entity}.{operation}
           </span>
           {submission_id !== null && (
-            <span className="cell-note quiet">
+            <span className="cell-note ellipsis small-text quiet">
               <bdi>{insured_name || shortId(submission_id)}</bdi>
             </span>
           )}
@@ -188,6 +176,6 @@ function columnsWith({ onRetry, onSkip, onMap }: Deeds): readonly Column<Push>[]
       isNumber: true,
       cell: ({ delivered_at, tried_at, queued_at }) => <Age at={delivered_at ?? tried_at ?? queued_at} />,
     },
-    { id: 'deeds', head: '', holds: 'buttons', isNumber: true, cell: deeds },
+    { id: 'actions', head: '', holds: 'buttons', isNumber: true, cell: actions },
   ]
 }

@@ -3,16 +3,14 @@ import { failuresQuery, outboxQuery } from '../../api/queries.ts'
 import { shortId } from '../../parts/id.tsx'
 import { count } from '../../parts/numbers.ts'
 
-/** As many are named; the others are counted. */
 const NAMED = 3
 
 interface DeadChangesProps {
   readonly destination: string
-  /** How many there are. */
   readonly total: number
 }
 
-/** What a retry of all dead changes of a destination is about: whose they are, why they failed, and how they are sent. */
+/** Explains a retry of all dead changes: the first few changes, and why they failed. */
 export function DeadChanges({ destination, total }: DeadChangesProps) {
   const { data } = useInfiniteQuery(outboxQuery({ destination, state: 'dead', limit: NAMED }))
   const { data: failures } = useQuery(failuresQuery(destination))
@@ -35,9 +33,7 @@ export function DeadChanges({ destination, total }: DeadChangesProps) {
           <bdi>{reason}</bdi>
         </p>
       ))}
-      <p>
-        {total === 1 ? 'It is sent again, under the id that it had.' : 'They are sent again, in their order, under the ids that they had.'}
-      </p>
+      <p>Changes are sent again in their order, with the same message ids.</p>
     </>
   )
 }

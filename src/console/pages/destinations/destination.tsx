@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
 import { destinationsQuery } from '../../api/queries.ts'
-import { Button } from '../../parts/button.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
+import { ActionButton, Button } from '../../parts/button.tsx'
+import { ConfirmButton } from '../../parts/confirm.tsx'
 import { Detail } from '../../parts/detail.tsx'
 import { counted } from '../../parts/numbers.ts'
-import { Asked, Empty } from '../../parts/states.tsx'
+import { Empty, QueryState } from '../../parts/states.tsx'
 import { Changes } from './changes.tsx'
 import { DeadChanges } from './dead-changes.tsx'
 import { DestinationFacts } from './facts.tsx'
@@ -20,28 +20,27 @@ import { VerifyDialog } from './verify.tsx'
 
 type Shown = Schemas['Destination']
 
-/** One destination: its state, what waits for it, what it refused. */
 export function Destination() {
   const { name = '' } = useParams({ strict: false })
   const query = useQuery(destinationsQuery)
   return (
-    <Asked query={query} rows={4}>
+    <QueryState query={query} rows={4}>
       {({ items }) => {
         const found = items.find(({ destination }) => destination === name)
         if (!found) {
           return (
             <Detail title="Not found" back="/destinations">
-              <Empty>The settings have no destination of this name.</Empty>
+              <Empty>No destination with this name is configured.</Empty>
             </Detail>
           )
         }
-        return <Told key={name} destination={found} />
+        return <Content key={name} destination={found} />
       }}
-    </Asked>
+    </QueryState>
   )
 }
 
-function Told({ destination: d }: { readonly destination: Shown }) {
+function Content({ destination: d }: { readonly destination: Shown }) {
   return (
     <Detail
       title={d.destination}
@@ -58,63 +57,57 @@ function Told({ destination: d }: { readonly destination: Shown }) {
 }
 
 function Actions({ destination: d }: { readonly destination: Shown }) {
-  const [asks, setAsks] = useState<'retry' | 'resend' | 'verify' | 'preview' | null>(null)
+  const [Dialog, setDialog] = useState<typeof ResendDialog | null>(null)
+  const show = (dialog: typeof ResendDialog) => () => setDialog(() => dialog)
   const path = { params: { path: { name: d.destination } } }
   const pause = useAction({
-    run: () => answered(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
-    done: () => `${d.destination} is paused; its changes are queued all the same.`,
+    run: () => unwrap(api.POST('/api/v1/destinations/{name}/pause', { ...path, body: {} })),
+    done: () => `${d.destination} is paused. New changes are queued.`,
   })
   const resume = useAction({
-    run: () => answered(api.POST('/api/v1/destinations/{name}/resume', path)),
-    done: () => `${d.destination} goes on; what failed before is tried now.`,
+    run: () => unwrap(api.POST('/api/v1/destinations/{name}/resume', path)),
+    done: () => `${d.destination} resumed. Failed changes are retried now.`,
   })
-  const test = useAction({ run: () => answered(api.POST('/api/v1/destinations/{name}/test', path)), done: ({ text }) => text })
+  const test = useAction({ run: () => unwrap(api.POST('/api/v1/destinations/{name}/test', path)), done: ({ text }) => text })
   const retry = useAction({
-    run: () => answered(api.POST('/api/v1/outbox/retry', { body: { destination: d.destination, state: 'dead' } })),
-    done: ({ changed }) => `${counted(changed, 'change')} for ${d.destination} will be tried again.`,
+    run: () => unwrap(api.POST('/api/v1/outbox/retry', { body: { destination: d.destination, state: 'dead' } })),
+    done: ({ changed }) => `${counted(changed, 'change')} queued for retry.`,
   })
   const isStopped = d.state !== null && d.state !== 'active'
   return (
     <>
       {isStopped ? (
-        <Button needs="operator" isSmall kind="primary" isBusy={resume.isPending} onClick={() => resume.mutate()}>
+        <ActionButton action={resume} kind="primary">
           Resume
-        </Button>
+        </ActionButton>
       ) : (
-        <Button needs="operator" isSmall isBusy={pause.isPending} onClick={() => pause.mutate()}>
-          Pause
-        </Button>
+        <ActionButton action={pause}>Pause</ActionButton>
       )}
-      <Button needs="operator" isSmall isBusy={test.isPending} onClick={() => test.mutate()}>
-        Test
-      </Button>
-      <Button needs="operator" isSmall disabled={d.dead === 0} isBusy={retry.isPending} onClick={() => setAsks('retry')}>
+      <ActionButton action={test}>Test</ActionButton>
+      <ConfirmButton
+        disabled={d.dead === 0}
+        isBusy={retry.isPending}
+        ask={() => ({
+          title: `Retry ${counted(d.dead, 'dead change')}?`,
+          confirmLabel: `Retry ${counted(d.dead, 'change')}`,
+          text: <DeadChanges destination={d.destination} total={d.dead} />,
+        })}
+        onDo={() => retry.mutate()}
+      >
         Retry dead
-      </Button>
-      <Button needs="operator" isSmall onClick={() => setAsks('resend')}>
+      </ConfirmButton>
+      <Button requires="operator" isSmall onClick={show(ResendDialog)}>
         Resend…
       </Button>
-      <Button needs="operator" isSmall disabled={!d.can_verify || isStopped} onClick={() => setAsks('verify')}>
+      <Button requires="operator" isSmall disabled={!d.can_verify || isStopped} onClick={show(VerifyDialog)}>
         Verify…
       </Button>
-      {asks === 'verify' && <VerifyDialog destination={d.destination} onClose={() => setAsks(null)} />}
       {(d.kind === 'webhook' || d.kind === 'http') && (
-        <Button needs="operator" isSmall onClick={() => setAsks('preview')}>
+        <Button requires="operator" isSmall onClick={show(PreviewDialog)}>
           Preview request…
         </Button>
       )}
-      {asks === 'preview' && <PreviewDialog destination={d.destination} onClose={() => setAsks(null)} />}
-      {asks === 'resend' && <ResendDialog destination={d.destination} onClose={() => setAsks(null)} />}
-      {asks === 'retry' && (
-        <Confirm
-          title={`Retry ${counted(d.dead, 'dead change')}?`}
-          deed={`Retry ${counted(d.dead, 'change')}`}
-          onDo={() => retry.mutate()}
-          onClose={() => setAsks(null)}
-        >
-          <DeadChanges destination={d.destination} total={d.dead} />
-        </Confirm>
-      )}
+      {Dialog && <Dialog destination={d.destination} onClose={() => setDialog(null)} />}
     </>
   )
 }

@@ -3,31 +3,30 @@ import { Link, Outlet, useParams } from '@tanstack/react-router'
 import { headOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { destinationsQuery } from '../../api/queries.ts'
-import { ListPage } from '../../parts/list-page.tsx'
-import { Listed } from '../../parts/listed.tsx'
 import { count, share } from '../../parts/numbers.ts'
+import { ListPage } from '../../parts/page.tsx'
+import { QueryTable } from '../../parts/query-table.tsx'
+import { DASH } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { StateChip } from './state.tsx'
 
 type Destination = Schemas['Destination']
 
-/** Who is told of changes, and what waits for whom. */
 export function Destinations() {
   const { name } = useParams({ strict: false })
   const query = useQuery(destinationsQuery)
   return (
     <ListPage title="Destinations" detail={name === undefined ? null : <Outlet />}>
-      <Listed
+      <QueryTable
         query={query}
-        loading={3}
         label="Destinations"
         columns={name === undefined ? columns : columns.filter(({ id }) => ['name', 'state', 'queued'].includes(id))}
         keyOf={({ destination }) => destination}
         isChosen={({ destination }) => destination === name}
         empty={
           <>
-            Changes go to nobody: no destination is set. <code>config/destinations.md</code> tells how one is added.
+            No destination is configured. See <code>config/destinations.md</code>.
           </>
         }
       />
@@ -64,7 +63,7 @@ const columns: readonly Column<Destination>[] = [
     head: 'Success, last day',
     isNumber: true,
     rank: 2,
-    cell: ({ last_day: { success_rate } }) => (success_rate === null ? <span className="quiet">–</span> : share(success_rate)),
+    cell: ({ last_day: { success_rate } }) => (success_rate === null ? DASH : share(success_rate)),
   },
   {
     id: 'delivered',
@@ -74,7 +73,13 @@ const columns: readonly Column<Destination>[] = [
     cell: ({ last_success_at }) => <Age at={last_success_at} none="never" />,
   },
   { id: 'dead', head: 'Dead', isNumber: true, cell: ({ dead }) => number(dead, true) },
-  { id: 'unknown', head: 'Unknown', isNumber: true, rank: 3, cell: ({ unknown }) => number(unknown, true) },
-  { id: 'held', head: headOf('held_lanes'), isNumber: true, rank: 3, cell: ({ held_lanes }) => number(held_lanes, true) },
-  { id: 'unmapped', head: headOf('unmapped_lanes'), isNumber: true, rank: 3, cell: ({ unmapped_lanes }) => number(unmapped_lanes, true) },
+  { id: 'unknown', head: 'Unknown outcome', isNumber: true, rank: 3, cell: ({ unknown }) => number(unknown, true) },
+  { id: 'held', head: headOf('held_streams'), isNumber: true, rank: 3, cell: ({ held_streams }) => number(held_streams, true) },
+  {
+    id: 'unmapped',
+    head: headOf('unmapped_streams'),
+    isNumber: true,
+    rank: 3,
+    cell: ({ unmapped_streams }) => number(unmapped_streams, true),
+  },
 ]

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Braces } from 'lucide-react'
-import { useState } from 'react'
 import { exchangeQuery } from '../../api/queries.ts'
-import { Facts, Section } from '../../parts/fields.tsx'
+import { Facts, Section, StyledText } from '../../parts/fields.tsx'
 import { Json } from '../../parts/json.tsx'
-import { Modal } from '../../parts/modal.tsx'
-import { Asked } from '../../parts/states.tsx'
+import { OpensModal } from '../../parts/modal.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
 import { ChangePreview } from './preview.tsx'
@@ -16,27 +15,23 @@ interface ExchangeProps {
   readonly destination: string
 }
 
-/** What a destination is sent of a change, and what it answered. */
 export function Exchange({ outboxId, seq, destination }: ExchangeProps) {
-  const [isOpen, setOpen] = useState(false)
+  const button = (open: () => void) => (
+    <button type="button" className="plain raw" aria-label={`Request and answer of change ${seq}`} onClick={open}>
+      <Braces aria-hidden="true" />
+    </button>
+  )
   return (
-    <>
-      <button type="button" className="plain raw" aria-label={`Request and answer of change ${seq}`} onClick={() => setOpen(true)}>
-        <Braces aria-hidden="true" />
-      </button>
-      {isOpen && (
-        <Modal title={`Change ${seq}: request and answer`} onClose={() => setOpen(false)} className="large">
-          <Told outboxId={outboxId} />
-          <Section title="Request as it would be sent now">
-            <ChangePreview destination={destination} seq={seq} />
-          </Section>
-        </Modal>
-      )}
-    </>
+    <OpensModal title={`Change ${seq}: request and answer`} className="large" button={button}>
+      <Content outboxId={outboxId} />
+      <Section title="Request if sent now">
+        <ChangePreview destination={destination} seq={seq} />
+      </Section>
+    </OpensModal>
   )
 }
 
-/** What went wrong with a change, with what the destination said of it: lists leave that out, and who saw it is noted. */
+/** An error with the text of the destination's answer, which lists leave out because each read of it is audited. */
 export function WholeError({ outboxId, error }: { readonly outboxId: number; readonly error: string }) {
   const may = useMay('operator')
   const { data } = useQuery({ ...exchangeQuery(String(outboxId)), enabled: may })
@@ -44,10 +39,10 @@ export function WholeError({ outboxId, error }: { readonly outboxId: number; rea
   return <>{answer?.text ?? error}</>
 }
 
-function Told({ outboxId }: { readonly outboxId: number }) {
+function Content({ outboxId }: { readonly outboxId: number }) {
   const query = useQuery(exchangeQuery(String(outboxId)))
   return (
-    <Asked query={query} rows={4}>
+    <QueryState query={query} rows={4}>
       {({ items }) => (
         <>
           {items
@@ -57,24 +52,19 @@ function Told({ outboxId }: { readonly outboxId: number }) {
                 <Facts
                   items={[
                     ['Request', [request.method, request.url].filter(Boolean).join(' ') || request.kind || '–'],
-                    [
-                      'Message id',
-                      <span key="id" className="mono">
-                        {request.message_id}
-                      </span>,
-                    ],
+                    ['Message id', <StyledText key="id" className="mono" text={request.message_id} />],
                     ['Attempts', attempts],
-                    ['Answered', answer ? <Moment key="at" at={answer.at} /> : 'not tried yet'],
+                    ['Answered', answer ? <Moment key="at" at={answer.at} /> : 'not sent yet'],
                     ['Answer', answer ? (answer.text ?? answer.status ?? '–') : '–'],
                   ]}
                 />
-                <Section title="Change that it is sent">
+                <Section title="Change">
                   <Json value={{ before: request.before, after: request.after }} />
                 </Section>
               </div>
             ))}
         </>
       )}
-    </Asked>
+    </QueryState>
   )
 }

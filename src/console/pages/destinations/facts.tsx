@@ -7,52 +7,44 @@ import { Age } from '../../parts/time.tsx'
 type Destination = Schemas['Destination']
 
 const mappings: Readonly<Record<NonNullable<Destination['mapping']>, string>> = {
-  none: 'not needed',
-  required: 'needs a client of the AMS',
-  lookup: 'looks the client up in the AMS',
+  none: 'not required',
+  required: 'required',
+  lookup: 'looked up in the AMS',
 }
 
-/** What a destination is, how it did in the last day, and what waits for it. */
 export function DestinationFacts({ destination: d }: { readonly destination: Destination }) {
   const { delivered, given_up, success_rate, latency_p50, latency_p99 } = d.last_day
   return (
     <Facts
       items={[
-        ['Kind', d.kind ?? 'not configured any more'],
+        ['Kind', d.kind ?? 'no longer configured'],
         ['Address', d.address === null ? d.kind === 'http' ? 'set by a template' : '–' : <bdi key="address">{d.address}</bdi>],
         ['Receives', d.gets ?? '–'],
         ['Mapping', d.mapping === null ? '–' : mappings[d.mapping]],
         ['Delivered, last day', count(delivered)],
         [
           'Success rate, last day',
-          success_rate === null ? '–' : `${share(success_rate)}${given_up > 0 ? `, ${count(given_up)} given up` : ''}`,
+          success_rate === null ? '–' : `${share(success_rate)}${given_up > 0 ? `, ${count(given_up)} dead` : ''}`,
         ],
         ['Latency, last day', latency_p50 === null ? '–' : `${seconds(latency_p50)} (p99 ${seconds(latency_p99)})`],
         [
-          'At the target',
-          d.verified === null ? (
-            d.can_verify ? (
-              'not verified yet'
-            ) : (
-              'cannot be asked'
-            )
-          ) : (
-            <span key="verified">
-              {presenceText(d.verified)}, verified <Age at={d.verified.at} />
-            </span>
-          ),
+          'Verification',
+          <span key="verified">
+            {d.verified ? `${presenceText(d.verified)}, verified ` : d.can_verify ? 'not verified yet' : 'verification not supported'}
+            {d.verified && <Age at={d.verified.at} />}
+          </span>,
         ],
         ['Last delivery', <Age key="success" at={d.last_success_at} />],
-        ...(d.since === null ? [] : [['Since', <Age key="since" at={d.since} />] as const]),
-        ...(d.retry_at === null ? [] : [[headOf('retry_at'), <Age key="retry" at={d.retry_at} mayLieAhead />] as const]),
+        d.since !== null && ['Since', <Age key="since" at={d.since} />],
+        d.retry_at !== null && [headOf('retry_at'), <Age key="retry" at={d.retry_at} canBeFuture />],
         ['Waiting', count(d.queued)],
-        ['Oldest', <Age key="oldest" at={d.oldest_queued_at} />],
+        ['Oldest waiting', <Age key="oldest" at={d.oldest_queued_at} />],
         ['Dead', count(d.dead)],
         ['Unknown outcome', count(d.unknown)],
-        ['Submissions on hold', count(d.held_lanes)],
-        ['Unmapped submissions', count(d.unmapped_lanes)],
-        ...(d.filtered === 0 ? [] : [['Filtered', count(d.filtered)] as const]),
-        ...(d.filter_error === null ? [] : [[headOf('filter_error'), <bdi key="filter">{d.filter_error}</bdi>] as const]),
+        ['Submissions on hold', count(d.held_streams)],
+        ['Unmapped submissions', count(d.unmapped_streams)],
+        d.filtered > 0 && ['Filtered', count(d.filtered)],
+        d.filter_error !== null && [headOf('filter_error'), <bdi key="filter">{d.filter_error}</bdi>],
       ]}
     />
   )

@@ -10,7 +10,6 @@ import { Age } from '../../parts/time.tsx'
 
 type Failure = Schemas['Failure']
 
-/** Why changes failed, a row for each reason, with a link to those changes; nothing when none did. */
 export function Failures({ name }: { readonly name: string }) {
   const { data } = useQuery(failuresQuery(name))
   if (data === undefined || data.items.length === 0) return null
@@ -22,9 +21,7 @@ export function Failures({ name }: { readonly name: string }) {
         rows={data.items}
         keyOf={({ state, status, reason }) => [state, status, reason].join(' ')}
       />
-      {data.items.some(({ is_complete }) => !is_complete) && (
-        <p className="quiet">Counted among the newest failures; there are more than were looked at.</p>
-      )}
+      {data.items.some(({ is_complete }) => !is_complete) && <p className="quiet">Only the newest failures are counted.</p>}
     </Section>
   )
 }
@@ -38,7 +35,7 @@ function columnsFor(name: string): readonly Column<Failure>[] {
       isWide: true,
       cell: ({ state, reason }) => (
         <Link to="/destinations/$name" params={{ name }} search={{ state, ...(reason !== null && { reason }) }} className="row-link">
-          {reason ?? 'no reason was noted'}
+          {reason ?? 'no reason recorded'}
         </Link>
       ),
     },

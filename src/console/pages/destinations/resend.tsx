@@ -1,10 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
+import { Button } from '../../parts/button.tsx'
 import { Facts } from '../../parts/fields.tsx'
+import { Check, Field, Form } from '../../parts/form.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Sentence } from '../../parts/sentence.tsx'
@@ -17,7 +19,7 @@ type Body = NonNullable<paths['/api/v1/destinations/{name}/resend']['post']['req
 type Entity = NonNullable<Body['entity']>
 type Which = Pick<Body, 'since' | 'until' | 'seq' | 'submission_id' | 'entity'> & { readonly new_ids: boolean }
 
-/** Every table whose changes go out: one that is missing here fails the type check. */
+/** All tables whose changes are sent. A missing table fails the type check. */
 const entities: Readonly<Record<Entity, true>> = {
   submissions: true,
   market_events: true,
@@ -50,68 +52,59 @@ interface ResendProps {
   readonly onClose: () => void
 }
 
-/** @returns a moment of the reader's zone as the routes take it. */
-function momentOf(local: FormDataEntryValue | null): string | undefined {
-  if (typeof local !== 'string' || local === '') return undefined
-  return new Date(local).toISOString()
+function momentOf(local: string): string | undefined {
+  return local === '' ? undefined : new Date(local).toISOString()
 }
 
-/** Sends changes again that an AMS lost: first says how many, then does it. */
+/** Sends changes again that an AMS lost, after counting them. */
 export function ResendDialog({ destination: name, onClose }: ResendProps) {
-  const fields = useId()
   const ask = (which: Which, dry_run: boolean) =>
-    answered(api.POST('/api/v1/destinations/{name}/resend', { params: { path: { name } }, body: { ...which, dry_run } }))
+    unwrap(api.POST('/api/v1/destinations/{name}/resend', { params: { path: { name } }, body: { ...which, dry_run } }))
   const look = useMutation<Resent, Error, Which>({ mutationFn: (which) => ask(which, true) })
   const plan = look.data === undefined ? null : { which: look.variables, resent: look.data }
   const resend = useAction({
     run: (which: Which) => ask(which, false),
-    done: ({ queued }) => `${counted(queued, 'change')} queued for ${name} again, behind what waits.`,
+    done: ({ queued }) => `${counted(queued, 'change')} queued for ${name}, after those already waiting.`,
   })
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const [since, until] = [momentOf(form.get('since')), momentOf(form.get('until'))]
-    const text = (name: string) => String(form.get(name) ?? '').trim()
+  const chosenBy = (text: (name: string) => string): Omit<Which, 'new_ids'> => {
+    const [since, until] = [momentOf(text('since')), momentOf(text('until'))]
     const [seq, submission_id, entity] = [text('seq'), text('submission'), text('entity') as Entity | '']
-    look.mutate({
+    return {
       ...(since && { since }),
       ...(until && { until }),
       ...(seq && { seq }),
       ...(submission_id && { submission_id }),
       ...(entity && { entity }),
-      new_ids: form.has('new'),
-    })
+    }
   }
   return (
     <Modal title={`Resend changes to ${name}`} onClose={onClose}>
-      <form className="form" onSubmit={submit} onChange={look.reset}>
-        <Choices fields={fields} onChange={look.reset} />
-        <label className="check" htmlFor={`${fields}n`}>
-          <input id={`${fields}n`} name="new" type="checkbox" /> Under new message ids, for a receiver that leaves out those it has seen
-        </label>
+      <Form onSubmit={({ text, has }) => look.mutate({ ...chosenBy(text), new_ids: has('new') })} onChange={look.reset}>
+        <Choices onChange={look.reset} />
+        <Check name="new">Use new message ids, if the receiver ignores ids it has seen</Check>
         {look.error && <p role="alert">{look.error.message}</p>}
         <div role="status">{plan && <Plan {...plan} />}</div>
         <div className="actions">
-          <button type="submit" className="button" disabled={look.isPending}>
-            Count the changes
-          </button>
-          <button
-            type="button"
-            className="button primary"
-            disabled={plan === null || plan.resent.changes === 0 || resend.isPending}
+          <Button type="submit" isBusy={look.isPending}>
+            Count changes
+          </Button>
+          <Button
+            kind="primary"
+            isBusy={resend.isPending}
+            disabled={plan === null || plan.resent.changes === 0}
             onClick={() => plan && resend.mutate(plan.which, { onSuccess: onClose })}
           >
             {plan && plan.resent.changes > 0 ? `Resend ${counted(plan.resent.changes, 'change')}` : 'Resend'}
-          </button>
+          </Button>
         </div>
-      </form>
+      </Form>
     </Modal>
   )
 }
 
 const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 
-/** @returns the beginning of the day of a moment in the reader's zone, or so many days later, as a field takes it. */
+/** @returns midnight, local time, of the day of `at` or some days later, as the value of a field. */
 function dayStart(at: number | string, daysLater = 0): string {
   const of = new Date(at)
   const day = new Date(of.getFullYear(), of.getMonth(), of.getDate() + daysLater)
@@ -125,13 +118,12 @@ const presets = [
 ] as const
 
 interface ChoicesProps {
-  readonly fields: string
-  /** Called when something is chosen of which the form itself does not tell. */
+  /** ApiResponse for changes that cause no `change` event of the form. */
   readonly onChange: () => void
 }
 
-/** Which changes: one of these at least, and what is left empty does not narrow. */
-function Choices({ fields, onChange }: ChoicesProps) {
+function Choices({ onChange }: ChoicesProps) {
+  const table = useId()
   const [{ since, until }, setPeriod] = useState({ since: '', until: '' })
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
   const setDay = (day: number) => {
@@ -141,36 +133,33 @@ function Choices({ fields, onChange }: ChoicesProps) {
   }
   return (
     <>
-      <p className="quiet">Say which changes by one of these at least. Times are of {zone}.</p>
-      <div className="chosen">
+      <p className="quiet">Fill in at least one field. Times are in {zone}.</p>
+      <div className="line">
         {presets.map(([name, day]) => (
-          <button key={name} type="button" className="button small" onClick={() => setDay(day)}>
+          <Button key={name} isSmall onClick={() => setDay(day)}>
             {name}
-          </button>
+          </Button>
         ))}
       </div>
-      <label htmlFor={`${fields}s`}>Logged since</label>
-      <input
-        id={`${fields}s`}
+      <Field
+        label="Logged since"
         name="since"
         type="datetime-local"
         value={since}
         onChange={({ target }) => setPeriod({ since: target.value, until })}
       />
-      <label htmlFor={`${fields}u`}>Logged before</label>
-      <input
-        id={`${fields}u`}
+      <Field
+        label="Logged before"
         name="until"
         type="datetime-local"
         value={until}
         onChange={({ target }) => setPeriod({ since, until: target.value })}
       />
-      <label htmlFor={`${fields}q`}>Changes by number</label>
-      <input id={`${fields}q`} name="seq" placeholder="100-250" pattern="\d+-\d+" autoComplete="off" />
+      <Field label="Change numbers" name="seq" placeholder="100-250" pattern="\d+-\d+" />
       <span>Submission</span>
       <SubmissionChoice name="submission" onChange={onChange} />
-      <label htmlFor={`${fields}e`}>Table</label>
-      <select id={`${fields}e`} name="entity">
+      <label htmlFor={table}>Table</label>
+      <select id={table} name="entity">
         <option value="">Any table</option>
         {Object.keys(entities).map((entity) => (
           <option key={entity} value={entity}>
@@ -182,7 +171,7 @@ function Choices({ fields, onChange }: ChoicesProps) {
   )
 }
 
-/** @returns when nothing was logged: ` on Nov 26`, ` since Nov 26, 14:00`. */
+/** @returns ` on Nov 26`, ` since Nov 26, 14:00`. */
 function periodText({ since, until }: Pick<Which, 'since' | 'until'>): string {
   if (since !== undefined && until !== undefined && since === momentOf(dayStart(since)) && until === momentOf(dayStart(since, 1)))
     return ` on ${date.format(new Date(since))}`
@@ -193,8 +182,8 @@ function periodText({ since, until }: Pick<Which, 'since' | 'until'>): string {
 function Plan({ which, resent }: { readonly which: Which; readonly resent: Resent }) {
   if (resent.changes + resent.filtered + resent.purged === 0) {
     const { since: _, until: __, new_ids: ___, ...others } = which
-    const what = Object.keys(others).length > 0 ? 'No change of this choice' : 'No change'
-    return <p>{`${what} was logged${periodText(which)}.`}</p>
+    const what = Object.keys(others).length > 0 ? 'No matching changes were' : 'No changes were'
+    return <p>{`${what} logged${periodText(which)}.`}</p>
   }
   return (
     <>
@@ -202,8 +191,8 @@ function Plan({ which, resent }: { readonly which: Which; readonly resent: Resen
         items={[
           ['Changes', count(resent.changes)],
           ['Submissions', count(resent.submissions)],
-          ['From and to', resent.first_seq === null ? '–' : `${resent.first_seq} to ${resent.last_seq}`],
-          ['Left out by its filters', count(resent.filtered)],
+          ['Change numbers', resent.first_seq === null ? '–' : `${resent.first_seq} to ${resent.last_seq}`],
+          ['Excluded by filters', count(resent.filtered)],
         ]}
       />
       {resent.notes.map((note) => (

@@ -2,20 +2,21 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { searchQuery } from '../../api/queries.ts'
+import { Button } from '../../parts/button.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 
 type Found = Schemas['Found']
 
 interface SubmissionChoiceProps {
-  /** By which a form reads the id of the chosen submission, or what is typed: that must be no less than an id, so it is not passed over. */
+  /** Form field with the id of the chosen submission, or with the typed text, which the server rejects unless it is an id. */
   readonly name: string
   readonly onChange: () => void
 }
 
-const MOST_SHOWN = 6
+const MAX_SHOWN = 6
 
-/** A field of a form in which a submission is found by the name of its insured, or by its id. */
+/** Finds a submission by insured or id. */
 export function SubmissionChoice({ name, onChange }: SubmissionChoiceProps) {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<Found | null>(null)
@@ -26,18 +27,18 @@ export function SubmissionChoice({ name, onChange }: SubmissionChoiceProps) {
   }
   if (chosen !== null) {
     return (
-      <div className="chosen">
+      <div className="line">
         <input type="hidden" name={name} value={chosen.id} />
         <bdi title={chosen.id}>{chosen.title || shortId(chosen.id)}</bdi>
-        <button type="button" className="button small" onClick={() => choose(null)}>
+        <Button isSmall onClick={() => choose(null)}>
           Any submission
-        </button>
+        </Button>
       </div>
     )
   }
   return (
     <>
-      <SearchField name={name} label="Submission" placeholder="Any; search by insured or id" value={text} onChange={setText} />
+      <SearchField name={name} label="Submission" placeholder="Any. Search by insured or id" value={text} onChange={setText} />
       {text !== '' && <Suggestions text={text} onChoose={choose} />}
     </>
   )
@@ -46,8 +47,8 @@ export function SubmissionChoice({ name, onChange }: SubmissionChoiceProps) {
 function Suggestions({ text, onChoose }: { readonly text: string; readonly onChoose: (found: Found) => void }) {
   const { data } = useQuery(searchQuery(text))
   if (data === undefined) return null
-  const found = data.items.filter(({ kind }) => kind === 'submission').slice(0, MOST_SHOWN)
-  if (found.length === 0) return <p className="quiet">No submission fits this search.</p>
+  const found = data.items.filter(({ kind }) => kind === 'submission').slice(0, MAX_SHOWN)
+  if (found.length === 0) return <p className="quiet">No submissions found.</p>
   return (
     <ul className="suggestions" aria-label="Submissions found">
       {found.map((one) => (

@@ -1,55 +1,44 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useCallback, useState } from 'react'
+import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { unmappedQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
 import { Button } from '../../parts/button.tsx'
+import { FilterSearch } from '../../parts/fields.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
-import { Listed } from '../../parts/listed.tsx'
 import { count } from '../../parts/numbers.ts'
-import { SearchField } from '../../parts/search-field.tsx'
+import { QueryTable } from '../../parts/query-table.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 import { MapDialog } from '../submission/map-dialog.tsx'
 import { InsuredLink } from '../submissions.tsx'
 
-type Waiting = Schemas['UnmappedSubmission']
+type Unmapped = Schemas['UnmappedSubmission']
 
-const keyOf = ({ account, submission_id }: Waiting) => `${account}/${submission_id}`
+const keyOf = ({ account, submission_id }: Unmapped) => `${account}/${submission_id}`
 
-/** The submissions whose changes wait until somebody says which client they belong to, a row each: one maps a submission, not a change. */
-export function Unmapped({ name }: { readonly name: string }) {
-  const [{ search = '', account }, set] = useAddress()
-  const [mapped, setMapped] = useState<Waiting | null>(null)
+export function UnmappedList({ name }: { readonly name: string }) {
+  const [{ search = '', account }] = useAddress()
+  const [mapped, setMapped] = useState<Unmapped | null>(null)
   const query = useInfiniteQuery(unmappedQuery(name, { limit: 100, ...(search && { search }), ...(account && { account }) }))
-  const onSearch = useCallback((text: string) => set({ search: text }), [set])
   return (
     <>
       <div className="filters">
-        <SearchField label="Search unmapped submissions" placeholder="Insured, id" value={search} onChange={onSearch} />
+        <FilterSearch name="search" label="Search unmapped submissions" placeholder="Insured, id" />
       </div>
-      <Listed
+      <QueryTable
         query={query}
-        loading={4}
-        label={`Submissions without a client at ${name}`}
+        label={`Unmapped submissions at ${name}`}
         columns={columnsWith(setMapped)}
         keyOf={keyOf}
-        empty={search ? 'No submission that waits for a client fits this search.' : 'No submission waits for a client.'}
+        empty={search ? 'No unmapped submissions match this search.' : 'No unmapped submissions.'}
       />
-      {mapped && (
-        <MapDialog
-          account={mapped.account}
-          id={mapped.submission_id}
-          insured={mapped.insured_name}
-          at={name}
-          onClose={() => setMapped(null)}
-        />
-      )}
+      {mapped && <MapDialog of={mapped} at={name} onClose={() => setMapped(null)} />}
     </>
   )
 }
 
-function columnsWith(onMap: (row: Waiting) => void): readonly Column<Waiting>[] {
+function columnsWith(onMap: (row: Unmapped) => void): readonly Column<Unmapped>[] {
   return [
     { id: 'insured', head: 'Insured', isWide: true, cell: (row) => <InsuredLink item={row} isRow /> },
     { id: 'id', head: 'Submission', rank: 2, cell: ({ submission_id }) => <Id id={submission_id} /> },
@@ -61,7 +50,7 @@ function columnsWith(onMap: (row: Waiting) => void): readonly Column<Waiting>[] 
       holds: 'buttons',
       isNumber: true,
       cell: (row) => (
-        <Button needs="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || shortId(row.submission_id)}`}>
+        <Button requires="operator" isSmall onClick={() => onMap(row)} label={`Map ${row.insured_name || shortId(row.submission_id)}`}>
           Map…
         </Button>
       ),

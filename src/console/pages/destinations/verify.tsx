@@ -1,61 +1,50 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId } from 'react'
 import { presenceText, wordOf } from '../../../ops/output/words.ts'
 import { announce } from '../../api/announce.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
+import { Button } from '../../parts/button.tsx'
+import { Check, Field, Form } from '../../parts/form.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 
 type Verified = Schemas['DestinationVerified']
-type Asked = { readonly sample: number; readonly repair: boolean }
+type Request = { readonly sample: number; readonly repair: boolean }
 
 interface VerifyProps {
   readonly destination: string
   readonly onClose: () => void
 }
 
-/** Changes of an answer that are listed. */
 const LISTED = 20
 
-/** Asks the target for what it took, and sends again what it lacks. */
+/** Asks the target which changes it has, and optionally resends missing ones. */
 export function VerifyDialog({ destination: name, onClose }: VerifyProps) {
-  const fields = useId()
   const client = useQueryClient()
-  const verify = useMutation<Verified, Error, Asked>({
-    mutationFn: (body) => answered(api.POST('/api/v1/destinations/{name}/verify', { params: { path: { name } }, body })),
-    onSuccess: ({ repaired }) => void (repaired > 0 && announce(`${counted(repaired, 'change')} queued for ${name} again.`)),
+  const verify = useMutation<Verified, Error, Request>({
+    mutationFn: (body) => unwrap(api.POST('/api/v1/destinations/{name}/verify', { params: { path: { name } }, body })),
+    onSuccess: ({ repaired }) => void (repaired > 0 && announce(`${counted(repaired, 'change')} queued for ${name}.`)),
     onSettled: () => client.invalidateQueries(),
   })
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    verify.mutate({ sample: Number(form.get('sample')), repair: form.has('repair') })
-  }
   return (
     <Modal title={`Verify ${name}`} onClose={onClose}>
-      <form className="form" onSubmit={submit}>
+      <Form onSubmit={({ text, has }) => verify.mutate({ sample: Number(text('sample')), repair: has('repair') })}>
         <p className="quiet">
-          Asks {name} whether it has changes that it took, at its rate. For all of them: submission-mirror destination verify.
+          Asks {name} whether it has the changes it accepted. To check all changes, run <code>submission-mirror destination verify</code>.
         </p>
-        <label htmlFor={`${fields}s`}>Changes, chosen by chance</label>
-        <input id={`${fields}s`} name="sample" type="number" min={1} max={500} defaultValue={100} required />
-        <label className="check" htmlFor={`${fields}r`}>
-          <input id={`${fields}r`} name="repair" type="checkbox" /> Send again what it lacks, under the same ids
-        </label>
+        <Field label="Sample size (random changes)" name="sample" type="number" min={1} max={500} defaultValue={100} required />
+        <Check name="repair">Resend missing changes with the same message ids</Check>
         {verify.error && <p role="alert">{verify.error.message}</p>}
         <div role="status">
-          {verify.isPending && <p>Asking…</p>}
+          {verify.isPending && <p>Verifying…</p>}
           {verify.data && <Answer destination={name} verified={verify.data} />}
         </div>
         <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" className="button primary" disabled={verify.isPending}>
+          <Button onClick={onClose}>Close</Button>
+          <Button type="submit" kind="primary" isBusy={verify.isPending}>
             Verify
-          </button>
+          </Button>
         </div>
-      </form>
+      </Form>
     </Modal>
   )
 }
@@ -65,8 +54,8 @@ function Answer({ destination, verified }: { readonly destination: string; reado
   return (
     <>
       <p>
-        {destination} {presenceText(verified)}.{repaired > 0 && ` ${counted(repaired, 'change')} queued once more.`}
-        {!complete && ' It stopped answering before it was asked for all.'}
+        {destination} {presenceText(verified)}.{repaired > 0 && ` ${counted(repaired, 'change')} queued again.`}
+        {!complete && ' Verification is incomplete: the target stopped answering.'}
       </p>
       {changes.length > 0 && (
         <ul className="lines">
@@ -75,12 +64,12 @@ function Answer({ destination, verified }: { readonly destination: string; reado
               <span>
                 {wordOf(result)}: {entity}.{operation} · {seq}
               </span>
-              <span className="quiet">{isRepaired ? 'queued once more' : error}</span>
+              <span className="quiet">{isRepaired ? 'queued again' : error}</span>
             </li>
           ))}
         </ul>
       )}
-      {changes.length > LISTED && <p className="quiet">And {count(changes.length - LISTED)} more.</p>}
+      {changes.length > LISTED && <p className="quiet">and {count(changes.length - LISTED)} more</p>}
     </>
   )
 }

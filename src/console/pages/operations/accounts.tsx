@@ -1,31 +1,30 @@
 import { useQuery } from '@tanstack/react-query'
 import { useAction } from '../../api/action.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
 import { accountsQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
-import { Button } from '../../parts/button.tsx'
+import { ActionButton } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { Listed } from '../../parts/listed.tsx'
+import { QueryTable } from '../../parts/query-table.tsx'
+import { DASH } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Account = Schemas['Account']
 
-/** The accounts at the service, with their credentials and secrets by name and last use. */
 export function Accounts() {
   const query = useQuery(accountsQuery)
   const isOfAccount = useOfAccount()
   return (
     <Section id="accounts" title="Accounts">
-      <Listed
+      <QueryTable
         query={query}
-        loading={2}
         label="Accounts"
         columns={columns}
         keyOf={({ account }) => account}
         keep={isOfAccount}
-        empty="There is no account yet."
+        empty="No accounts yet."
       />
     </Section>
   )
@@ -33,14 +32,10 @@ export function Accounts() {
 
 function Resume({ account }: { readonly account: string }) {
   const resume = useAction({
-    run: () => answered(api.POST('/api/v1/accounts/{name}/resume', { params: { path: { name: account } } })),
-    done: ({ at_once }) => (at_once ? `${account} tries now.` : `${account} goes on with the next process that runs.`),
+    run: () => unwrap(api.POST('/api/v1/accounts/{name}/resume', { params: { path: { name: account } } })),
+    done: ({ at_once }) => (at_once ? `${account} resumed.` : `${account} resumes when a process starts.`),
   })
-  return (
-    <Button needs="operator" isSmall isBusy={resume.isPending} onClick={() => resume.mutate()}>
-      Resume
-    </Button>
-  )
+  return <ActionButton action={resume}>Resume</ActionButton>
 }
 
 const columns: readonly Column<Account>[] = [
@@ -52,7 +47,7 @@ const columns: readonly Column<Account>[] = [
     isOnPhone: true,
     isWide: true,
     rank: 2,
-    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? <span className="quiet">–</span>}</span>,
+    cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? DASH}</span>,
   },
   {
     id: 'credentials',
@@ -60,15 +55,13 @@ const columns: readonly Column<Account>[] = [
     isOnPhone: true,
     rank: 2,
     cell: ({ credentials }) =>
-      credentials.length === 0 ? (
-        <span className="quiet">–</span>
-      ) : (
-        credentials.map(({ client_id, is_in_use, last_token_at }) => (
-          <span key={client_id} className="pair" title={is_in_use ? 'the one in use' : undefined}>
-            <span className="mono">{client_id}</span>: <Age at={last_token_at} none="never" />
-          </span>
-        ))
-      ),
+      credentials.length === 0
+        ? DASH
+        : credentials.map(({ client_id, is_in_use, last_token_at }) => (
+            <span key={client_id} className="pair" title={is_in_use ? 'in use' : undefined}>
+              <span className="mono">{client_id}</span>: <Age at={last_token_at} none="never" />
+            </span>
+          )),
   },
   {
     id: 'secrets',

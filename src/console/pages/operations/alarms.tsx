@@ -1,43 +1,37 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
 import { alarmHistoryQuery, alarmsQuery } from '../../api/queries.ts'
 import { useOfAccount } from '../../layout/search.ts'
-import { Button } from '../../parts/button.tsx'
+import { ActionButton } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { Listed } from '../../parts/listed.tsx'
+import { QueryTable } from '../../parts/query-table.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
+import { DASH } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Alarm = Schemas['Alarm']
 
-/** What fires, who took note of it, and when each fired and ended before. */
 export function Alarms() {
   const query = useQuery(alarmsQuery)
   const test = useAction({
-    run: () => answered(api.POST('/api/v1/alarms/test', { body: {} })),
+    run: () => unwrap(api.POST('/api/v1/alarms/test', { body: {} })),
     done: ({ items }) =>
-      items.length === 0 ? 'No operator is set who could be told.' : items.map(({ operator, text }) => `${operator}: ${text}`).join('; '),
+      items.length === 0 ? 'No alert recipients are configured.' : items.map(({ operator, text }) => `${operator}: ${text}`).join('; '),
   })
   const isOfAccount = useOfAccount()
-  const button = (
-    <Button needs="operator" isSmall isBusy={test.isPending} onClick={() => test.mutate()}>
-      Send a test message
-    </Button>
-  )
   return (
-    <Section id="alarms" title="Alarms" actions={button}>
-      <Listed
+    <Section id="alarms" title="Alarms" actions={<ActionButton action={test}>Send test alert</ActionButton>}>
+      <QueryTable
         query={query}
-        loading={2}
         label="Alarms"
         columns={columns}
         keyOf={({ name, account, destination }) => `${name}/${account}/${destination}`}
         keep={isOfAccount}
-        empty="No alarm fires."
+        empty="No active alarms."
       />
       <History />
     </Section>
@@ -48,14 +42,13 @@ function History() {
   const query = useInfiniteQuery(alarmHistoryQuery)
   return (
     <>
-      <h3>History of alarms</h3>
-      <Listed
+      <h3>Alarm history</h3>
+      <QueryTable
         query={query}
-        loading={2}
-        label="History of alarms"
+        label="Alarm history"
         columns={episodeColumns}
         keyOf={({ episode_id }) => String(episode_id)}
-        empty="No alarm has fired for as long as the history is kept."
+        empty="No alarms in the retained history."
         more="Show earlier alarms"
       />
     </>
@@ -65,27 +58,21 @@ function History() {
 function Acknowledge({ alarm: { name, account, destination } }: { readonly alarm: Alarm }) {
   const about = { ...(account && { account }), ...(destination && { destination }) }
   const acknowledge = useAction({
-    run: () => answered(api.POST('/api/v1/alarms/acknowledge', { body: { name, ...about } })),
+    run: () => unwrap(api.POST('/api/v1/alarms/acknowledge', { body: { name, ...about } })),
     done: ({ acknowledged }) =>
       acknowledged === 0
-        ? `Somebody took note of ${wordOf(name)} before.`
-        : `Noted: you know of ${wordOf(name)}. It fires until its cause ends.`,
+        ? `Alarm ${wordOf(name)} was already acknowledged.`
+        : `Alarm ${wordOf(name)} acknowledged. It stays active until resolved.`,
   })
   return (
-    <Button
-      needs="operator"
-      isSmall
-      isBusy={acknowledge.isPending}
-      label={`Acknowledge ${[wordOf(name), account, destination].filter(Boolean).join(' ')}`}
-      onClick={() => acknowledge.mutate()}
-    >
+    <ActionButton action={acknowledge} label={`Acknowledge ${[wordOf(name), account, destination].filter(Boolean).join(' ')}`}>
       Acknowledge
-    </Button>
+    </ActionButton>
   )
 }
 
-function Noted({ by, at }: { readonly by: string | null; readonly at: string | null }) {
-  if (by === null) return <span className="quiet">–</span>
+function Acknowledged({ by, at }: { readonly by: string | null; readonly at: string | null }) {
+  if (by === null) return DASH
   return (
     <span>
       {by}, <Age at={at} />
@@ -95,6 +82,19 @@ function Noted({ by, at }: { readonly by: string | null; readonly at: string | n
 
 const aboutOf = ({ account, destination }: Pick<Alarm, 'account' | 'destination'>) =>
   [account, destination].filter(Boolean).join(' · ') || '–'
+
+const TEXT: Column<Pick<Alarm, 'text'>> = {
+  id: 'text',
+  head: headOf('text'),
+  isWide: true,
+  isOnPhone: true,
+  rank: 2,
+  cell: ({ text }) => (
+    <span title={text}>
+      <Sentence text={text} />
+    </span>
+  ),
+}
 
 const columns: readonly Column<Alarm>[] = [
   {
@@ -106,29 +106,18 @@ const columns: readonly Column<Alarm>[] = [
   },
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
-  {
-    id: 'text',
-    head: headOf('text'),
-    isWide: true,
-    isOnPhone: true,
-    rank: 2,
-    cell: ({ text }) => (
-      <span title={text}>
-        <Sentence text={text} />
-      </span>
-    ),
-  },
+  TEXT,
   { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
   { id: 'over', head: headOf('resolved_at'), isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} /> },
   {
-    id: 'noted',
+    id: 'acknowledged',
     head: headOf('acknowledged_by'),
     holds: 'buttons',
     cell: (alarm) =>
       alarm.state === 'firing' && alarm.acknowledged_by === null ? (
         <Acknowledge alarm={alarm} />
       ) : (
-        <Noted by={alarm.acknowledged_by} at={alarm.acknowledged_at} />
+        <Acknowledged by={alarm.acknowledged_by} at={alarm.acknowledged_at} />
       ),
   },
 ]
@@ -136,24 +125,13 @@ const columns: readonly Column<Alarm>[] = [
 const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
   { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
-  {
-    id: 'text',
-    head: headOf('text'),
-    isWide: true,
-    isOnPhone: true,
-    rank: 3,
-    cell: ({ text }) => (
-      <span title={text}>
-        <Sentence text={text} />
-      </span>
-    ),
-  },
+  { ...TEXT, rank: 3 },
   { id: 'fired', head: headOf('fired_at'), isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} /> },
-  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="still on" /> },
+  { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="active" /> },
   {
-    id: 'noted',
+    id: 'acknowledged',
     head: headOf('acknowledged_by'),
     rank: 2,
-    cell: ({ acknowledged_by, acknowledged_at }) => <Noted by={acknowledged_by} at={acknowledged_at} />,
+    cell: ({ acknowledged_by, acknowledged_at }) => <Acknowledged by={acknowledged_by} at={acknowledged_at} />,
   },
 ]

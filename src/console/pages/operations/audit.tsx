@@ -4,24 +4,22 @@ import type { Schemas } from '../../api/client.ts'
 import { actionsQuery } from '../../api/queries.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { Listed } from '../../parts/listed.tsx'
+import { QueryTable } from '../../parts/query-table.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age } from '../../parts/time.tsx'
 
 type Action = Schemas['Action']
 
-/** Who did what. */
 export function Audit() {
   const query = useInfiniteQuery(actionsQuery)
   return (
     <Section id="audit" title="Audit">
-      <Listed
+      <QueryTable
         query={query}
-        loading={4}
         label="Audit"
         columns={columns}
         keyOf={({ action_id }) => String(action_id)}
-        empty="Nobody has done anything yet."
+        empty="No actions yet."
         more="Show earlier actions"
       />
     </Section>

@@ -5,34 +5,32 @@ import type { Schemas } from '../../api/client.ts'
 import { processesQuery, statusQuery } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
-import { Listed } from '../../parts/listed.tsx'
+import { QueryTable } from '../../parts/query-table.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
-import { Asked } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Age, AsOf } from '../../parts/time.tsx'
 
 type Process = Schemas['Process']
 
-/** What runs; and, when somebody asks for it, what `status` tells. */
 export function Processes() {
-  const [isAsked, setIsAsked] = useState(false)
+  const [isStatusShown, setStatusShown] = useState(false)
   const running = useQuery(processesQuery)
   return (
     <Section id="processes" title="Processes">
-      <Listed
+      <QueryTable
         query={running}
-        loading={2}
         label="Processes"
         columns={columns}
         keyOf={({ process_id }) => process_id}
         empty="No process is running."
       />
-      {isAsked ? (
+      {isStatusShown ? (
         <Status />
       ) : (
         <div className="actions">
-          <Button isSmall onClick={() => setIsAsked(true)}>
-            Show the status
+          <Button isSmall onClick={() => setStatusShown(true)}>
+            Show status
           </Button>
         </div>
       )}
@@ -43,7 +41,7 @@ export function Processes() {
 function Status() {
   const query = useQuery(statusQuery)
   return (
-    <Asked query={query} rows={2}>
+    <QueryState query={query} rows={2}>
       {(status) => (
         <>
           {status.warnings.length > 0 && (
@@ -59,21 +57,17 @@ function Status() {
           )}
           <Facts
             items={[
-              ...(status.counted_at === null ? [] : ([['Counted', <AsOf key="counted" at={status.counted_at} />]] as const)),
+              status.counted_at !== null && ['Counted', <AsOf key="counted" at={status.counted_at} />],
               ['Version', status.version],
               ['Database', status.database],
               ['Change log', `${status.change_log.first_seq} to ${status.change_log.last_seq}`],
-              ...(status.backup === null
-                ? []
-                : ([
-                    ['Last backup', <Age key="made" at={status.backup.made_at} />],
-                    ['Last restored on trial', <Age key="tried" at={status.backup.tried_at} />],
-                  ] as const)),
+              status.backup !== null && ['Last backup', <Age key="made" at={status.backup.made_at} />],
+              status.backup !== null && ['Last test restore', <Age key="tried" at={status.backup.tried_at} />],
             ]}
           />
         </>
       )}
-    </Asked>
+    </QueryState>
   )
 }
 
@@ -84,7 +78,7 @@ const columns: readonly Column<Process>[] = [
     isWide: true,
     cell: ({ process_id, is_this }) => (
       <>
-        <span className="mono">{process_id}</span> {is_this && <span className="quiet">this one</span>}
+        <span className="mono">{process_id}</span> {is_this && <span className="quiet">this process</span>}
       </>
     ),
   },

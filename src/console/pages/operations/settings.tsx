@@ -6,18 +6,17 @@ import { settingsQuery } from '../../api/queries.ts'
 import { Section } from '../../parts/fields.tsx'
 import { textOf } from '../../parts/masked.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
-import { Asked, Empty } from '../../parts/states.tsx'
+import { Empty, QueryState } from '../../parts/states.tsx'
 
-/** The settings in force. Of a secret only that it is there. */
 export function Settings() {
   const query = useQuery(settingsQuery)
   const [find, setFind] = useState('')
   return (
-    <Section id="settings" title="Settings in force" actions={<SearchField label="Search settings" value={find} onChange={setFind} />}>
-      <Asked query={query} rows={4}>
+    <Section id="settings" title="Active settings" actions={<SearchField label="Search settings" value={find} onChange={setFind} />}>
+      <QueryState query={query} rows={4}>
         {({ items }) => {
           const found = items.filter((each) => isFound(each, find))
-          if (found.length === 0) return <Empty>No setting fits “{find}”.</Empty>
+          if (found.length === 0) return <Empty>No settings match “{find}”.</Empty>
           return [...Map.groupBy(found, ({ name }) => name.split('.')[0] ?? '')].map(([group, settings]) => (
             <div key={group} className="settings-group">
               <h3>{headOf(group)}</h3>
@@ -25,17 +24,17 @@ export function Settings() {
             </div>
           ))
         }}
-      </Asked>
+      </QueryState>
     </Section>
   )
 }
 
 function Rows({ settings }: { readonly settings: readonly Schemas['Setting'][] }) {
   return (
-    <dl className="facts settings">
+    <dl className="facts settings table-text">
       {settings.map(({ name, value, is_secret, variable, is_default }) => (
         <div key={name}>
-          <dt>
+          <dt className="quiet small-text">
             <span className="mono">{name}</span> {variable !== null && <span className="mono">{variable}</span>}
           </dt>
           <dd>
@@ -48,7 +47,7 @@ function Rows({ settings }: { readonly settings: readonly Schemas['Setting'][] }
   )
 }
 
-/** Whether a setting has every word of what is looked for, which may be of its variable. */
+/** Whether the name or the variable of a setting contains each word. */
 function isFound({ name, variable }: Schemas['Setting'], find: string): boolean {
   const words = find.toLowerCase().split(/[^a-z0-9]+/)
   return words.every((word) => name.includes(word) || variable?.toLowerCase().includes(word))

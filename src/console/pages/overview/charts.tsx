@@ -3,8 +3,9 @@ import { wordOf } from '../../../ops/output/words.ts'
 import type { Schemas } from '../../api/client.ts'
 import { historyQuery, type Window, windows } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
+import { Section } from '../../parts/fields.tsx'
 import { count, counted, seconds } from '../../parts/numbers.ts'
-import { Asked } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { huesOf } from './hues.ts'
 import { type Line, SmallChart } from './small-chart.tsx'
 
@@ -14,40 +15,34 @@ const names: Readonly<Record<Window, string>> = { '1h': 'Last hour', '24h': 'Day
 
 const spans: Readonly<Record<Window, string>> = { '1h': 'hour', '24h': 'day', '7d': 'week', '30d': 'month' }
 
-/** What happened lately: four charts on one axis of time, read by one crosshair. */
 export function Charts() {
   const [search, set] = useAddress()
   const window = windows.find((each) => each === search['window']) ?? '1h'
   const query = useQuery(historyQuery(window))
+  const toggles = windows.map((each) => (
+    <button
+      key={each}
+      type="button"
+      className="toggle quiet table-text"
+      aria-pressed={each === window}
+      onClick={() => set({ window: each === '1h' ? '' : each })}
+    >
+      {names[each]}
+    </button>
+  ))
   return (
-    <section aria-label="What happened lately" className="section">
-      <header>
-        <h2>What happened lately</h2>
-        <div className="toggles">
-          {windows.map((each) => (
-            <button
-              key={each}
-              type="button"
-              className="toggle"
-              aria-pressed={each === window}
-              onClick={() => set({ window: each === '1h' ? '' : each })}
-            >
-              {names[each]}
-            </button>
-          ))}
-        </div>
-      </header>
-      <Asked query={query} rows={4}>
+    <Section title="Recent activity" actions={toggles}>
+      <QueryState query={query} rows={4}>
         {(history) => <Four history={history} span={spans[window]} />}
-      </Asked>
-    </section>
+      </QueryState>
+    </Section>
   )
 }
 
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-/** Distances between the ticks of a duration axis: round numbers in the unit that labels them. */
+/** Round tick distances of a duration axis. */
 const DURATIONS_S = [
   ...[0.001, 0.01, 0.1].flatMap((unit) => [1, 2, 5].map((n) => n * unit)),
   ...[1, 2, 5, 10, 15, 30],
@@ -60,7 +55,7 @@ const sum = (lines: readonly { readonly total: number }[]) => lines.reduce((tota
 
 interface FourProps {
   readonly history: History
-  /** Its window in a word. */
+  /** Length of the window: `hour`. */
   readonly span: string
 }
 
@@ -68,7 +63,7 @@ function Four({ history, span }: FourProps) {
   const { deliveries, lost, lag, upstream, applied, queues } = history
   const waiting = queues.map(({ label, now }) => `${label} ${now === null ? '–' : count(now)}`).join(', ')
   const found = sum(applied.filter(({ label }) => label === 'poll' || label === 'reconcile'))
-  const none = `Nothing in this ${span}`
+  const none = `No data in this ${span}`
   const from = firstStep(history)
   const common = { steps: history.steps.slice(from), none }
   const since = (lines: readonly Line[]) => lines.map((line) => ({ ...line, values: line.values.slice(from) }))
@@ -78,14 +73,14 @@ function Four({ history, span }: FourProps) {
         {...common}
         isCount
         title="Deliveries"
-        now={`${counted(sum(deliveries), 'delivery', 'deliveries')} answered; waiting: ${waiting || 'nothing'}`}
+        now={`${counted(sum(deliveries), 'delivery', 'deliveries')} received; waiting: ${waiting || 'none'}`}
         lines={since(coloured(deliveries))}
       />
       <SmallChart
         {...common}
         isCount
         title="Lost webhooks"
-        now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost`}; ${counted(found, 'change')} found by reading`}
+        now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost`}; ${counted(found, 'change')} found by polling`}
         lines={since(coloured(lost).map((line) => ({ ...line, label: wordOf(line.label) })))}
       />
       <SmallChart
@@ -112,23 +107,21 @@ function Four({ history, span }: FourProps) {
   )
 }
 
-/** As many steps are shown at least. */
-const FEWEST_STEPS = 12
+const MIN_STEPS = 12
 
-/** @returns the step with which something begins: before the program ran there is nothing to look at. */
+/** @returns the index of the first step to show: steps before the first data are cut off. */
 function firstStep({ steps, deliveries, lost, upstream }: History): number {
   const first = steps.findIndex((_, step) => [...deliveries, ...lost, ...upstream].some(({ values }) => (values[step] ?? 0) > 0))
-  return first < 0 ? 0 : Math.max(0, Math.min(first - 1, steps.length - FEWEST_STEPS))
+  return first < 0 ? 0 : Math.max(0, Math.min(first - 1, steps.length - MIN_STEPS))
 }
 
-/** The lines that have something, each in a colour of its own. */
 function coloured(all: History['upstream']): Line[] {
   const lines = all.filter(({ total }) => total > 0)
   const hues = huesOf(lines.map(({ label }) => label))
   return lines.map((line, index) => ({ ...line, hue: hues[index] ?? 'unknown' }))
 }
 
-/** @returns median, p99 and the highest point of the lines; null if nothing was mirrored or pushed. */
+/** @returns median, p99 and peak, or null without data. */
 function lagText({ mirror, push }: History['lag']): string | null {
   const textOf = ({ p50, p99, p99_values }: History['lag']['mirror'], to: string) => {
     const peak = Math.max(...p99_values.map((value) => value ?? 0))
@@ -141,7 +134,7 @@ function lagText({ mirror, push }: History['lag']): string | null {
 }
 
 function requestsText(upstream: History['upstream']): string | null {
-  const refused = sum(upstream.filter(({ label }) => label !== 'ok'))
+  const failed = sum(upstream.filter(({ label }) => label !== 'ok'))
   if (sum(upstream) === 0) return null
-  return `${counted(sum(upstream), 'request')}, ${refused === 0 ? 'none refused' : `${count(refused)} refused or failed`}`
+  return `${counted(sum(upstream), 'request')}, ${failed === 0 ? 'none failed' : `${count(failed)} failed`}`
 }

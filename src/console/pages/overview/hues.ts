@@ -1,8 +1,7 @@
-/** Colours of `tokens.css` for the series of a chart; those without a meaning come first. */
+/** Colours of `tokens.css` for the series of a chart, neutral ones first. */
 const hues = ['accent', 'unknown', 'text', 'line-strong', 'waiting', 'good', 'bad'] as const
 export type Hue = (typeof hues)[number]
 
-/** What the answers of a series mean; undefined: nothing that a colour says. */
 function meaningOf(label: string): Hue | undefined {
   if (/^(?:2|ok$)/.test(label)) return 'good'
   if (/^(?:4|throttled$)/.test(label)) return 'waiting'
@@ -10,7 +9,7 @@ function meaningOf(label: string): Hue | undefined {
   return undefined
 }
 
-/** @returns a colour for each series of a chart, none of them twice while there are enough: the first of a meaning has the colour of that. */
+/** @returns a colour for each series. The first series with a meaning gets its colour. Colours repeat only if there are too few. */
 export function huesOf(labels: readonly string[]): Hue[] {
   const wanted = labels.map(meaningOf)
   const own = wanted.map((hue, index) => (wanted.indexOf(hue) === index ? hue : undefined))

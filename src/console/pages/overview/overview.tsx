@@ -2,16 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { Schemas } from '../../api/client.ts'
-import { completenessQuery, overviewQuery, refusedLatelyQuery } from '../../api/queries.ts'
+import { completenessQuery, overviewQuery, recentRejectionsQuery } from '../../api/queries.ts'
+import { refetchMs } from '../../api/read.ts'
 import { useAnchor } from '../../layout/anchor.ts'
 import { useAddress, useOfAccount } from '../../layout/search.ts'
 import { Section } from '../../parts/fields.tsx'
 import { count, counted, countUpTo } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
-import { Asked, Loading } from '../../parts/states.tsx'
-import { Age, AsOf } from '../../parts/time.tsx'
-import { FoundWithoutWebhook } from './found.tsx'
-import { Needs } from './needs.tsx'
+import { Loading, QueryState } from '../../parts/states.tsx'
+import { AsOf, WordAndAge } from '../../parts/time.tsx'
+import { Issues } from './issues.tsx'
+import { LostWebhooks } from './lost-webhooks.tsx'
 
 type Shown = Schemas['Overview']
 
@@ -20,7 +21,7 @@ const Charts = lazy(async () => {
   return { default: (await import('./charts.tsx')).Charts }
 })
 
-/** A browser may name a language that its own formats refuse (`en-US@posix`), with which the charts could not be loaded. */
+/** A browser language that `Intl` rejects (`en-US@posix`) would break the charts. */
 function repairLanguage(): void {
   try {
     Intl.getCanonicalLocales(navigator.language)
@@ -29,24 +30,27 @@ function repairLanguage(): void {
   }
 }
 
-/** The first page: is it right? */
 export function Overview() {
-  return <Asked query={useQuery(overviewQuery)}>{(overview) => <Told overview={overview} />}</Asked>
+  return (
+    <QueryState query={useQuery({ ...overviewQuery, refetchInterval: refetchMs.live })}>
+      {(overview) => <Content overview={overview} />}
+    </QueryState>
+  )
 }
 
-function Told({ overview }: { readonly overview: Shown }) {
+function Content({ overview }: { readonly overview: Shown }) {
   useTitle(overview.sentence)
   const isOfAccount = useOfAccount()
   useAnchor()
   return (
     <div className="page overview">
       <h1 className={`verdict ${overview.verdict}`}>{overview.sentence}</h1>
-      <Looked overview={overview} />
-      <Section title="Needs you" className="needs-section">
-        <Needs needs={overview.needs.filter(isOfAccount)} />
-        <RefusedLately />
+      <Figures overview={overview} />
+      <Section title="Needs attention" className="issues-section">
+        <Issues issues={overview.issues.filter(isOfAccount)} />
+        <RecentRejections />
       </Section>
-      <FoundWithoutWebhook />
+      <LostWebhooks />
       <Suspense fallback={<Loading rows={4} />}>
         <Charts />
       </Suspense>
@@ -54,16 +58,16 @@ function Told({ overview }: { readonly overview: Shown }) {
   )
 }
 
-/** Deliveries that were refused and not accepted since: no alarm tells of a few. */
-function RefusedLately() {
+/** Rejected deliveries that were not accepted since. A few of them cause no alarm. */
+function RecentRejections() {
   const [{ account }] = useAddress()
-  const { data } = useQuery(refusedLatelyQuery(account))
+  const { data } = useQuery(recentRejectionsQuery(account))
   const n = data?.items.length ?? 0
   if (n === 0) return null
   return (
-    <p className="nothing">
-      {countUpTo({ count: n, is_complete: data?.next_cursor === null })} {n === 1 ? 'delivery was' : 'deliveries were'} refused in the last
-      day, and not accepted since.{' '}
+    <p className="nothing line quiet">
+      {countUpTo({ count: n, is_complete: data?.next_cursor === null })} {n === 1 ? 'delivery was' : 'deliveries were'} rejected in the last
+      day.{' '}
       <Link to="/deliveries" search={{ tab: 'rejected', ...(account && { account }) }}>
         Show rejected deliveries
       </Link>
@@ -71,88 +75,66 @@ function RefusedLately() {
   )
 }
 
-/** Since when, and the figures that it was judged by. */
-function Looked({ overview }: { readonly overview: Shown }) {
+function Figures({ overview }: { readonly overview: Shown }) {
   const { data } = useQuery(completenessQuery)
   const accounts = data?.items ?? []
-  const proven = accounts.reduce((sum, each) => sum + each.proven, 0)
+  const reconciled = accounts.reduce((sum, each) => sum + each.reconciled, 0)
   const lost = accounts.reduce((sum, each) => sum + each.lost_webhooks, 0)
-  const oldestProof = earliest(accounts.map(({ oldest_proof_at }) => oldest_proof_at))
+  const oldestRun = earliest(accounts.map(({ oldest_reconciled_at }) => oldest_reconciled_at))
   const oldestUnsent = earliest(overview.destinations.map(({ oldest_unsent_at }) => oldest_unsent_at))
   const stuck = stuckText(overview.destinations)
   const { known } = overview.submissions
   return (
     <>
       {overview.since && (
-        <p className="since">
-          Since <Age at={overview.since} />
+        <p className="since quiet">
+          <WordAndAge word="Since" at={overview.since} />
         </p>
       )}
       <dl className="figures">
         <Figure
-          name="Proved equal to the service"
+          name="Reconciled"
           note={
             <>
-              {oldestProof && (
-                <>
-                  oldest proof <Age at={oldestProof} />{' '}
-                </>
-              )}
-              <AsOf at={data?.counted_at} />
+              {oldestRun && <WordAndAge word="oldest" at={oldestRun} />} <AsOf at={data?.counted_at} />
             </>
           }
         >
-          {data && known !== null ? `${count(proven)} of ${count(known)}` : '…'}
+          {data && known !== null ? `${count(reconciled)} of ${counted(known, 'submission')}` : '…'}
         </Figure>
         <Figure name="Lost webhooks" note={lost > 0 ? 'all found by polling' : undefined}>
-          {data ? (
-            lost > 0 ? (
-              <Link to="/" hash="lost">
-                {count(lost)}
-              </Link>
-            ) : (
-              0
-            )
+          {data && lost > 0 ? (
+            <Link to="/" hash="lost">
+              {count(lost)}
+            </Link>
+          ) : data ? (
+            0
           ) : (
             '…'
           )}
         </Figure>
         <Figure
-          name="Waiting to be applied"
-          note={
-            overview.inbox.oldest_at && (
-              <>
-                oldest <Age at={overview.inbox.oldest_at} />
-              </>
-            )
-          }
+          name="Waiting to be processed"
+          note={overview.inbox.oldest_at && <WordAndAge word="oldest" at={overview.inbox.oldest_at} />}
         >
           {count(overview.inbox.count)}
         </Figure>
         <Figure name="Waiting for destinations" note={stuck && <Link to="/destinations">{stuck}</Link>}>
-          {oldestUnsent ? (
-            <>
-              since <Age at={oldestUnsent} />
-            </>
-          ) : stuck ? (
-            'until you act'
-          ) : (
-            'nothing'
-          )}
+          {oldestUnsent ? <WordAndAge word="since" at={oldestUnsent} /> : stuck ? 'needs attention' : 'none'}
         </Figure>
       </dl>
     </>
   )
 }
 
-/** @returns what goes to destinations only when somebody acts: `1 submission without a client, 1 dead change`. */
+/** @returns `1 unmapped submission, 1 dead change`, or ''. */
 function stuckText(destinations: Shown['destinations']): string {
   const sum = (of: 'unmapped' | 'held' | 'dead' | 'unknown') => destinations.reduce((total, each) => total + each[of].count, 0)
   const parts: readonly (readonly [n: number, one: string, many: string])[] = [
-    [sum('unmapped'), 'submission without a client', 'submissions without a client'],
+    [sum('unmapped'), 'unmapped submission', 'unmapped submissions'],
     [sum('held'), 'submission on hold', 'submissions on hold'],
     [sum('dead'), 'dead change', 'dead changes'],
-    [sum('unknown'), 'change of unknown outcome', 'changes of unknown outcome'],
+    [sum('unknown'), 'change with unknown outcome', 'changes with unknown outcome'],
   ]
   return parts.flatMap(([n, one, many]) => (n > 0 ? [counted(n, one, many)] : [])).join(', ')
 }
@@ -170,10 +152,10 @@ interface FigureProps {
 function Figure({ name, note, children }: FigureProps) {
   return (
     <div>
-      <dt>{name}</dt>
+      <dt className="quiet small-text">{name}</dt>
       <dd>
         <strong>{children}</strong>
-        {note && <span className="quiet">{note}</span>}
+        {note && <span className="quiet small-text">{note}</span>}
       </dd>
     </div>
   )

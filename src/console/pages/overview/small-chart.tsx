@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { useTheme } from '../../layout/theme.ts'
+import { useStore } from '../../api/store.ts'
+import { theme } from '../../layout/theme.ts'
 import { count } from '../../parts/numbers.ts'
 import type { Hue } from './hues.ts'
 
@@ -13,31 +14,28 @@ export interface Line {
 
 interface SmallChartProps {
   readonly title: string
-  /** The number now, in words. */
+  /** A summary of the values. */
   readonly now: string
-  /** When each step began. */
   readonly steps: readonly string[]
   readonly lines: readonly Line[]
   readonly format?: (value: number) => string
-  /** Possible distances between ticks. */
   readonly increments?: readonly number[]
-  /** Counts stand as bars, one line's upon another's. */
+  /** Whether values are counts, which are drawn as stacked bars. */
   readonly isCount?: boolean
-  /** What is said in place of a chart when there is nothing to draw. */
+  /** Text of an empty chart. */
   readonly none: string
 }
 
 const HEIGHT_PX = 120
-/** All charts of the page move one crosshair. */
+/** Shared by all charts. */
 const crosshair = uPlot.sync('console')
 const bars: uPlot.Series.PathBuilder = (...given) => uPlot.paths.bars?.({ size: [0.8, 24], align: 1 })(...given) ?? null
 
-/** A small chart, which says in words what it shows now. */
 export function SmallChart({ title, now, steps, lines, format = count, increments, isCount = false, none }: SmallChartProps) {
   const room = useRef<HTMLDivElement>(null)
   const chart = useRef<uPlot | null>(null)
-  const theme = useTheme()
-  const shape = `${theme} ${isEmptyOf(lines)} ${lines.map(({ label, hue }) => `${label}/${hue}`).join()}`
+  const chosen = useStore(theme)
+  const shape = `${chosen} ${isEmptyOf(lines)} ${lines.map(({ label, hue }) => `${label}/${hue}`).join()}`
   const data = useMemo<uPlot.AlignedData>(
     () => [steps.map((at) => Date.parse(at) / 1_000), ...(isCount ? stacked(lines) : lines.map(({ values }) => [...values]))],
     [steps, lines, isCount],
@@ -45,7 +43,7 @@ export function SmallChart({ title, now, steps, lines, format = count, increment
   const isEmpty = isEmptyOf(lines)
   const latest = useRef({ data, lines, format, isCount })
   latest.current = { data, lines, format, isCount }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is drawn anew only when its lines are others, or its colours.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the chart is redrawn only when its lines or colours change.
   useEffect(() => {
     const element = room.current
     if (!element || element.hidden) return
@@ -62,17 +60,17 @@ export function SmallChart({ title, now, steps, lines, format = count, increment
   useEffect(() => chart.current?.setData(data), [data])
   return (
     <figure className="chart">
-      <figcaption>
+      <figcaption className="stack table-text">
         <strong>{title}</strong>
         <span className="quiet">{now}</span>
       </figcaption>
-      {isEmpty && <p className="chart-none">{none}</p>}
+      {isEmpty && <p className="chart-none quiet small-text">{none}</p>}
       <div ref={room} className="chart-room" aria-hidden="true" hidden={isEmpty} />
     </figure>
   )
 }
 
-/** @returns of each line the sum of its values and those of the lines behind it: the first is the highest, and drawn first. */
+/** @returns the values of each line plus those of the lines after it. The highest is drawn first. */
 function stacked(lines: readonly Line[]): (number | null)[][] {
   return lines.map((line, at) =>
     line.values.map((value, step) => (value === null ? null : lines.slice(at).reduce((sum, { values }) => sum + (values[step] ?? 0), 0))),
@@ -87,7 +85,6 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const DAYS_FROM_S = 2 * 86_400
 
-/** Times of day; of longer spans, days. */
 function timesOf(chart: uPlot, ticks: number[]): string[] {
   const [first = 0, last = 0] = [chart.data[0][0], chart.data[0].at(-1)]
   const format = last - first > DAYS_FROM_S ? days : clock
@@ -104,12 +101,12 @@ const isolated: uPlot.Series.Points.Filter = (chart, series) => {
   return values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 }
 
-/** @param latest The content shown now: a chart stays while its values change. */
+/** @param latest Current content, which changes while the chart stays. */
 function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly number[]): uPlot.Options {
   const { lines, format, isCount } = latest.current
   const style = getComputedStyle(element)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim() || 'gray'
-  // The canvas knows no light-dark(): the browser computes it once, as the colour of an element.
+  // A canvas doesn't support light-dark(), so the browser computes the colour of an element.
   const probe = document.createElement('span')
   element.append(probe)
   const computed = (name: string) => {
@@ -126,7 +123,7 @@ function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly 
   const options: uPlot.Options = {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    // At the right there is room for half of the last time.
+    // Room for half of the last label.
     padding: [8, 20, 0, 0],
     cursor: { sync: { key: crosshair.key }, points: { size: 6 }, y: false },
     legend: {

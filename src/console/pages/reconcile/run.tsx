@@ -2,14 +2,14 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { headOf, requesterText } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
-import { answered, api, Refusal, type Schemas } from '../../api/client.ts'
+import { ApiError, api, type Schemas, unwrap } from '../../api/client.ts'
 import { findingsQuery, isOpen, runQuery } from '../../api/queries.ts'
-import { Button } from '../../parts/button.tsx'
+import { ActionButton } from '../../parts/button.tsx'
 import { Detail } from '../../parts/detail.tsx'
 import { Facts, Section } from '../../parts/fields.tsx'
 import { More } from '../../parts/more.tsx'
-import { count } from '../../parts/numbers.ts'
-import { Asked, Empty, Failed } from '../../parts/states.tsx'
+import { count, counted } from '../../parts/numbers.ts'
+import { Empty, Failed, QueryState } from '../../parts/states.tsx'
 import { Age, clockTime, durationText } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
 import { Finding } from './finding.tsx'
@@ -17,29 +17,36 @@ import { foundBy, RunChip } from './reconcile.tsx'
 
 type Shown = Schemas['ReconcileRun']
 
-/** What the kinds of findings mean, in the order of their weight. */
+/** Kinds of findings, the most important first: title and explanation. */
 const groups: readonly (readonly [Schemas['ReconcileFinding']['kind'], string, string])[] = [
-  ['missing', 'Not in the mirror', 'The service shows it and the mirror did not have it: its webhook was lost, or it became visible late.'],
-  ['different', 'Other than the service says', 'The mirror said something else: a change was missed, or a row was changed by hand.'],
-  ['absent', 'No longer shown by the service', 'The mirror has it, the service shows it no more. It is marked, not deleted.'],
-  ['moved', 'Changed since the last read', 'The service changed it after the mirror last read it. No action required.'],
-  ['undelivered', 'Not known to have reached a destination', 'A change of the log that a destination may lack.'],
-  ['lost', 'Holes in the change log', 'Numbers of the log that have no row.'],
-  ['unreadable', 'Could not be checked', 'The service refused, or what it said could not be understood.'],
+  [
+    'missing',
+    'Not in the mirror',
+    'The service has this record and the mirror did not: its webhook was lost, or the record became visible late.',
+  ],
+  ['different', 'Different from the service', 'A change was missed, or a row was changed by hand.'],
+  [
+    'absent',
+    'No longer in the service',
+    'The mirror has this record and the service no longer shows it. The record is marked, not deleted.',
+  ],
+  ['moved', 'Changed since the last read', 'The service changed this record after the mirror last read it. No action required.'],
+  ['undelivered', 'Possibly missing at a destination', 'A destination may lack this change.'],
+  ['lost', 'Gaps in the change log', 'These change numbers have no row.'],
+  ['unreadable', 'Could not be checked', 'The service rejected the request, or its answer could not be read.'],
 ]
 
-/** One run: its progress, and what it found. */
 export function Run() {
   const { run_id: id = '' } = useParams({ strict: false })
   const query = useQuery(runQuery(id))
-  if (query.error instanceof Refusal) {
+  if (query.error instanceof ApiError) {
     return (
       <Detail title="Not found" back="/reconcile">
         <Failed error={query.error} />
       </Detail>
     )
   }
-  return <Asked query={query}>{(run) => <Told run={run} />}</Asked>
+  return <QueryState query={query}>{(run) => <Content run={run} />}</QueryState>
 }
 
 function titleOf(run: Shown): string {
@@ -47,20 +54,18 @@ function titleOf(run: Shown): string {
   return `${kind} of ${run.account}, ${clockTime(run.requested_at)}`
 }
 
-function Told({ run }: { readonly run: Shown }) {
+function Content({ run }: { readonly run: Shown }) {
   const may = useMay('operator')
   const stop = useAction({
-    run: () => answered(api.POST('/api/v1/reconcile-runs/{id}/stop', { params: { path: { id: run.run_id } } })),
-    done: () => 'The run was stopped; what it found until then stays.',
+    run: () => unwrap(api.POST('/api/v1/reconcile-runs/{id}/stop', { params: { path: { id: run.run_id } } })),
+    done: () => 'Run stopped. Its findings are kept.',
   })
   const actions = isOpen(run) ? (
-    <Button needs="operator" isSmall isBusy={stop.isPending} onClick={() => stop.mutate()}>
-      Stop
-    </Button>
+    <ActionButton action={stop}>Stop</ActionButton>
   ) : (
     may && (
       <a className="button small" href={`/api/v1/reconcile-runs/${run.run_id}/report.html`} target="_blank" rel="noreferrer">
-        Open the report
+        Open report
       </a>
     )
   )
@@ -89,36 +94,35 @@ function Told({ run }: { readonly run: Shown }) {
 
 function Progress({ run }: { readonly run: Shown }) {
   const { submissions_done: done, submissions_total: total, started_at, updated_at } = run
-  if (run.state === 'requested') return <p className="progress-text">Queued; starts when a worker is free.</p>
+  if (run.state === 'requested') return <p className="quiet number table-text">Queued. Starts when a worker is free.</p>
   const tookMs = started_at === null ? 0 : Date.parse(run.ended_at ?? updated_at) - Date.parse(started_at)
   const rate = tookMs > 0 ? done / (tookMs / 1_000) : 0
   const left = rate > 0 ? durationText(((total - done) / rate) * 1_000) : null
   const words = [
-    `${count(done)} of ${count(total)} submissions`,
-    rate > 0 && `${rate.toFixed(rate < 10 ? 1 : 0)} a second`,
+    total === 1 ? '1 submission' : `${count(done)} of ${counted(total, 'submission')}`,
+    rate > 0 && `${rate.toFixed(rate < 10 ? 1 : 0)} per second`,
     run.state === 'running' && left !== null && `about ${left} left`,
     run.state !== 'running' && tookMs > 0 && `took ${durationText(tookMs)}`,
   ]
   return (
-    <div className="progress">
-      <progress max={Math.max(1, total)} value={done} aria-label="Submissions looked at" />
-      <p className="progress-text">{words.filter(Boolean).join(' · ')}</p>
+    <div className="progress stack">
+      <progress max={Math.max(1, total)} value={done} aria-label="Submissions checked" />
+      <p className="quiet number table-text">{words.filter(Boolean).join(' · ')}</p>
     </div>
   )
 }
 
-/** What it means that no finding is shown. */
 function nothingFound(run: Shown): string {
-  if (isOpen(run)) return 'Nothing found so far.'
-  if (foundBy(run) + run.unreadable > 0) return 'What it found is not here yet, or not kept any more.'
+  if (isOpen(run)) return 'No differences so far.'
+  if (foundBy(run) + run.unreadable > 0) return 'Findings are still being written, or were deleted after the retention period.'
   const isWhole = run.state === 'done' && run.exit_code !== 1
-  return isWhole ? 'Nothing was found: mirror and service agree.' : 'Nothing was found in what it looked at.'
+  return isWhole ? 'No differences: the mirror matches the service.' : 'No differences in the submissions that were checked.'
 }
 
 function Findings({ run }: { readonly run: Shown }) {
   const query = useInfiniteQuery(findingsQuery(run.run_id))
   return (
-    <Asked query={query} rows={3}>
+    <QueryState query={query} rows={3}>
       {({ pages }) => {
         const items = pages.flatMap((page) => page.items)
         if (items.length === 0) return <Empty>{nothingFound(run)}</Empty>
@@ -142,6 +146,6 @@ function Findings({ run }: { readonly run: Shown }) {
           </>
         )
       }}
-    </Asked>
+    </QueryState>
   )
 }

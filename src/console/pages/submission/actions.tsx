@@ -1,62 +1,67 @@
 import { useNavigate } from '@tanstack/react-router'
+import { ChevronDown } from 'lucide-react'
 import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
-import { answered, api } from '../../api/client.ts'
-import { Button } from '../../parts/button.tsx'
-import { Deed, Menu } from '../../parts/menu.tsx'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
+import { ActionButton, requiresRole } from '../../parts/button.tsx'
+import { Menu, MenuAction } from '../../parts/menu.tsx'
 import { useMay } from '../../session/session.ts'
 import { MapDialog } from './map-dialog.tsx'
 
-interface Of {
-  readonly account: string
-  readonly id: string
-  readonly insured: string | null
-  /** Whether a destination asks which client of the AMS it belongs to. */
+interface SubmissionActionsProps {
+  readonly of: Schemas['SubmissionItem']
+  /** Whether a destination requires an AMS client. */
   readonly needsClient: boolean
 }
 
-/** What an operator can do with one submission. */
-export function SubmissionActions({ account, id, insured, needsClient }: Of) {
+const MORE = (
+  <>
+    More <ChevronDown aria-hidden="true" />
+  </>
+)
+
+export function SubmissionActions({ of, needsClient }: SubmissionActionsProps) {
+  const { account, submission_id: id } = of
   const [isMapping, setMapping] = useState(false)
   const navigate = useNavigate()
   const sync = (isReplay: boolean, done: string) => ({
-    run: () => answered(api.POST('/api/v1/submissions/sync', { body: { account, ids: [id], replay: isReplay } })),
+    run: () => unwrap(api.POST('/api/v1/submissions/sync', { body: { account, ids: [id], replay: isReplay } })),
     done: () => done,
   })
-  const read = useAction(sync(false, 'The service is asked now; the figure "Last read" tells when it has answered.'))
-  const replay = useAction(sync(true, 'Both feeds are read again from the beginning; what was missed appears in the timeline.'))
+  const read = useAction(sync(false, 'Sync started. "Last read" shows when it has finished.'))
+  const replay = useAction(sync(true, 'Full re-read of both feeds started. Missed items appear in the timeline.'))
   const reconcile = useAction({
-    run: () => answered(api.POST('/api/v1/reconcile-runs', { body: { account, submissions: [id] } })),
-    done: () => 'A reconcile run of this submission was queued; it is shown under Reconcile.',
+    run: () => unwrap(api.POST('/api/v1/reconcile-runs', { body: { account, submissions: [id] } })),
+    done: () => 'Reconcile run queued. See Reconcile.',
   })
   const open = (run: string | undefined) => run && void navigate({ to: '/reconcile/$run_id', params: { run_id: run } })
-  const role = useMay('operator') ? undefined : 'This takes the role operator.'
+  const role = useMay('operator') ? undefined : requiresRole('operator')
   return (
     <div className="actions">
-      <Button needs="operator" isSmall kind="primary" isBusy={read.isPending} onClick={() => read.mutate()}>
-        Read now
-      </Button>
-      <Menu label="More">
-        <Deed
-          name="Replay feeds"
-          says="Reads events and messages again from the beginning, and adds what was missed."
-          not={role}
+      <ActionButton action={read} kind="primary">
+        Sync now
+      </ActionButton>
+      <Menu label={MORE}>
+        <MenuAction
+          name="Re-read feeds"
+          description="Reads all events and messages again, and adds missed ones."
+          unavailable={role}
           onDo={() => replay.mutate()}
         />
-        <Deed
+        <MenuAction
           name="Reconcile"
-          says="Compares everything with the service, corrects what differs, and reports it."
-          not={role}
+          description="Compares the submission with the service, and repairs and reports differences."
+          unavailable={role}
           onDo={() => reconcile.mutate(undefined, { onSuccess: ({ items }) => open(items[0]?.run_id) })}
         />
-        <Deed
+        <MenuAction
           name="Map to client…"
-          says="Tells a destination which client of the AMS this is."
-          not={role ?? (needsClient ? undefined : 'No destination asks for a client.')}
+          description="Assigns the submission to a client in the AMS."
+          unavailable={role ?? (needsClient ? undefined : 'No destination requires a client.')}
           onDo={() => setMapping(true)}
         />
       </Menu>
-      {isMapping && <MapDialog account={account} id={id} insured={insured} onClose={() => setMapping(false)} />}
+      {isMapping && <MapDialog of={of} onClose={() => setMapping(false)} />}
     </div>
   )
 }

@@ -1,20 +1,18 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { outboxQuery } from '../../api/queries.ts'
 import { Chip, type Tone } from '../../parts/chip.tsx'
-import { Facts, Section } from '../../parts/fields.tsx'
-import { Listed } from '../../parts/listed.tsx'
+import { Facts, Section, StyledText } from '../../parts/fields.tsx'
 import { count, counted } from '../../parts/numbers.ts'
+import { QueryTable } from '../../parts/query-table.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { Age, Moment } from '../../parts/time.tsx'
-import type { View } from './view.ts'
+import { Age, Moment, WordAndAge } from '../../parts/time.tsx'
+import type { View } from './view.tsx'
 
 type Push = Schemas['OutboxRow']
 type Reached = Schemas['ReachedDestination']
 
-/** What reached which destination, and whose client it is there. */
 export function Destinations({ view }: { readonly view: View }) {
   const { account, submission_id } = view.summary
   const query = useInfiniteQuery(outboxQuery({ account, submission_id, limit: 10 }))
@@ -34,35 +32,32 @@ export function Destinations({ view }: { readonly view: View }) {
           items={clients.map(({ destination, client, policy }) => [
             `Client at ${destination}`,
             client === null ? (
-              <span key={destination} className="quiet">
-                not mapped
-              </span>
+              <StyledText key={destination} className="quiet" text="not mapped" />
             ) : (
               [client, policy].filter(Boolean).join(' · ')
             ),
           ])}
         />
       )}
-      <Listed
+      <QueryTable
         query={query}
-        loading={3}
         label="Deliveries to destinations"
         columns={columns}
         keyOf={({ outbox_id }) => String(outbox_id)}
-        empty="Nothing of it is on its way, or was lately."
+        empty="No recent deliveries."
         more="Show earlier deliveries"
       />
     </Section>
   )
 }
 
-/** Whether a destination has all of the submission: what is stuck there, and what only waits. */
-function standingOf(r: Reached) {
+/** How many changes are stuck or waiting at a destination, and the resulting chip. */
+function statusOf(r: Reached) {
   const stuck = r.dead + r.unknown + r.unmapped + r.held
   const open = r.waiting + r.not_queued
   const [tone, word]: readonly [Tone, string] =
     r.lacks > 0
-      ? ['bad', 'lacks some']
+      ? ['bad', 'incomplete']
       : stuck > 0
         ? ['bad', 'stuck']
         : open > 0
@@ -73,49 +68,31 @@ function standingOf(r: Reached) {
   return { stuck, open, tone, word }
 }
 
-/** Whether it answered of each change that it took that it has it. */
 function isVerified({ delivered, has }: Reached): boolean {
   return delivered > 0 && has >= delivered
 }
 
-/** The answer in a few words, for the head of the page. */
 export function ReachedText({ reached }: { readonly reached: Reached }) {
-  const { stuck, open } = standingOf(reached)
+  const { stuck, open } = statusOf(reached)
   const { delivered, last_delivered_at, lacks, verified_at } = reached
   if (stuck + open === 0 && delivered === 0) return <>nothing sent</>
-  if (lacks > 0)
-    return (
-      <>
-        lacks {count(lacks)}, verified <Age at={verified_at} />
-      </>
-    )
+  if (lacks > 0) return <WordAndAge word={`lacks ${count(lacks)}, verified`} at={verified_at} />
   if (stuck + open > 0)
     return <>{[stuck > 0 && `${count(stuck)} stuck`, open > 0 && `${count(open)} waiting`].filter(Boolean).join(', ')}</>
-  if (isVerified(reached))
-    return (
-      <>
-        has {delivered > 1 && 'all '}
-        {count(delivered)}, verified <Age at={verified_at} />
-      </>
-    )
-  return (
-    <>
-      {delivered > 1 && 'all '}
-      {count(delivered)} delivered, <Age at={last_delivered_at} />
-    </>
-  )
+  const all = `${delivered > 1 ? 'all ' : ''}${count(delivered)}`
+  if (isVerified(reached)) return <WordAndAge word={`has ${all}, verified`} at={verified_at} />
+  return <WordAndAge word={`${all} delivered,`} at={last_delivered_at} />
 }
 
-/** The answer before the rows. */
 function ReachedLine({ reached: r }: { readonly reached: Reached }) {
-  const { stuck, open, tone, word } = standingOf(r)
+  const { stuck, open, tone, word } = statusOf(r)
   return (
     <li>
       <span>
         <Link to="/destinations/$name" params={{ name: r.destination }}>
           {r.destination}
         </Link>{' '}
-        {stuck + open + r.skipped === 0 ? <HasAll reached={r} /> : <Lacks reached={r} />}
+        {stuck + open + r.skipped === 0 ? <CompleteText reached={r} /> : <PartialText reached={r} />}
       </span>
       <span />
       <Chip word={word} tone={tone} />
@@ -123,65 +100,42 @@ function ReachedLine({ reached: r }: { readonly reached: Reached }) {
   )
 }
 
-function HasAll({ reached }: { readonly reached: Reached }) {
+function CompleteText({ reached }: { readonly reached: Reached }) {
   const { delivered, last_delivered_at, lacks, differs, verified_at } = reached
-  if (delivered === 0) return <>was sent nothing of it, or not lately; nothing waits.</>
-  const all = delivered === 1 ? 'the one change' : `all ${count(delivered)} changes`
+  if (delivered === 0) return <>received no recent changes.</>
+  const all = delivered === 1 ? 'the change' : `all ${count(delivered)} changes`
   if (isVerified(reached))
     return (
       <>
-        has {all}, verified <Age at={verified_at} />.
+        <WordAndAge word={`has ${all}, verified`} at={verified_at} />.
       </>
     )
-  const wrong = [lacks > 0 && `lacks ${count(lacks)}`, differs > 0 && `has ${count(differs)} not as sent`].filter(Boolean)
+  const wrong = [lacks > 0 && `lacks ${count(lacks)}`, differs > 0 && `has ${count(differs)} different from what was sent`].filter(Boolean)
   return (
     <>
-      took {all}, the last at <Moment at={last_delivered_at} />
-      {wrong.length > 0 && (
-        <>
-          ; it {wrong.join(' and ')}, verified <Age at={verified_at} />
-        </>
-      )}
-      .
+      received {all}, the last at <Moment at={last_delivered_at} />
+      {wrong.length > 0 && <WordAndAge word={`, but ${wrong.join(' and ')}, verified`} at={verified_at} />}.
     </>
   )
 }
 
-function Lacks({ reached: r }: { readonly reached: Reached }) {
+function PartialText({ reached: r }: { readonly reached: Reached }) {
   const total = r.delivered + r.waiting + r.unmapped + r.held + r.dead + r.unknown + r.skipped
-  const parts: (readonly [name: string, n: number, text: ReactNode])[] = [
-    [
-      'waiting',
-      r.waiting,
-      <>
-        {count(r.waiting)} of {count(total)} {r.waiting === 1 ? 'waits' : 'wait'}, the oldest since <Moment at={r.oldest_waiting_at} />
-      </>,
-    ],
-    [
-      'unmapped',
-      r.unmapped,
-      <>
-        {count(r.unmapped)} of {count(total)} {r.unmapped === 1 ? 'waits' : 'wait'} for a client since <Moment at={r.oldest_waiting_at} />:
-        it is not mapped
-      </>,
-    ],
-    ['held', r.held, `${counted(r.held, 'change is', 'changes are')} on hold behind one that a person must see to`],
-    ['dead', r.dead, `${count(r.dead)} ${r.dead === 1 ? 'is' : 'are'} dead`],
-    ['unknown', r.unknown, `of ${count(r.unknown)} nobody knows whether ${r.unknown === 1 ? 'it' : 'they'} arrived`],
-    ['skipped', r.skipped, `${count(r.skipped)} ${r.skipped === 1 ? 'was' : 'were'} given up`],
-    ['not_queued', r.not_queued, `${counted(r.not_queued, 'newer change is', 'newer changes are')} not queued yet`],
+  const parts: readonly (readonly [n: number, text: string])[] = [
+    [r.waiting, 'waiting'],
+    [r.unmapped, 'waiting for a client'],
+    [r.held, 'on hold behind a stuck change'],
+    [r.dead, 'dead'],
+    [r.unknown, 'with unknown outcome'],
+    [r.skipped, 'skipped'],
+    [r.not_queued, 'newer not queued yet'],
   ]
-  const said = parts.filter(([, n]) => n > 0)
+  const texts = parts.flatMap(([n, text]) => (n > 0 ? [`${count(n)} ${text}`] : []))
   return (
     <>
-      took {count(r.delivered)} of {counted(total, 'change')}
-      {said.map(([name, , text], index) => (
-        <span key={name}>
-          {index === 0 ? ': ' : '; '}
-          {text}
-        </span>
-      ))}
-      .
+      received {count(r.delivered)} of {counted(total, 'change')}
+      {texts.length > 0 && `: ${texts.join(', ')}`}
+      {r.oldest_waiting_at !== null && <WordAndAge word="; oldest waiting since" at={r.oldest_waiting_at} />}.
     </>
   )
 }

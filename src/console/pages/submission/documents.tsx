@@ -2,20 +2,19 @@ import { FileText } from 'lucide-react'
 import type { Schemas } from '../../api/client.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { Masked, textOf } from '../../parts/masked.tsx'
+import { MaskedValue, textOf } from '../../parts/masked.tsx'
 import { counted, size } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Age } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
-import type { View } from './view.ts'
+import type { View } from './view.tsx'
 
-/** The documents that the mirror knows, and their files where it keeps them. */
 export function Documents({ view }: { readonly view: View }) {
   const documents = [...(view.tables.documents ?? [])].sort((a, b) => weightOf(a) - weightOf(b))
   return (
     <Section title="Documents" actions={documents.length > 0 && <span className="quiet">{documents.length}</span>}>
       {documents.length === 0 ? (
-        <Empty>The service has shown no document.</Empty>
+        <Empty>No documents.</Empty>
       ) : (
         <>
           <Lines documents={documents.slice(0, FIRST)} />
@@ -31,10 +30,9 @@ export function Documents({ view }: { readonly view: View }) {
   )
 }
 
-/** As many are shown before the rest is folded. */
 const FIRST = 8
 
-/** What failed stands first, and what is gone last. */
+/** Sort order: failed documents first, deleted ones last. */
 function weightOf(document: Schemas['DocumentsRow']): number {
   return ['failed', 'waiting', 'stored', 'gone'].indexOf(stateOf(document))
 }
@@ -60,13 +58,13 @@ function DocumentLine({ document }: { readonly document: Schemas['DocumentsRow']
   const state = stateOf(document)
   const name = textOf(document.name ?? document.source_label ?? document.document_id)
   const href = `/api/v1/documents/${encodeURIComponent(document.document_key)}?account=${encodeURIComponent(document.account)}`
-  const shown = <Masked table="documents" row={document.row_key} column="name" value={name} what="name of the document" />
+  const shown = <MaskedValue table="documents" row={document.row_key} column="name" value={name} what="name of the document" />
   return (
     <li>
-      <span className="document">
+      <span className="line">
         <FileText aria-hidden="true" />
         {state === 'stored' && may ? (
-          <a href={href} target="_blank" rel="noreferrer" title="Open the file. It is noted who did.">
+          <a href={href} target="_blank" rel="noreferrer" title="Open the file. The audit log records who did.">
             {shown}
           </a>
         ) : (

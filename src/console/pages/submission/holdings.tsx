@@ -1,24 +1,23 @@
 import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { Section } from '../../parts/fields.tsx'
-import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
+import { MASK, MaskedValue, Raw, textOf } from '../../parts/masked.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age, bothTimes } from '../../parts/time.tsx'
-import { LeftOut } from './left-out.tsx'
-import type { View } from './view.ts'
+import { StaleNote, type View } from './view.tsx'
 
 type Row = Readonly<Record<string, unknown>> & { readonly row_key: string }
 
-/** The tables that have no place of their own on the page, with the columns that tell most. */
+/** Tables without a section of their own, with their most useful columns. */
 const tables: readonly (readonly [table: string, title: string, columns: readonly string[]])[] = [
   ['bind_requests', 'Bind requests', ['status_label', 'payment_option', 'effective_date', 'requested_at', 'requested_by', 'policy_id']],
-  ['bind_assumptions', 'Assumptions of binds', ['label', 'confirmed', 'status']],
-  ['bind_contingencies', 'Contingencies of binds', ['label', 'status', 'due_at']],
+  ['bind_assumptions', 'Bind assumptions', ['label', 'confirmed', 'status']],
+  ['bind_contingencies', 'Bind contingencies', ['label', 'status', 'due_at']],
   ['requirement_items', 'Requirements', ['label', 'result', 'severity', 'due_stage', 'satisfied', 'blocks_submission']],
-  ['market_readiness', 'Readiness by market', ['market_name', 'program', 'category_label', 'ready', 'needs_from_you']],
+  ['market_readiness', 'Market readiness', ['market_name', 'program', 'category_label', 'ready', 'needs_from_you']],
   ['applications', 'Applications', ['program_identifier', 'line_of_business', 'route', 'mapping_state', 'request_state', 'missing']],
   ['application_answers', 'Application answers', ['question_key', 'value', 'ownership_kind', 'source_channel', 'source_evidence']],
   ['facts', 'Facts', ['key', 'scope', 'period', 'value', 'confirmed', 'evidence']],
-  ['quote_history', 'Quotes before', ['market_name', 'program', 'outcome', 'observed_at']],
+  ['quote_history', 'Quote history', ['market_name', 'program', 'outcome', 'observed_at']],
   ['documents_on_file', 'Documents on file', ['display_name', 'kind_label']],
   [
     'program_assessments',
@@ -28,10 +27,10 @@ const tables: readonly (readonly [table: string, title: string, columns: readonl
   ['carrier_api_sessions', 'Carrier sessions', ['carrier_slug', 'program', 'status', 'outcome', 'completion_pct', 'has_quote']],
 ]
 
-/** Tables whose keys are hashes. Their rows are in the order of what is shown of them. */
+/** Tables whose keys are hashes, so their rows are sorted by content. */
 const BY_CONTENT = new Set(['facts', 'documents_on_file'])
 
-/** Tables of a part that the service may leave out of an answer. */
+/** Parts that the service may leave out of an answer, by table. */
 const parts: Readonly<Record<string, 'quote_history' | 'assessment'>> = {
   quote_history: 'quote_history',
   program_assessments: 'assessment',
@@ -39,9 +38,8 @@ const parts: Readonly<Record<string, 'quote_history' | 'assessment'>> = {
 }
 
 const MOST_ROWS = 200
-const ODD = new Set(['account', 'submission_id', 'row_key', 'gone_at'])
+const HIDDEN = new Set(['account', 'submission_id', 'row_key', 'gone_at'])
 
-/** Everything else that the mirror holds of a submission, and how fresh each read of it is. */
 export function Holdings({ view }: { readonly view: View }) {
   const held = tables.flatMap(([table, title, columns]) => {
     const rows = (view.tables[table as keyof View['tables']] ?? []) as readonly Row[]
@@ -52,10 +50,10 @@ export function Holdings({ view }: { readonly view: View }) {
     <>
       {held.map(({ table, title, rows, columns }) => (
         <details key={table} className="holding">
-          <summary>
+          <summary className="line">
             <h2>{title}</h2> <span className="quiet">{rows.length}</span>
           </summary>
-          {parts[table] && <LeftOut view={view} part={parts[table]} />}
+          {parts[table] && <StaleNote view={view} part={parts[table]} />}
           <Rows table={table} title={title} rows={rows} columns={columns} />
         </details>
       ))}
@@ -70,16 +68,16 @@ const freshness: readonly Column<View['freshness'][number]>[] = [
   { id: 'read', head: 'Read', cell: ({ read }) => wordOf(read) },
   { id: 'at', head: headOf('last_read_at'), isNumber: true, cell: ({ last_read_at }) => <Age at={last_read_at} none="never" /> },
   { id: 'changed', head: headOf('last_changed_at'), isNumber: true, cell: ({ last_changed_at }) => <Age at={last_changed_at} /> },
-  { id: 'replay', head: headOf('last_replay_at'), isNumber: true, cell: ({ last_replay_at }) => <Age at={last_replay_at} /> },
+  { id: 'replay', head: headOf('last_full_read_at'), isNumber: true, cell: ({ last_full_read_at }) => <Age at={last_full_read_at} /> },
 ]
 
-/** Those of the wanted columns that there are; when none is, the first few that hold something. */
+/** @returns the wanted columns that exist, or else the first few with values. */
 function columnsOf(rows: readonly Row[], wanted: readonly string[]): readonly string[] {
   const [first] = rows
-  const there = wanted.filter((column) => first && column in first)
-  if (there.length > 1) return there
-  const holding = Object.keys(first ?? {}).filter((column) => !ODD.has(column) && rows.some((row) => row[column] !== null))
-  return holding.slice(0, 6)
+  const existing = wanted.filter((column) => first && column in first)
+  if (existing.length > 1) return existing
+  const filled = Object.keys(first ?? {}).filter((column) => !HIDDEN.has(column) && rows.some((row) => row[column] !== null))
+  return filled.slice(0, 6)
 }
 
 function sortedBy(rows: readonly Row[], columns: readonly string[]): readonly Row[] {
@@ -115,7 +113,7 @@ function Rows({ table, title, rows, columns }: RowsProps) {
             <tr key={row.row_key}>
               {columns.map((column) => (
                 <td key={column} className="on-phone" data-head={wordOf(column)}>
-                  <Masked table={table} row={row.row_key} column={column} value={shown(row[column])} what={wordOf(column)} />
+                  <MaskedValue table={table} row={row.row_key} column={column} value={shown(row[column])} what={wordOf(column)} />
                 </td>
               ))}
               <td className="number">

@@ -5,28 +5,27 @@ import { shortId } from '../../parts/id.tsx'
 import { textOf } from '../../parts/masked.tsx'
 import { count, counted } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
-import { boundOf } from './bound.ts'
-import type { View } from './view.ts'
+import { boundOf, type View } from './view.tsx'
 
 type Item = Schemas['OpenItem']
 
-const WHOLE = 'The submission as a whole'
+const WHOLE = 'All markets'
 
-/** What the broker must still supply, market by market. What only markets ask for that were not chosen is folded. */
+/** Items that the broker must supply, by market. Items of markets that were not chosen are folded. */
 export function Outstanding({ view }: { readonly view: View }) {
   const chosen = new Set(boundOf(view).map(({ market }) => market))
   const isOther = ({ market_name: market }: Item) => chosen.size > 0 && market !== null && !chosen.has(market)
   const open = byMarket(view.open_items.filter((item) => !isOther(item)))
   const others = byMarket(view.open_items.filter(isOther))
   const [n, m] = [open, others].map((groups) => groups.reduce((sum, { lines }) => sum + lines.length, 0)) as [number, number]
-  const counts = [n > 0 && count(n), m > 0 && `${count(m)} of markets not chosen`].filter(Boolean).join(' · ')
+  const counts = [n > 0 && count(n), m > 0 && `${count(m)} for markets not chosen`].filter(Boolean).join(' · ')
   return (
     <Section title="Outstanding" actions={counts && <span className="quiet">{counts}</span>}>
-      {n + m === 0 && <Empty>Nothing is outstanding.</Empty>}
+      {n + m === 0 && <Empty>No outstanding items.</Empty>}
       <Groups groups={open} />
       {m > 0 && (
         <details className="folded">
-          <summary>{counted(m, 'item')} of markets that were not chosen</summary>
+          <summary>{counted(m, 'item')} for markets that were not chosen</summary>
           <Groups groups={others} />
         </details>
       )}
@@ -36,7 +35,7 @@ export function Outstanding({ view }: { readonly view: View }) {
 
 interface Group {
   readonly market: string
-  /** What several markets ask for is one line, as it is counted in the list. */
+  /** An item of several markets is one line, as in the count of the submissions list. */
   readonly lines: readonly (readonly [Item, ...Item[]])[]
 }
 
@@ -49,7 +48,7 @@ function byMarket(items: readonly Item[]): Group[] {
 function Groups({ groups }: { readonly groups: readonly Group[] }) {
   return groups.map(({ market, lines }) => (
     <div key={market} className="open-group">
-      <h3>{market}</h3>
+      <h3 className="quiet">{market}</h3>
       <ul className="lines">
         {lines.map(([item]) => (
           <Line key={`${item.source} ${item.item_key} ${item.bind_request_id}`} item={item} />
@@ -60,7 +59,7 @@ function Groups({ groups }: { readonly groups: readonly Group[] }) {
 }
 
 function keyOf({ source, item_key, label, bind_request_id }: Item, index: number): string {
-  // Only of the service's own list of what is outstanding one item stands in several lines, one for each market.
+  // Only the service's own list of outstanding items repeats an item for each market.
   return source === 'outstanding' ? `${source} ${item_key}` : `${source} ${item_key} ${label} ${bind_request_id} ${index}`
 }
 

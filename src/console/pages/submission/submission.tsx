@@ -2,36 +2,36 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { headOf, wordOf } from '../../../ops/output/words.ts'
-import { Refusal, type Schemas } from '../../api/client.ts'
+import { ApiError, type Schemas } from '../../api/client.ts'
 import { submissionQuery } from '../../api/queries.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
-import { Masked, Raw, textOf } from '../../parts/masked.tsx'
+import { MaskedValue, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
-import { Asked } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { Age, dateText } from '../../parts/time.tsx'
 import { NotFound } from '../not-found.tsx'
 import { SubmissionActions } from './actions.tsx'
-import { boundOf } from './bound.ts'
 import { Destinations, ReachedText } from './destinations.tsx'
 import { Documents } from './documents.tsx'
 import { Holdings } from './holdings.tsx'
 import { Lanes } from './lanes.tsx'
 import { Outstanding } from './outstanding.tsx'
 import { Timeline } from './timeline.tsx'
-import type { View } from './view.ts'
+import { boundOf, type View } from './view.tsx'
 
-/** One submission: where it stands, and its whole story. */
 export function Submission() {
   const { account = '', submission_id: id = '' } = useParams({ strict: false })
   const query = useQuery(submissionQuery(account, id))
-  if (query.error instanceof Refusal && [400, 404].includes(query.error.status ?? 0)) return <NotFound />
-  return <Asked query={query}>{(view) => <Told key={`${view.summary.account} ${view.summary.submission_id}`} view={view} />}</Asked>
+  if (query.error instanceof ApiError && [400, 404].includes(query.error.status ?? 0)) return <NotFound />
+  return (
+    <QueryState query={query}>{(view) => <Content key={`${view.summary.account} ${view.summary.submission_id}`} view={view} />}</QueryState>
+  )
 }
 
-function Told({ view }: { readonly view: View }) {
+function Content({ view }: { readonly view: View }) {
   const { account, submission_id } = view.summary
   return (
     <article className="page submission">
@@ -47,7 +47,7 @@ function Told({ view }: { readonly view: View }) {
 }
 
 function Header({ view }: { readonly view: View }) {
-  const { summary, ledger } = view
+  const { summary, completeness } = view
   const name = summary.insured_name || shortId(summary.submission_id)
   useTitle(name)
   const row = `${encodeURIComponent(summary.account)}/${encodeURIComponent(summary.submission_id)}`
@@ -59,20 +59,15 @@ function Header({ view }: { readonly view: View }) {
   ].filter(Boolean)
   return (
     <header className="submission-head">
-      <div className="submission-name">
-        <Link to="/submissions" className="back" data-back="" aria-label="Back to the list" title="Back to the list (Esc)">
+      <div className="submission-name cluster">
+        <Link to="/submissions" className="back quiet" data-back="" aria-label="Back to list" title="Back to list (Esc)">
           <ArrowLeft aria-hidden="true" />
         </Link>
         <h1>
           <bdi>{name}</bdi>
         </h1>
         <Chip word={summary.stage} />
-        <SubmissionActions
-          account={summary.account}
-          id={summary.submission_id}
-          insured={summary.insured_name}
-          needsClient={view.reached.some(({ mapping }) => mapping !== 'none')}
-        />
+        <SubmissionActions of={summary} needsClient={view.reached.some(({ mapping }) => mapping !== 'none')} />
       </div>
       <p className="lead">
         {words.join(' · ')} <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
@@ -109,19 +104,19 @@ function Header({ view }: { readonly view: View }) {
             </a>
           </Figure>
         ))}
-        <Figure name={headOf('moved_at')} says="When the service last told something new of it">
+        <Figure name={headOf('moved_at')} description="Last change in the service">
           <Age at={summary.moved_at} />
         </Figure>
-        <Figure name={headOf('oldest_read_at')} says="When the service was last asked for everything of it; the oldest of its reads">
+        <Figure name={headOf('oldest_read_at')} description="Oldest of the last reads of each part">
           <Age at={summary.oldest_read_at} none="never" />
         </Figure>
-        <Figure name={headOf('proved_at')} says="When a reconcile run last found it equal to the service">
-          <Age at={summary.proved_at} none="not yet" />{' '}
-          {ledger?.unconfirmed && <span className="quiet">without {ledger.unconfirmed.replaceAll('_', ' ')}</span>}
+        <Figure name={headOf('reconciled_at')} description="Last reconcile run without differences">
+          <Age at={summary.reconciled_at} none="not yet" />{' '}
+          {completeness?.unconfirmed && <span className="quiet">without {completeness.unconfirmed.replaceAll('_', ' ')}</span>}
         </Figure>
-        {ledger !== null && ledger.lost_webhooks > 0 && (
-          <Figure name="Lost webhooks" says="Records that no webhook told of; polling found them">
-            {ledger.lost_webhooks}
+        {completeness !== null && completeness.lost_webhooks > 0 && (
+          <Figure name="Lost webhooks" description="Records without a webhook, found by polling">
+            {completeness.lost_webhooks}
           </Figure>
         )}
       </dl>
@@ -129,19 +124,12 @@ function Header({ view }: { readonly view: View }) {
   )
 }
 
-/** What the policy's own record says. */
 function PolicyFigures({ policy }: { readonly policy: Schemas['PoliciesRow'] }) {
   const { policy_number, effective_date, expiration_date, total_billed_cents, commission_cents, row_key } = policy
   return (
     <>
       <Figure name="Policy">
-        <Masked
-          table="policies"
-          row={row_key}
-          column="policy_number"
-          value={policy_number ?? 'number not known yet'}
-          what="policy number"
-        />{' '}
+        <MaskedValue table="policies" row={row_key} column="policy_number" value={policy_number ?? 'no number yet'} what="policy number" />{' '}
         {effective_date && (
           <span className="quiet">
             {dateText(effective_date)} to {expiration_date ? dateText(expiration_date) : '–'}
@@ -156,15 +144,14 @@ function PolicyFigures({ policy }: { readonly policy: Schemas['PoliciesRow'] }) 
 
 interface FigureProps {
   readonly name: string
-  /** What it means, in a sentence. */
-  readonly says?: string
+  readonly description?: string
   readonly children: React.ReactNode
 }
 
-function Figure({ name, says, children }: FigureProps) {
+function Figure({ name, description, children }: FigureProps) {
   return (
-    <div title={says}>
-      <dt>{name}</dt>
+    <div title={description}>
+      <dt className="quiet small-text">{name}</dt>
       <dd>{children}</dd>
     </div>
   )

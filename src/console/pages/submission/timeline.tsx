@@ -3,16 +3,16 @@ import { Check, GitCommitHorizontal, ListChecks, type LucideIcon, MessageSquare,
 import { useState } from 'react'
 import { wordOf } from '../../../ops/output/words.ts'
 import { useAction } from '../../api/action.ts'
-import { answered, api, type Schemas } from '../../api/client.ts'
+import { api, type Schemas, unwrap } from '../../api/client.ts'
 import { timelineQuery } from '../../api/queries.ts'
 import { useAddress } from '../../layout/search.ts'
-import { Button } from '../../parts/button.tsx'
+import { ActionButton } from '../../parts/button.tsx'
 import { Chip } from '../../parts/chip.tsx'
-import { Clamped } from '../../parts/clamped.tsx'
+import { ClampedText } from '../../parts/clamped-text.tsx'
 import { Section } from '../../parts/fields.tsx'
-import { MASK, Masked, Raw, textOf } from '../../parts/masked.tsx'
+import { MASK, MaskedValue, Raw, textOf } from '../../parts/masked.tsx'
 import { More } from '../../parts/more.tsx'
-import { Asked, Empty } from '../../parts/states.tsx'
+import { Empty, QueryState } from '../../parts/states.tsx'
 import { bothTimes, clockTime, dayOf, durationText } from '../../parts/time.tsx'
 import { useMay } from '../../session/session.ts'
 
@@ -25,71 +25,65 @@ const kinds: readonly (readonly [Kind, string])[] = [
   ['change', 'Changes'],
   ['push', 'Pushes'],
 ]
-/** What is told first: a change and a push tell the same once more, from within. */
-const FIRST = 'event,message'
-/** As many texts are shown at once. */
-const MOST_TEXTS = 200
-/** A record that became known later than this came late. */
+/** Kinds shown by default. Changes and pushes repeat the same news. */
+const DEFAULT_KINDS = 'event,message'
+const MAX_TEXTS = 200
+/** A record found later than this is late. */
 const LATE_MS = 15 * 60_000
 
-const ways: Readonly<Record<string, readonly [LucideIcon, string]>> = {
+const sources: Readonly<Record<string, readonly [LucideIcon, string]>> = {
   webhook: [Webhook, 'received by webhook'],
   poll: [RefreshCw, 'found by polling'],
   replay: [RefreshCw, 'found by polling (full re-read)'],
-  backfill: [RefreshCw, 'found in the history'],
+  backfill: [RefreshCw, 'found by the initial load'],
   reconcile: [ListChecks, 'found by a reconcile run'],
 }
 
-/** What happened, the newest first, with how it became known and where it went. */
 export function Timeline({ account, id }: { readonly account: string; readonly id: string }) {
   const [search, set] = useAddress()
-  const chosen = (search['kinds'] ?? FIRST).split(',') as Kind[]
+  const chosen = (search['kinds'] ?? DEFAULT_KINDS).split(',') as Kind[]
   const query = useInfiniteQuery(timelineQuery(account, id, chosen))
   const may = useMay('operator')
-  // Asked for once, when somebody wants them: it is noted each time.
+  // Fetched only on request, because each read is audited.
   const [texts, setTexts] = useState<ReadonlyMap<string, string | null>>(new Map())
   const showAll = useAction({
     run: () =>
-      answered(
+      unwrap(
         api.GET('/api/v1/submissions/{account}/{submission_id}/texts', {
-          params: { path: { account, submission_id: id }, query: { limit: MOST_TEXTS, kinds: chosen } },
+          params: { path: { account, submission_id: id }, query: { limit: MAX_TEXTS, kinds: chosen } },
         }),
       ),
     done: ({ items }) => {
       setTexts(new Map(items.map((item) => [`${item.kind} ${item.id}`, item.text])))
-      return 'The texts are shown; it was noted who saw them.'
+      return 'All texts are shown. The audit log records who saw them.'
     },
   })
   const toggle = (kind: Kind) => {
     const next = chosen.includes(kind) ? chosen.filter((each) => each !== kind) : [...chosen, kind]
-    set({ kinds: next.length > 0 ? next.join(',') : FIRST })
+    set({ kinds: next.length > 0 ? next.join(',') : DEFAULT_KINDS })
   }
   const toggles = kinds.map(([kind, name]) => (
-    <button key={kind} type="button" className="toggle" aria-pressed={chosen.includes(kind)} onClick={() => toggle(kind)}>
+    <button key={kind} type="button" className="toggle quiet table-text" aria-pressed={chosen.includes(kind)} onClick={() => toggle(kind)}>
       {name}
     </button>
   ))
   const actions = (
     <>
-      {may && texts.size === 0 && (
-        <Button needs="operator" isSmall isBusy={showAll.isPending} onClick={() => showAll.mutate()}>
-          Show all texts
-        </Button>
-      )}
+      {may && texts.size === 0 && <ActionButton action={showAll}>Show all texts</ActionButton>}
       {toggles}
     </>
   )
   return (
     <Section title="Timeline" actions={actions}>
-      <Asked query={query} rows={5}>
+      <QueryState query={query} rows={5}>
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items)
-          if (items.length === 0) return <Empty>Nothing of these kinds has happened yet.</Empty>
+          if (items.length === 0) return <Empty>No entries of these kinds.</Empty>
           return (
             <>
               {[...Map.groupBy(items, ({ at }) => dayOf(at))].map(([day, entries]) => (
                 <div key={day}>
-                  <h3 className="day">{day}</h3>
+                  <h3 className="day underlined quiet">{day}</h3>
                   <ol className="timeline">
                     {entries.map((item) => (
                       <Entry key={`${item.kind} ${item.id}`} item={{ ...item, text: texts.get(`${item.kind} ${item.id}`) ?? item.text }} />
@@ -101,7 +95,7 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
             </>
           )
         }}
-      </Asked>
+      </QueryState>
     </Section>
   )
 }
@@ -109,14 +103,14 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
 function iconOf({ kind, known_via }: Item): LucideIcon {
   if (kind === 'push') return Send
   if (kind === 'message') return MessageSquare
-  return ways[known_via ?? '']?.[0] ?? GitCommitHorizontal
+  return sources[known_via ?? '']?.[0] ?? GitCommitHorizontal
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
-/** As many letters tell whether two words are of one: `Quoted`, `quote received`. */
+/** Length of a common word stem: `Quoted`, `quote received`. */
 const STEM = 4
 
-/** What happened in one wording, and what else is to be said: of an event the type and the state it led to often say the same. */
+/** @returns the title of an entry, and more text unless it repeats the title. */
 function wordsOf({ kind, what, summary }: Item): readonly [title: string, more: string | null] {
   const type = wordOf(what)
   if (summary === null) return [capital(type), null]
@@ -131,13 +125,13 @@ function Entry({ item }: { readonly item: Item }) {
   const about = item.entity && item.row_key ? { table: item.entity, row: item.row_key } : null
   const [title, more] = wordsOf(item)
   return (
-    <li className={`entry ${item.kind}${item.gone_at ? ' gone' : ''}`}>
-      <span className="entry-at">
+    <li className={`entry table-text ${item.kind}${item.gone_at ? ' gone' : ''}`}>
+      <span className="entry-at quiet">
         <time dateTime={item.at} title={bothTimes(item.at)}>
           {clockTime(item.at)}
         </time>
       </span>
-      <span className="entry-icon" title={ways[item.known_via ?? '']?.[1]}>
+      <span className="entry-icon quiet" title={sources[item.known_via ?? '']?.[1]}>
         <Icon aria-hidden="true" />
       </span>
       <div className="entry-what">
@@ -148,17 +142,17 @@ function Entry({ item }: { readonly item: Item }) {
           <span className="quiet">
             {more} {item.party !== null && item.party !== MASK && <bdi>{item.party}</bdi>}
           </span>
-          {item.gone_at && <Chip word="gone" tone="unknown" label="no longer shown by the service" />}
+          {item.gone_at && <Chip word="gone" tone="unknown" label="no longer in the service" />}
         </p>
         {item.text !== null && about && (
-          <Clamped>
+          <ClampedText>
             <bdi>
-              <Masked {...about} column={item.kind === 'message' ? 'body_text' : 'detail'} value={item.text} what="text" />
+              <MaskedValue {...about} column={item.kind === 'message' ? 'body_text' : 'detail'} value={item.text} what="text" />
             </bdi>
-          </Clamped>
+          </ClampedText>
         )}
         <Changes item={item} />
-        <Known item={item} />
+        <Discovery item={item} />
       </div>
       <Pushes item={item} />
       {about ? <Raw {...about} what={title} /> : <span />}
@@ -166,25 +160,24 @@ function Entry({ item }: { readonly item: Item }) {
   )
 }
 
-/** How it became known, and how late: a lost webhook is told of here. */
-function Known({ item }: { readonly item: Item }) {
+function Discovery({ item }: { readonly item: Item }) {
   const { late_ms: late, known_via: via, webhook } = item
-  if (item.kind === 'push') return item.error === null ? null : <p className="entry-known bad">{item.error}</p>
-  const way = ways[via ?? '']?.[1] ?? `found by ${via ?? 'the program'}`
+  if (item.kind === 'push') return item.error === null ? null : <p className="small-text bad">{item.error}</p>
+  const way = sources[via ?? '']?.[1] ?? `found by ${via ?? 'submission-mirror'}`
   const isLost = webhook === 'none'
   const isLate = via !== 'backfill' && late !== null && late >= LATE_MS
   const words = [
     way,
     late !== null && via !== 'backfill' ? `${durationText(late)} after it happened` : null,
-    isLost ? 'its webhook never came' : webhook === 'later' ? 'its webhook came later' : null,
+    isLost ? 'webhook lost' : webhook === 'later' ? 'webhook arrived later' : null,
   ]
-  return <p className={`entry-known${isLost || isLate ? ' late' : ''}`}>{words.filter(Boolean).join(', ')}</p>
+  return <p className={isLost || isLate ? 'small-text late' : 'small-text quiet'}>{words.filter(Boolean).join(', ')}</p>
 }
 
 function Changes({ item }: { readonly item: Item }) {
   if (item.changed.length === 0) return null
   return (
-    <ul className="changed">
+    <ul className="changed small-text">
       {item.changed.slice(0, 6).map(({ column, before, after }) => (
         <li key={column}>
           <span className="mono">{column}</span> <del>{textOf(before)}</del> → <ins>{textOf(after)}</ins>
@@ -195,12 +188,11 @@ function Changes({ item }: { readonly item: Item }) {
   )
 }
 
-/** Where it went: what is delivered needs no more than a mark. */
 function Pushes({ item }: { readonly item: Item }) {
   return (
-    <ul className="entry-pushes">
+    <ul className="entry-pushes stack">
       {item.pushes.map(({ outbox_id, destination, state, delivered_at, resent }) => (
-        <li key={outbox_id}>
+        <li key={outbox_id} className="cluster">
           {state === 'delivered' ? (
             <span className="quiet" title={`delivered${delivered_at ? `, ${bothTimes(delivered_at)}` : ''}`}>
               <Check aria-label="delivered to" /> {destination}

@@ -4,7 +4,7 @@ import { LastUses } from '../../../store/reads/last-uses.ts'
 import { LONG_PAUSE_MS } from '../../../store/reads/pauses.ts'
 import { createAccountClient } from '../../../upstream/account-client.ts'
 import type { UpstreamClient } from '../../../upstream/client.ts'
-import { DriftRecorder } from '../../metrics/drift-recorder.ts'
+import { ApiChangeRecorder } from '../../metrics/api-change-recorder.ts'
 import { Heartbeat } from '../../status/heartbeat.ts'
 import type { CommandContext, OpenStore } from './context.ts'
 
@@ -16,8 +16,8 @@ interface Reading {
 }
 
 /**
- * Calls `work` with the client of an account. A command that reads beside a running `serve` shares its rate, so its process is registered
- * before the first request and until `work` ends. It makes the pauses that the service asked of others, too, and says so.
+ * Calls `work` with the client of an account. To share the request rate with `serve`, the process is registered before the first
+ * request until `work` ends. It reports and makes the pauses that the service asked other processes for.
  */
 export async function withAccountClient<T>(
   { clock, version, host }: CommandContext,
@@ -25,14 +25,14 @@ export async function withAccountClient<T>(
   { role, account, observer, looksOnly }: Reading,
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
-  const drift = new DriftRecorder(db, log)
+  const drift = new ApiChangeRecorder(db, log)
   const credentialUses = new LastUses(db, log)
   const clients = new Map<string, UpstreamClient>()
-  const tell = (_account: string, sentence: string, ms: number) => {
+  const report = (_account: string, sentence: string, ms: number) => {
     // `sync` ends in a long pause, and its error says why.
     if (role === 'reconcile' || ms <= LONG_PAUSE_MS) host.stderr.write(`${sentence}; this command waits\n`)
   }
-  const pauses = new AccountPauses({ db, clock, log, clients: () => clients, tell })
+  const pauses = new AccountPauses({ db, clock, log, clients: () => clients, report })
   const client = createAccountClient(config, account, { clock, observer, log, drift, credentialUses, pauses })
   clients.set(account, client)
   const done = new AbortController()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { messageOf, UsageError } from '../../../base/errors.ts'
-import { type Config, loadConfig, SettingsError } from '../../../config/config.ts'
+import { type Config, loadConfig } from '../../../config/config.ts'
 import { createDocumentStorage } from '../../../documents/storage/create.ts'
 import { FolderStorage } from '../../../documents/storage/folder.ts'
 import { type Moved, moveDocuments } from '../../../documents/storage/move.ts'
@@ -18,7 +18,7 @@ import { type CommandContext, migrating, printJson, settingsOf, silentLog, withS
 
 interface MovedTo extends Moved {
   readonly from: string
-  /** null: they stay where they are. */
+  /** null: documents stay in place. */
   readonly to: string | null
 }
 
@@ -35,15 +35,12 @@ export function addCopy(program: Command, c: CommandContext): void {
   program
     .command('copy')
     .description(
-      'move the mirror from SQLite to Postgres or back, with its change log, cursors, inbox and outbox; `serve` is stopped or only receives',
+      'move the mirror from SQLite to Postgres or back, with its change log, cursors, inbox and outbox; first stop `serve`, or run only `serve --role receive`',
     )
-    .option('--to <url>', 'the database to copy to, such as sqlite:data/mirror.db; empty, or an interrupted copy')
-    .option(
-      '--to-file <file>',
-      'a file that holds that URL: for one with a password, which other users could read in the list of processes',
-    )
-    .option('--schema <name>', 'the schema there, if it is Postgres (mirror)')
-    .option('--documents-to <folder>', 'a folder to copy the documents to as well; left out: they stay where they are, and are looked for')
+    .option('--to <url>', 'the target database, such as sqlite:data/mirror.db; empty, or an interrupted copy')
+    .option('--to-file <file>', 'a file with the target URL, for a URL with a password, which other users could see in the process list')
+    .option('--schema <name>', 'the target schema in Postgres (default: mirror)')
+    .option('--documents-to <folder>', 'a folder to copy the documents to (default: they stay in place, and are checked)')
     .option('--json', 'as JSON, for programs')
     .action(async (options: CopyOptions) => {
       const config = settingsOf(c, { accounts: 'optional', problems: [] })
@@ -54,9 +51,14 @@ export function addCopy(program: Command, c: CommandContext): void {
         await withTarget(c, target, async (to) => {
           const lock = source.kind === 'sqlite' && !isServeLockHeld(source) ? await acquireServeLock(source) : null
           try {
-            // First, so that the target is never served without them, and an interruption is made up by the same command.
+            // Documents first: the target is never served without them, and the same command repeats an interrupted copy.
             const documents = await moved(c, db, config, options)
-            const copied = await copyDatabase({ source: db, target: to, signal: c.host.signal, onTable: (...done) => tell(c, ...done) })
+            const copied = await copyDatabase({
+              source: db,
+              target: to,
+              signal: c.host.signal,
+              onTable: (...done) => reportTable(c, ...done),
+            })
             report(c, copied, target, documents, options.json)
           } finally {
             lock?.release()
@@ -66,15 +68,15 @@ export function addCopy(program: Command, c: CommandContext): void {
     })
 }
 
-/** The settings of the target: those of the program, with another database. @throws UsageError */
+/** The program's settings with the target database. @throws UsageError */
 function targetOf(c: CommandContext, { to, toFile, schema }: CopyOptions): DatabaseConfig {
-  if ((to === undefined) === (toFile === undefined)) throw new UsageError(['name the database to copy to by --to or by --to-file'])
+  if ((to === undefined) === (toFile === undefined)) throw new UsageError(['set the target database with either --to or --to-file'])
   const { DATABASE_URL_FILE: _, DATABASE_LISTEN_URL: __, DATABASE_LISTEN_URL_FILE: ___, ...env } = c.host.env
   try {
     const settings = { ...env, DATABASE_URL: to ?? textOf(toFile ?? ''), DATABASE_SCHEMA: schema ?? '' }
-    return loadConfig(settings, { needs: 'database' }).database
+    return loadConfig(settings, 'database').database
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error
+    if (!(error instanceof UsageError)) throw error
     throw new UsageError(error.problems.map((problem) => problem.replace('DATABASE_URL', '--to').replace('DATABASE_SCHEMA', '--schema')))
   }
 }
@@ -96,7 +98,7 @@ function refuseSameKind(source: DatabaseConfig, target: DatabaseConfig): void {
   throw new UsageError([`copy moves between SQLite and Postgres; ${instead}`])
 }
 
-/** Opens and migrates the target, and keeps `serve` away from it. */
+/** Opens and migrates the target, locked against `serve`. */
 async function withTarget(c: CommandContext, database: DatabaseConfig, work: (db: Db) => Promise<void>): Promise<void> {
   const lock = database.kind === 'sqlite' ? await acquireServeLock(database) : null
   try {
@@ -112,11 +114,11 @@ async function withTarget(c: CommandContext, database: DatabaseConfig, work: (db
   }
 }
 
-function tell(c: CommandContext, done: 'copied' | 'verified', table: string, rows: number): void {
+function reportTable(c: CommandContext, done: 'copied' | 'verified', table: string, rows: number): void {
   c.host.stderr.write(`${done} ${table}: ${pluralize(rows, 'row')}\n`)
 }
 
-/** Copies the documents, or looks for them where they are. */
+/** Copies the documents, or checks them in place. */
 async function moved(c: CommandContext, db: Db, config: Config, { documentsTo }: CopyOptions): Promise<MovedTo> {
   const from = createDocumentStorage(config)
   const to = documentsTo === undefined ? null : new FolderStorage(resolve(documentsTo))
@@ -133,11 +135,11 @@ function report(c: CommandContext, { rows, isComplete }: Copied, target: Databas
     return
   }
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
-  const same = `${pluralize(all, 'row')} of ${pluralize(Object.keys(rows).length, 'table')} are the same in both databases`
+  const same = `${pluralize(all, 'row')} of ${pluralize(Object.keys(rows).length, 'table')} are identical in both databases`
   const place = target.kind === 'sqlite' ? resolve(target.path) : 'that Postgres database'
   const next = isComplete
-    ? `set DATABASE_URL to ${place} and start \`serve\`: readers and destinations go on where they are`
-    : 'deliveries are still received: stop `serve --role receive` and run this again, which takes what came since'
+    ? `set DATABASE_URL to ${place} and start \`serve\`; readers and destinations continue at their positions`
+    : 'deliveries are still arriving: stop `serve --role receive` and run this command again to copy the rest'
   c.host.stdout.write(`${same}; ${documentsText(documents)}; ${next}\n`)
 }
 
@@ -145,6 +147,6 @@ function documentsText({ files, copied, faulty, from, to }: MovedTo): string {
   const [first] = faulty
   const count = pluralize(files, 'document')
   if (first !== undefined)
-    return `${faulty.length} of ${count} are missing or damaged in ${from} (${first} first): put them back there from a backup`
-  return to === null ? `${count} lie in ${from}` : `${count} lie in ${to} (${copied} copied now): set DOCUMENTS_DIR to it`
+    return `${faulty.length} of ${count} are missing or damaged in ${from} (first: ${first}); restore them there from a backup`
+  return to === null ? `${count} are in ${from}` : `${count} are in ${to} (${copied} copied now); set DOCUMENTS_DIR to it`
 }

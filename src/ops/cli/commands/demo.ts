@@ -6,9 +6,9 @@ import type { CommandContext } from './context.ts'
 export function addDemo(program: Command, c: CommandContext): void {
   program
     .command('demo')
-    .description('show the whole in half a minute: an emulated service with faults, and a mirror that agrees with it in the end')
-    .option('--folder <folder>', 'where the database is left (default: a new folder below data/)')
-    .option('--hold', 'keep everything running after the end, to look around, until Ctrl+C')
+    .description('run an emulated service with faults and a mirror for a minute, and compare them')
+    .option('--folder <folder>', 'folder for the database and logs (default: a new folder below data/)')
+    .option('--hold', 'keep everything running at the end, until Ctrl+C')
     .action(async (options: { folder?: string; hold?: boolean }) => {
       const agrees = await c.parts.demo({ folder: options.folder, hold: options.hold === true })
       if (!agrees) c.exitCode = exitCodes.failed

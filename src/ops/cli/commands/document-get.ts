@@ -11,19 +11,19 @@ interface GetOptions {
   readonly out?: string
 }
 
-/** `document get`, beside the operations of `document` */
+/** `document get`, in addition to the operations of `document` */
 export function addDocumentGet(document: Command, c: CommandContext): void {
   document
     .command('get')
-    .description('take the file of a document; who took it is noted')
+    .description('download the file of a document; the audit trail records it')
     .argument('<key>', 'its document_key')
-    .option('--account <name>', 'of this account')
-    .option('--out <file>', 'write it to this file, which must not exist; otherwise to standard output')
+    .option('--account <name>', 'account of the document')
+    .option('--out <file>', 'write to this new file (default: standard output)')
     .action((key: string, options: GetOptions) => get(c, key, options))
 }
 
 async function get(c: CommandContext, key: string, { account, out }: GetOptions): Promise<void> {
-  const problems = out === undefined && c.host.stdout.isTTY ? ['a file is nothing for a terminal: name one with --out'] : []
+  const problems = out === undefined && c.host.stdout.isTTY ? ['refusing to write binary data to the terminal; use --out FILE'] : []
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     const { host } = c
     const opened = () => openDocument(actionContextOf(c, db), createDocumentStorage(config), key, account)
@@ -42,12 +42,12 @@ async function get(c: CommandContext, key: string, { account, out }: GetOptions)
   })
 }
 
-/** Creates a file. @throws UsageError when it is there already, or cannot be created. */
+/** @throws UsageError if the file exists, or can't be created. */
 async function newFile(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600)
   } catch (error) {
     const known = codeOf(error) === 'EEXIST'
-    throw new UsageError([known ? `${path} exists already; name another file` : `${path} cannot be written (${messageOf(error)})`])
+    throw new UsageError([known ? `${path} already exists; choose another file` : `${path} cannot be written (${messageOf(error)})`])
   }
 }

@@ -8,7 +8,7 @@ import { actionContextOf, type CommandContext, withStore } from './context.ts'
 export function addMcp(program: Command, c: CommandContext): void {
   program
     .command('mcp')
-    .description('answer an assistant over standard input and output (Model Context Protocol), from the mirror, reading only')
+    .description('serve an assistant over standard input and output (Model Context Protocol), read-only')
     .action(() => run(c))
 }
 
@@ -16,7 +16,7 @@ async function run(c: CommandContext): Promise<void> {
   const { host, version } = c
   await withStore(c, { accounts: 'optional', prepare: false, looksOnly: true, problems: [] }, async ({ config, db }) => {
     const { answerOverStdio } = await import('../../mcp/stdio.ts')
-    // Standard output is the protocol's.
+    // The protocol uses standard output.
     const log = createLog({ level: 'warn', pretty: false, secrets: secretValues(config), destination: host.stderr })
     const parts = { ...unattended, ...actionContextOf(c, db), config: () => config, log, version, mayAct: false }
     await answerOverStdio(parts, host.stdin, host.stdout)

@@ -13,16 +13,19 @@ import { type CommandContext, migrating, settingsOf, silentLog } from './context
 export function addMigrate(program: Command, c: CommandContext): void {
   program
     .command('migrate')
-    .description('bring the database up to date, and let a role read the public tables')
-    .option('--grant-reader <role>', 'Postgres: let this role read the public tables and views, and nothing else')
-    .option('--without-personal', 'with --grant-reader: not the columns that may tell of a person (names, free text, documents, `raw`)')
-    .option('--new-epoch', 'begin a new numbering of changes: after a restore that was not made by `submission-mirror restore`')
+    .description('migrate the database, and grant a role read access to the public tables')
+    .option('--grant-reader <role>', 'Postgres: let this role read only the public tables and views')
+    .option(
+      '--without-personal',
+      'with --grant-reader: exclude columns that may contain personal data (names, free text, documents, `raw`)',
+    )
+    .option('--new-epoch', 'begin a new log epoch, after a restore without `submission-mirror restore`')
     .action(async (options: { grantReader?: string; withoutPersonal?: boolean; newEpoch?: boolean }) => {
       const { grantReader: role, withoutPersonal = false } = options
-      const problems = withoutPersonal && role === undefined ? ['--without-personal goes with --grant-reader ROLE'] : []
+      const problems = withoutPersonal && role === undefined ? ['--without-personal requires --grant-reader ROLE'] : []
       const config = settingsOf(c, { accounts: 'optional', problems })
       if (role !== undefined && config.database.kind === 'sqlite') {
-        throw new UsageError(['--grant-reader: SQLite has no roles; let the reader read the file'])
+        throw new UsageError(['--grant-reader: SQLite has no roles; give the reader access to the file'])
       }
       requireDatabaseFile(config.database)
       const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
@@ -39,7 +42,7 @@ export function addMigrate(program: Command, c: CommandContext): void {
         if (role === undefined) return
         const note = { who: 'command', action: 'reader.grant', target: role, detail: { without_personal: withoutPersonal } }
         await grantReader(auditedDb(db, note), role, { withoutPersonal })
-        const without = withoutPersonal ? ' without the columns that may tell of a person; it must name the columns that it selects' : ''
+        const without = withoutPersonal ? ', except columns that may contain personal data; its queries must list their columns' : ''
         c.host.stdout.write(`${role} may read the public tables and views${without}\n`)
       } finally {
         await db.close()

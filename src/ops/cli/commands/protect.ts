@@ -8,29 +8,30 @@ import type { Db } from '../../../store/engine/db.ts'
 import { auditAction } from '../../../store/operators/actions.ts'
 import { lastProtect, protectedNames } from '../../../store/upkeep/protect.ts'
 import type { ActionContext } from '../../actions/context.ts'
+import { accountNamed } from '../../actions/names.ts'
 import { NotFoundError } from '../../output/refusals.ts'
 import { protectStored, settingsText } from '../../protect/protect-step.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { accountOf, actionContextOf, type CommandContext, printJson, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, printJson, withStore } from './context.ts'
 
 /** `protect status|rotate|show` */
 export function addProtect(program: Command, c: CommandContext): void {
-  const protect = program.command('protect').description('see how stored tax ids are protected, encrypt them anew, read one')
+  const protect = program.command('protect').description('show how tax ids are protected, re-encrypt them, or read one')
   protect
     .command('status')
-    .description('how tax ids are stored, and how far older rows have been brought to it')
+    .description('show how tax ids are stored, and the progress of converting older rows')
     .option('--json', 'as JSON, for programs')
     .action((options: { json?: boolean }) => status(c, options.json ?? false))
   protect
     .command('rotate')
-    .description('encrypt every stored tax id with the first of PROTECT_KEYS; the others can then be removed')
+    .description('re-encrypt every tax id with the first of PROTECT_KEYS; then the other keys can be removed')
     .action(() => rotateNow(c))
   protect
     .command('show')
-    .description('print one row with its tax ids in plain text; who asked is noted in operator_actions')
-    .argument('<table>', 'of service data')
-    .argument('<key>', 'after the account: a JSON array as in changes.entity_id, or its only value')
-    .option('--account <name>', 'the account of the row; the default account when left out')
+    .description('print one row with its tax ids in plain text; operator_actions records it')
+    .argument('<table>', 'a table of service data')
+    .argument('<key>', 'the key without the account: a JSON array as in changes.entity_id, or its only value')
+    .option('--account <name>', 'the account of the row (default: the default account)')
     .action((table: string, key: string, options: { account?: string }) => show(c, table, key, options.account))
 }
 
@@ -40,8 +41,8 @@ async function status(c: CommandContext, json: boolean): Promise<void> {
     if (json) return printJson(c, now)
     const how = { drop: 'are not stored', encrypt: `are encrypted with the key ${now.key_id}`, keep: 'are stored in plain text' }[now.mode]
     const rest = now.done
-      ? 'every stored row is in this form'
-      : `${now.tables_done} of ${now.tables} tables are in this form; a running \`serve\` does the rest, or \`submission-mirror protect rotate\` now`
+      ? 'all stored rows have this form'
+      : `${now.tables_done} of ${now.tables} tables have this form; a running \`serve\` converts the rest, or run \`submission-mirror protect rotate\` now`
     c.host.stdout.write(`tax ids ${how} (PROTECT=${now.mode}); ${rest}; ${now.rows_rewritten} rows were rewritten\n`)
   })
 }
@@ -50,25 +51,24 @@ async function rotateNow(c: CommandContext): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
     const done = await rotate(actionContextOf(c, db), (table) => void c.host.stderr.write(`${table} done\n`))
     if (done === 'held') {
-      c.host.stderr.write('a running `serve` is doing it; `submission-mirror protect status` says how far it is\n')
+      c.host.stderr.write('a running `serve` is converting the rows; `submission-mirror protect status` shows its progress\n')
       c.exitCode = exitCodes.busy
       return
     }
-    c.host.stdout.write(`${done.rewritten} rows rewritten; every stored row is in the form that PROTECT asks for\n`)
+    c.host.stdout.write(`${done.rewritten} rows rewritten; all stored rows match PROTECT\n`)
   })
 }
 
 async function show(c: CommandContext, table: string, key: string, named: string | undefined): Promise<void> {
   const check = (config: Config) => {
-    if (config.protect.keys.length === 0) throw new UsageError(['protect show: set PROTECT_KEYS, without which nothing can be decrypted'])
-    return accountOf(config, named)
+    if (config.protect.keys.length === 0) throw new UsageError(['protect show: set PROTECT_KEYS to decrypt tax ids'])
+    return accountNamed(config, named, '--account')
   }
   await withStore(c, { accounts: 'needed', prepare: false, problems: [], check }, async ({ config, db }) => {
-    printJson(c, await showProtected(actionContextOf(c, db), accountOf(config, named).name, table, key))
+    printJson(c, await showProtected(actionContextOf(c, db), accountNamed(config, named, '--account').name, table, key))
   })
 }
 
-/** How stored tax ids are protected, and how far older rows have been brought to it. */
 async function protectStatus(db: Db) {
   const { mode, keyId } = db.protection
   const last = await lastProtect(db.read)
@@ -83,10 +83,7 @@ async function protectStatus(db: Db) {
   }
 }
 
-/**
- * Brings all stored rows to what `PROTECT` and the first of `PROTECT_KEYS` say, now.
- * @returns how many rows were rewritten; `held` while another process does it.
- */
+/** Converts all stored rows to `PROTECT` and the first of `PROTECT_KEYS`. @returns `held` while another process converts them. */
 async function rotate(a: ActionContext, onTable: (name: string) => void): Promise<{ readonly rewritten: number } | 'held'> {
   const { mode, keyId } = a.db.protection
   const { result } = await auditAction(
@@ -103,9 +100,8 @@ async function rotate(a: ActionContext, onTable: (name: string) => void): Promis
 }
 
 /**
- * Reads one row with its tax ids in plain text. Who asked is noted before.
- * @param key the key after `account`: a JSON array as in `changes.entity_id`, or its only value.
- * @throws NotFoundError when there is no such table or row.
+ * Reads one row with its tax ids in plain text, after recording it in the audit trail. @throws NotFoundError
+ * @param key without `account`: a JSON array as in `changes.entity_id`, or its only value.
  */
 async function showProtected(a: ActionContext, account: string, table: string, key: string): Promise<Row> {
   const entity = entityNamed(table)

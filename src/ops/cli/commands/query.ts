@@ -1,8 +1,12 @@
 import { text } from 'node:stream/consumers'
 import { type Command, Option } from 'commander'
-import { runQuery } from '../../../store/query/query.ts'
+import { plainCsvText } from '../../../base/csv-text.ts'
+import { UsageError } from '../../../base/errors.ts'
+import type { Json } from '../../../model/json.ts'
+import { type AnswerPart, runQuery } from '../../../store/query/query.ts'
 import { parseCount } from '../../actions/arguments.ts'
-import { csvAnswer, jsonAnswer, tableAnswer } from '../query-answer.ts'
+import { type Cell, table } from '../../output/table.ts'
+import { pluralize } from '../../output/text.ts'
 import { type CommandContext, databaseOf, widthOf } from './context.ts'
 
 const MAX_ROWS = 100_000_000
@@ -20,12 +24,12 @@ interface QueryOptions {
 export function addQuery(program: Command, c: CommandContext): void {
   program
     .command('query')
-    .description('answer one SQL statement from the public tables and views, reading only, beside a running `serve`; nothing is masked')
+    .description('run one read-only SQL statement on the public tables and views, also while `serve` runs; values are not masked')
     .argument('<sql>', 'the statement, in quotes; - reads it from standard input')
-    .option('--csv', 'as CSV, with values as the tables have them')
+    .option('--csv', 'as CSV, with the values of the tables')
     .addOption(new Option('--json', 'as JSON, for programs: a list of rows').conflicts('csv'))
-    .option('--limit <n>', `how many rows at most (default: ${TABLE_ROWS} in a table, all with --csv and --json)`)
-    .option('--timeout <s>', 'seconds after which it is stopped', '30')
+    .option('--limit <n>', `most rows (default: ${TABLE_ROWS} in a table, all with --csv and --json)`)
+    .option('--timeout <s>', 'time limit in seconds', '30')
     .action((sql: string, options: QueryOptions) => query(c, sql, options))
 }
 
@@ -39,10 +43,84 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   const { clock, host } = c
   const sql = argument === '-' ? await text(host.stdin) : argument
   const write = (piece: string) => void host.stdout.write(piece)
-  // A file gets the values as they are, as bytes.
+  // Bytes, so that control characters in a file aren't escaped.
   const writeCsv = (piece: string) => void host.stdout.write(host.stdout.isTTY ? piece.replaceAll('\r\n', '\n') : Buffer.from(piece))
   const answer = options.csv ? csvAnswer(writeCsv) : options.json ? jsonAnswer(write) : tableAnswer(write, widthOf(c))
   const isCut = await runQuery(database, { sql, limit, timeoutMs }, { clock, signal: host.signal }, (part) => answer.add(part))
   answer.end()
-  if (isCut) host.stderr.write(`there are more rows than these ${limit}: --limit takes a larger number\n`)
+  if (isCut) host.stderr.write(`more than ${limit} rows match; raise --limit\n`)
+}
+
+/** Writes the answer of a query, as its parts arrive. */
+interface QueryAnswer {
+  add(part: AnswerPart): void
+  /** Writes the rest after the last part. */
+  end(): void
+}
+
+type Write = (text: string) => void
+type Rows = readonly (readonly Json[])[]
+
+/** An aligned table, written after the last row. */
+function tableAnswer(write: Write, width: number): QueryAnswer {
+  let headings: readonly string[] = []
+  const rows: Cell[][] = []
+  return {
+    add(part) {
+      if ('columns' in part) headings = part.columns
+      else for (const row of part.rows) rows.push(row.map(cellOf))
+    },
+    end() {
+      const title = pluralize(rows.length, 'row')
+      write(rows.length === 0 ? `No rows (${headings.join(', ')}).\n` : table({ title, headings, rows, width, everyColumn: true }))
+    },
+  }
+}
+
+function csvAnswer(write: Write): QueryAnswer {
+  let columns: readonly string[] = []
+  return {
+    add(part) {
+      if ('columns' in part) columns = part.columns
+      write('columns' in part ? plainCsvText([], columns, true) : plainCsvText(part.rows.map(flat), columns, false))
+    },
+    end() {},
+  }
+}
+
+/** A list of objects, one per line. */
+function jsonAnswer(write: Write): QueryAnswer {
+  let columns: readonly string[] = []
+  let isFirst = true
+  const textOf = (rows: Rows) => {
+    const lines = rows.map((row) => `  ${JSON.stringify(Object.fromEntries(columns.map((column, index) => [column, row[index]])))}`)
+    const before = isFirst ? '\n' : ',\n'
+    isFirst = false
+    return `${before}${lines.join(',\n')}`
+  }
+  return {
+    add(part) {
+      if ('rows' in part) {
+        if (part.rows.length > 0) write(textOf(part.rows))
+        return
+      }
+      columns = part.columns
+      const twice = columns.find((column, index) => columns.indexOf(column) < index)
+      if (twice !== undefined) throw new UsageError([`two columns have the name ${twice}; rename one with \`as\``])
+      write('[')
+    },
+    end() {
+      write(isFirst ? ']\n' : '\n]\n')
+    },
+  }
+}
+
+function cellOf(value: Json): Cell {
+  const flatValue = flat([value])[0]
+  return typeof flatValue === 'boolean' ? String(flatValue) : (flatValue ?? null)
+}
+
+/** Lists and objects become JSON text, because a cell holds one value. */
+function flat(row: readonly Json[]): (string | number | boolean | null)[] {
+  return row.map((value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value))
 }

@@ -1,12 +1,18 @@
+import { randomUUID } from 'node:crypto'
+import { accessSync, constants, statSync } from 'node:fs'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { replaceFile } from '../../../base/durable-file.ts'
+import { messageOf } from '../../../base/errors.ts'
 import type { Output } from '../../../base/host.ts'
 import { readReport } from '../../../reconcile/report/data.ts'
+import { renderHtml } from '../../../reconcile/report/html.ts'
+import type { ReportData } from '../../../reconcile/report/report-data.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { type FindingRow, listFindings } from '../../../store/reconcile/findings.ts'
 import type { RunRow } from '../../../store/reconcile/runs.ts'
 import { runShown } from '../../actions/reconcile.ts'
 import { findingColumns, runSummary } from '../../output/reconcile-text.ts'
-import { reportProblem, writeReportFile } from '../report-file.ts'
 import { type CommandContext, printerOf, withStore } from './context.ts'
 
 const PAGE = 1_000
@@ -15,8 +21,8 @@ const PAGE = 1_000
 export function addReconcileShow(reconcile: Command, c: CommandContext): void {
   reconcile
     .command('show')
-    .description('show a run and everything that it found')
-    .argument('<run>', 'its id (the beginning will do)')
+    .description('show a run and its findings')
+    .argument('<run>', 'its id, or the start of it')
     .option('--report <file>', 'write its report to a file: .html')
     .option('--json', 'as JSON, for programs')
     .action((id: string, options: { readonly json?: boolean; readonly report?: string }) => show(c, id, options))
@@ -39,13 +45,12 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
   })
 }
 
-/** Writes findings as a table. */
 export function printFindings(c: CommandContext, findings: readonly FindingRow[]): void {
   c.host.stdout.write('\n')
   printerOf(c).rows('Findings', findings, findingColumns, '')
 }
 
-/** Writes a run and all its findings as JSON, page by page: they may not fit into memory. */
+/** Writes a run and its findings as JSON, page by page, because they may not fit into memory. */
 export async function writeRunJson(output: Output, db: Db, run: RunRow): Promise<void> {
   output.write(`${JSON.stringify(run).slice(0, -1)},"findings":[`)
   let first = true
@@ -66,8 +71,40 @@ async function* findingsOf(db: Db, runId: string) {
   }
 }
 
-/** Writes the report of a run to a file. */
+/** @returns why a report can't be written to `path`; null if it can. */
+export function reportProblem(path: string): string | null {
+  if (extname(path).toLowerCase() !== '.html') return `--report: ${JSON.stringify(path)} must end with .html`
+  const folder = dirname(path)
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return `--report: the folder ${folder} does not exist; create it first`
+  try {
+    accessSync(folder, constants.W_OK)
+    return null
+  } catch (error) {
+    return `--report: the folder ${resolve(folder)} is not writable (${messageOf(error)}); choose another one`
+  }
+}
+
+/** Writes the report of a run to a file. @throws Error that names the file. */
 export async function writeReport(c: CommandContext, db: Db, run: RunRow, file: string): Promise<void> {
   await writeReportFile(file, await readReport(db.read, run, c.version))
   c.host.stderr.write(`the report is in ${file}\n`)
+}
+
+/**
+ * Writes a report to a temporary file and renames it, so that the file at `path` is always complete. Replaces an existing file.
+ * @throws Error that names the file.
+ */
+export async function writeReportFile(path: string, data: ReportData): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
+  try {
+    // A report is a record: it must survive a power cut.
+    await replaceFile(path, temporary, renderHtml(data))
+  } catch (error) {
+    throw new Error(
+      `the report cannot be written to ${path} (${messageOf(error)}); the run is stored, so write its report to another file with \`reconcile show RUN --report FILE\``,
+      {
+        cause: error,
+      },
+    )
+  }
 }

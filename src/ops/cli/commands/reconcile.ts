@@ -14,6 +14,7 @@ import { listFindings } from '../../../store/reconcile/findings.ts'
 import type { RunRow } from '../../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../../store/schema/reconcile.ts'
 import { parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
+import { accountNamed } from '../../actions/names.ts'
 import { accountsOfRun, futureProblem, runNote } from '../../actions/reconcile.ts'
 import { subjects } from '../../operations/index.ts'
 import { operations } from '../../operations/reconcile.ts'
@@ -21,12 +22,11 @@ import { runSummary } from '../../output/reconcile-text.ts'
 import { addOperations } from '../from-operation.ts'
 import { limitHeapGrowth } from '../heap-growth.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
-import { reportProblem } from '../report-file.ts'
 import { withAccountClient } from './account-client.ts'
-import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
-import { addReconcileShow, printFindings, writeReport, writeRunJson } from './reconcile-show.ts'
+import { type CommandContext, type OpenStore, withStore } from './context.ts'
+import { addReconcileShow, printFindings, reportProblem, writeReport, writeRunJson } from './reconcile-show.ts'
 
-/** Findings that are printed; `reconcile show` prints all. */
+/** Most printed findings; `reconcile show` prints all. */
 const PRINTED = 20
 
 interface ReconcileOptions {
@@ -41,20 +41,20 @@ interface ReconcileOptions {
   readonly report?: string
 }
 
-/** `reconcile [options]`, and `reconcile show RUN` beside the operations on runs. */
+/** `reconcile [options]`, `reconcile show RUN`, and the operations on runs. */
 export function addReconcile(program: Command, c: CommandContext): void {
   const reconcile = program
     .command('reconcile')
     .enablePositionalOptions()
-    .description('compare the mirror with the whole history that the service shows, repair it, and report')
+    .description('compare the mirror with the full history of the service, repair it, and report')
     .option('--submission <id...>', 'only these submissions')
-    .option('--account <name>', 'only this account; every account of the settings when left out')
-    .option('--since <time>', 'only submissions in which something moved since: a date, a date-time, or how long ago, like 2h or 7d')
-    .option('--active-only', 'only submissions in which something moved in the last 90 days')
-    .option('--dry-run', 'change nothing, only report')
-    .option('--no-state', 'the feeds only, not the state')
-    .option('--concurrency <n>', 'reads at once; UPSTREAM_CONCURRENCY when left out')
-    .option('--report <file>', 'write the report of the run to a file: .html (of one account)')
+    .option('--account <name>', 'only this account (default: all configured accounts)')
+    .option('--since <time>', 'only submissions with activity since a date, a date-time, or a duration ago, such as 2h or 7d')
+    .option('--active-only', 'only submissions with activity in the last 90 days')
+    .option('--dry-run', 'only report, without repairing')
+    .option('--no-state', 'compare only feeds, not the state')
+    .option('--concurrency <n>', 'reads in parallel (default: UPSTREAM_CONCURRENCY)')
+    .option('--report <file>', 'write the report of the run (one account) to a file: .html')
     .option('--json', 'as JSON, for programs')
     .action((options: ReconcileOptions) => reconcileNow(c, options))
   addReconcileShow(reconcile, c)
@@ -66,12 +66,12 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
   const options = optionsIn(c, given, problems)
   const problem = given.report === undefined ? null : reportProblem(given.report)
   if (problem !== null) problems.push(problem)
-  const check = (config: Config) => given.account !== undefined && accountOf(config, given.account)
+  const check = (config: Config) => given.account !== undefined && accountNamed(config, given.account, '--account')
   const use = { accounts: 'needed', prepare: false, looksOnly: options.dry_run === true, problems, check } as const
   await withStore(c, use, async (store) => {
     const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
     if (given.report !== undefined && accounts.length > 1)
-      throw new UsageError(['--report: a report is about one run, and each account has its own; name one with --account'])
+      throw new UsageError(['--report: each account has its own run and report; choose one with --account'])
     await ensureAccounts(store.db, accounts)
     limitHeapGrowth()
     const runs: RunRow[] = []
@@ -85,7 +85,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     }
     if (given.json) await printRuns(c, store.db, runs)
     c.exitCode = worstExit(codes)
-    // Last: when the report cannot be written, everything else has been printed.
+    // Last, so that everything else is printed if the report can't be written.
     const [run] = runs
     if (given.report !== undefined && run) await writeReport(c, store.db, run, given.report)
   })
@@ -106,7 +106,7 @@ function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[
   }
 }
 
-/** @returns the run as it ended; null when another is in progress, or the service asked for a long pause. */
+/** @returns the finished run; null if another run is active, or the service asked for a long pause. */
 async function reconcileAccount(c: CommandContext, store: OpenStore, account: string, options: RunOptions): Promise<RunRow | null> {
   const { config, db, log } = store
   const { clock, host } = c
@@ -118,19 +118,15 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
   const claim = await claimNewRun(db, { account, options, requestedBy: 'command' })
   if ('busy' in claim) {
     host.stderr.write(
-      `account ${account}: run ${claim.runId} is in progress. \`submission-mirror reconcile show ${claim.runId}\` tells how far it is. If its process has died, it can be taken up after ${claim.leaseUntil}\n`,
+      `account ${account}: run ${claim.runId} is in progress. \`submission-mirror reconcile show ${claim.runId}\` shows its progress. If its process died, the run can be resumed after ${claim.leaseUntil}\n`,
     )
     return null
   }
   if (claim.resumed) {
     host.stderr.write(
-      `account ${account}: run ${claim.run.run_id} was interrupted and goes on after ${claim.run.submissions_done} submissions\n`,
+      `account ${account}: run ${claim.run.run_id} was interrupted and resumes after ${claim.run.submissions_done} submissions\n`,
     )
   }
-  const { recordFields } = config
-  const { concurrency } = config.upstream
-  const { budgetMs } = config.reconcile
-  const destinations = config.destinations.map(({ name }) => name)
   const observer = silentObserver
   const screen = new ReconcileScreen(host.stderr, clock)
   const parts: Omit<RunContext, 'client'> = {
@@ -139,10 +135,10 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
     clock,
     log,
     observer,
-    concurrency,
-    budgetMs,
-    recordFields,
-    destinations,
+    concurrency: config.upstream.concurrency,
+    budgetMs: config.reconcile.budgetMs,
+    recordFields: config.recordFields,
+    destinations: config.destinations.map(({ name }) => name),
     onAbort: 'stop',
     onProgress: (now, counts) => screen.show(now, counts),
   }
@@ -165,7 +161,7 @@ async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {
   stdout.write(runSummary(run))
   const findings = await listFindings(db.read, { runId: run.run_id, limit: PRINTED + 1 })
   if (findings.length > 0) printFindings(c, findings.slice(0, PRINTED))
-  if (findings.length > PRINTED) stdout.write(`… \`submission-mirror reconcile show ${run.run_id}\` shows them all\n`)
+  if (findings.length > PRINTED) stdout.write(`… \`submission-mirror reconcile show ${run.run_id}\` shows all\n`)
 }
 
 async function printRuns(c: CommandContext, db: Db, runs: readonly RunRow[]): Promise<void> {

@@ -9,17 +9,17 @@ import { type CommandContext, printJson, settingsOf, silentLog } from './context
 export function addRestore(program: Command, c: CommandContext): void {
   program
     .command('restore')
-    .description('SQLite: put a backup in the place of the database, and begin a new numbering of changes; `serve` must not run')
-    .argument('<file>', 'the backup; it stays as it is')
+    .description('SQLite: replace the database with a backup, and begin a new log epoch; stop `serve` first')
+    .argument('<file>', 'the backup; it is not changed')
     .option('--json', 'as JSON, for programs')
     .action(async (file: string, options: { json?: boolean }) => {
       const { database } = settingsOf(c, { accounts: 'optional', problems: [] })
       if (database.kind === 'postgres') {
         throw new UsageError([
-          'restore is for SQLite, and this database is Postgres: use pg_restore or the server itself, then run `submission-mirror migrate --new-epoch`; see docker/README.md, "Back up and restore"',
+          'restore is for SQLite, but this database is Postgres: use pg_restore or the tools of the server, then run `submission-mirror migrate --new-epoch`; see docker/backups.md, "Restore"',
         ])
       }
-      const { facts, migrated, epoch, previous, beside } = await restoreSqlite(database, file, {
+      const { facts, migrated, epoch, previous, leftovers } = await restoreSqlite(database, file, {
         clock: c.clock,
         log: silentLog(),
         who: 'command',
@@ -35,8 +35,8 @@ export function addRestore(program: Command, c: CommandContext): void {
         ...(migrated.length > 0 ? [`migrated: ${migrated.join(', ')}`] : []),
         newEpochText(epoch),
         ...(previous === null ? [] : [`the previous database is kept as ${previous}; remove it when you no longer need it`]),
-        ...(previous === null && beside.length > 0 ? [`what was left of a database that is missing is kept as ${beside.join(', ')}`] : []),
-        'now start `serve`, track what became known since the backup, and run `submission-mirror reconcile`',
+        ...(previous === null && leftovers.length > 0 ? [`leftover files of a missing database are kept as ${leftovers.join(', ')}`] : []),
+        'now start `serve`, track submissions that were added since the backup, and run `submission-mirror reconcile`',
       ]
       c.host.stdout.write(`${lines.join('\n')}\n`)
     })

@@ -10,14 +10,16 @@ const ROLES = ['all', 'receive', 'work'] as const
 export function addServe(program: Command, c: CommandContext): void {
   program
     .command('serve')
-    .description('take deliveries, poll the feeds, keep the mirror, push what changes to destinations')
-    .option('--role <role>', 'all, receive (deliveries are taken, work waits) or work; for several processes on Postgres', 'all')
+    .description('receive deliveries, poll feeds, update the mirror, and push changes to destinations')
+    .option('--role <role>', 'all, receive (only store deliveries) or work; for several processes on Postgres', 'all')
     .action(async (options: { role: string }) => {
       const problems: string[] = []
       const role = parseChoice(options.role, '--role', ROLES, problems)
       const check = ({ database }: Config) => {
         if (role !== 'work' || database.kind === 'postgres') return
-        throw new UsageError(['--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres'])
+        throw new UsageError([
+          '--role work: a SQLite database has one serve, which must also receive deliveries; use --role all, or Postgres',
+        ])
       }
       const load = () => sendingSettingsOf(c, { accounts: 'needed', problems, check })
       await c.parts.serve(load, role ?? 'all')

@@ -10,31 +10,30 @@ import { submissionIdsAfter } from '../../../store/reads/account-reads.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
 import { accessOf } from '../../../upstream/account-client.ts'
 import { idsForAudit } from '../../actions/context.ts'
-import { refuseUntracked } from '../../actions/names.ts'
+import { accountNamed, refuseUntracked } from '../../actions/names.ts'
 import { pluralize, printableLine } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { withAccountClient } from './account-client.ts'
-import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { type CommandContext, type OpenStore, withStore } from './context.ts'
 
-/** Submissions read together. */
 const PAGE = 100
 
 /** `sync ID…|--all [--account A]` */
 export function addSync(program: Command, c: CommandContext): void {
   program
     .command('sync')
-    .description('read submissions from the service now: feeds, state, ids that they named, extra reads')
+    .description('read submissions from the service now: feeds, state, related ids, extra reads')
     .argument('[ids...]', 'ids of tracked submissions')
     .option('--all', 'every tracked submission of the account')
-    .option('--account <name>', 'the account they belong to; the default account when left out')
+    .option('--account <name>', 'their account (default: the default account)')
     .action(async (given: string[], options: { all?: boolean; account?: string }) => {
       const problems: string[] = []
       const ids = given.flatMap((text) => parseUuid(text) ?? notAnId(text, problems))
-      if (given.length === 0 && !options.all) problems.push('sync: give ids of submissions, or --all')
-      if (given.length > 0 && options.all) problems.push('sync: give ids of submissions or --all, not both')
-      const check = (config: Config) => accountOf(config, options.account)
+      if (given.length === 0 && !options.all) problems.push('sync: give submission ids, or --all')
+      if (given.length > 0 && options.all) problems.push('sync: give submission ids or --all, not both')
+      const check = (config: Config) => accountNamed(config, options.account, '--account')
       await withStore(c, { accounts: 'needed', prepare: false, problems, check }, async (store) => {
-        const account = accountOf(store.config, options.account).name
+        const account = accountNamed(store.config, options.account, '--account').name
         await ensureAccounts(store.db, [account])
         await refuseUntracked(store.db.read, account, ids)
         const note = { who: 'command', action: 'submission.sync', target: account, detail: options.all ? { all: true } : idsForAudit(ids) }
@@ -50,7 +49,7 @@ export function addSync(program: Command, c: CommandContext): void {
 }
 
 function notAnId(text: string, problems: string[]): [] {
-  problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
+  problems.push(`${JSON.stringify(text)} is not a submission id (a uuid)`)
   return []
 }
 
@@ -69,7 +68,6 @@ async function* allOf(db: Db, account: string): AsyncGenerator<string[]> {
   }
 }
 
-/** @returns how many reads failed. */
 async function syncNow(
   c: CommandContext,
   store: OpenStore,
@@ -94,15 +92,15 @@ async function syncNow(
     const sync = new Sync({ ...common, concurrency: config.upstream.concurrency })
     let submissions = 0
     let unread = 0
-    const tell = (failed: readonly FailedRead[]) => {
+    const report = (failed: readonly FailedRead[]) => {
       unread += failed.length
       for (const each of failed) host.stderr.write(`${sentence(each)}\n`)
     }
     for await (const ids of pages) {
-      tell(await sync.read(ids, host.signal))
+      report(await sync.read(ids, host.signal))
       submissions += ids.length
     }
-    if (all) tell(await sync.readOthers(host.signal))
+    if (all) report(await sync.readOthers(host.signal))
     host.stdout.write(
       `${pluralize(submissions, 'submission')} read in account ${account}: ${pluralize(changes, 'change')}, ${pluralize(unread, 'read')} failed\n`,
     )
@@ -111,7 +109,7 @@ async function syncNow(
   })
 }
 
-/** Most reasons begin with the read and the submission, as the sentence does. */
+/** Most reasons begin with the read and the submission, like the sentence. */
 function sentence({ submissionId, read, reason }: FailedRead): string {
   const about = submissionId === '' ? read : `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)

@@ -2,15 +2,15 @@ import type { onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
 import { record } from '../../output/schema.ts'
 
-/** The body of every refusal (RFC 9457). */
+/** Body of every error (RFC 9457). */
 export const problem = record('Problem', {
-  title: z.string().describe('what the status means'),
+  title: z.string().describe('meaning of the status'),
   status: z.int(),
-  detail: z.string().describe('one sentence: what is wrong, and what to do'),
-  problems: z.array(z.string()).optional().describe('when several things are wrong: all of them'),
-  first_seq: z.int().optional().describe('of a 410: the first number that the change log still has'),
-  log_epoch: z.string().optional().describe('of a 409: the current log epoch'),
-  epoch: z.string().optional().describe('of a 409: the one that was asked about'),
+  detail: z.string().describe('one sentence: the problem, and what to do'),
+  problems: z.array(z.string()).optional().describe('all problems, if there are several'),
+  first_seq: z.int().optional().describe('with 410: oldest stored change'),
+  log_epoch: z.string().optional().describe('with 409: current log epoch'),
+  epoch: z.string().optional().describe('with 409: requested log epoch'),
 })
 
 export type Problem = z.output<typeof problem>
@@ -20,79 +20,60 @@ function refusal(description: string) {
 }
 
 const common = {
-  400: refusal('the request is not what it should be; `problems` says everything that is wrong'),
-  401: refusal('no token or session, a wrong one, or one that has ended'),
-  403: refusal('the role of the token does not suffice for this; or with a session, the request comes from a page of another server'),
+  400: refusal('invalid request; `problems` lists all problems'),
+  401: refusal('missing, invalid or expired token or session'),
+  403: refusal('insufficient role, or a session request from a page of another server'),
   408: refusal('the request did not arrive in time'),
   421: {
-    description: 'the name in the Host header is not this server’s: set OPS_PUBLIC_URL if that is its address',
+    description: 'unknown Host header; set OPS_PUBLIC_URL if it is the address of this server',
     content: { 'text/plain': { schema: z.string() } },
   },
-  429: refusal('too many wrong tokens from this address; a good one is never refused for it'),
+  429: refusal('too many wrong tokens from this address; a valid token is always accepted'),
   431: refusal('the path and the headers are too long'),
-  503: refusal('the database, or the storage of documents, cannot be used now; try again after `Retry-After`'),
+  503: refusal('database or document storage unavailable; try again after `Retry-After`'),
 }
-const notThere = refusal('there is no such thing')
-const notNow = refusal('as things are now this cannot be done')
-const notAnyMore = refusal('it was there, and is no longer kept')
-const unfit = refusal('well formed, but it does not fit the settings')
+const notFound = refusal('not found')
+const conflict = refusal('not possible in the current state')
+const gone = refusal('no longer kept')
+const mismatch = refusal('valid, but does not match the settings')
 
-/** The answers of a route: success, and the refusals that every route has. */
 export function answers<T extends z.ZodType>(description: string, schema: T) {
   return { 200: { description, content: { 'application/json': { schema } } }, ...common }
 }
 
-/** The answers of a route that has nothing to say when it succeeds. */
+/** Answers of a route without a body. */
 export function done(description: string) {
   return { 204: z.undefined().describe(description), ...common }
 }
 
-/** The answers of a route that tells of events as they happen. */
-export function events(description: string) {
-  return { 200: { description, content: { 'text/event-stream': { schema: z.string() } } }, ...common }
-}
-
-/** The answers of a route about something that may not exist. */
 export function answersAbout<T extends z.ZodType>(description: string, schema: T) {
-  return { ...answers(description, schema), 404: notThere }
+  return { ...answers(description, schema), 404: notFound }
 }
 
-/** As `answersAbout`, for what goes on from an earlier answer. */
+/** Answers of a route that continues from an earlier answer. */
 export function answersSince<T extends z.ZodType>(description: string, schema: T) {
-  return { ...answersAbout(description, schema), 409: notNow, 410: notAnyMore }
+  return { ...answersAbout(description, schema), 409: conflict, 410: gone }
 }
 
-/** The answers of an action. */
 export function answersOfAction<T extends z.ZodType>(description: string, schema: T) {
-  return {
-    ...answersAbout(description, schema),
-    409: notNow,
-    422: unfit,
-  }
+  return { ...answersAbout(description, schema), 409: conflict, 422: mismatch }
 }
 
 const longPart = { 414: refusal('a part of the path is too long') }
-const unreadableBody = { 413: refusal('the body is too large'), 415: refusal('not a content type that is read here') }
+const unreadableBody = { 413: refusal('the body is too large'), 415: refusal('unsupported content type') }
 
-/** Adds to the answers of each route what it refuses for the form of its path or its body. */
+/** Adds errors of path and body to each route. */
 export const describeForms: onRouteHookHandler = (route) => {
   const isRead = route.method === 'GET' || route.method === 'HEAD'
   const forms = { ...(route.url.includes(':') && longPart), ...(!isRead && unreadableBody) }
   route.schema = { ...route.schema, response: { ...(route.schema?.response as object | undefined), ...forms } }
 }
 
-/** As `answersAbout`, for bytes. */
 export function fileAbout(description: string) {
   const content = { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } }
-  return { 200: { description, content }, ...common, 404: notThere, 409: notNow }
+  return { 200: { description, content }, ...common, 404: notFound, 409: conflict }
 }
 
-/** As `answersAbout`, for a table. */
-export function csvAbout(description: string) {
-  return { 200: { description, content: { 'text/csv': { schema: z.string() } } }, ...common, 404: notThere }
-}
-
-/** As `answersAbout`, for a page. */
-export function htmlAbout(description: string) {
-  return { 200: { description, content: { 'text/html': { schema: z.string() } } }, ...common, 404: notThere }
+export function textAbout(type: 'text/csv' | 'text/html', description: string) {
+  return { 200: { description, content: { [type]: { schema: z.string() } } }, ...common, 404: notFound }
 }

@@ -5,11 +5,11 @@ import { isObject } from '../../../model/json.ts'
 import { subjects } from '../../operations/index.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
-/** What the routes of each tag are about that no subject has. */
+/** Tags that are not subjects. */
 const tags: Readonly<Record<string, string>> = {
   description: 'this description',
-  rejected: 'deliveries, as they were refused',
-  session: 'signing in and out',
+  rejected: 'rejected deliveries',
+  session: 'sign in and out',
 }
 
 const subjectTags = Object.fromEntries(Object.entries(subjects).map(([name, { about }]) => [name, about]))
@@ -22,16 +22,15 @@ export function descriptionOptions(version: string): SwaggerOptions {
       info: {
         title: 'submission-mirror',
         version,
-        description:
-          'What the commands of submission-mirror can see and do, for programs. Every action is recorded: see `/api/v1/actions`.',
+        description: 'The commands of submission-mirror as an HTTP API. Every action is recorded; see `/api/v1/actions`.',
         license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: '/', description: 'the ops port that this description comes from' }],
+      servers: [{ url: '/', description: 'this ops port' }],
       tags: Object.entries({ ...subjectTags, ...tags }).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           token: { type: 'http', scheme: 'bearer', description: 'one of OPS_TOKENS' },
-          session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'from `POST /api/v1/session`' },
+          session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'set by `POST /api/v1/session`' },
         },
       },
       security: [{ token: [] }, { session: [] }],
@@ -41,11 +40,11 @@ export function descriptionOptions(version: string): SwaggerOptions {
       const { method, config } = given.route
       return { schema: { operationId: operationIdOf(String(method), url), ...schema, ...roleOf(config?.role, schema) }, url }
     },
-    transformObject: (document) => tidied(jsonSchemaTransformObject(document)),
+    transformObject: (document) => withoutUnusedSchemas(jsonSchemaTransformObject(document)),
   }
 }
 
-/** The least role that an operation requires, for people and for programs. Signing in requires none. */
+/** Adds the required role to a description. Signing in requires none. */
 function roleOf(
   role: Role | undefined,
   { description, security }: { readonly description?: string; readonly security?: readonly unknown[] },
@@ -54,7 +53,7 @@ function roleOf(
   return { description: [description, `Requires the ${role} role.`].filter(Boolean).join(' '), 'x-required-role': role }
 }
 
-/** A name for a route that programs can give to a function: `getInboxById`, `postInboxReplay`. */
+/** @returns a function name for a route: `getInboxById`, `postInboxReplay`. */
 function operationIdOf(method: string, url: string): string {
   const words = url.replace('/api/v1/', '').split(/[/.-]/)
   const parts = words.map((word) => (word.startsWith(':') ? `By${capitalized(word.slice(1))}` : capitalized(word)))
@@ -65,8 +64,8 @@ function capitalized(word: string): string {
   return word.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** A nullable body is optional. */
-function bodiesLeftOut(paths: unknown): void {
+/** Marks nullable bodies as optional. */
+function makeNullableBodiesOptional(paths: unknown): void {
   for (const methods of Object.values(isObject(paths) ? paths : {})) {
     for (const operation of Object.values(isObject(methods) ? methods : {})) {
       const body = isObject(operation) ? operation['requestBody'] : null
@@ -75,11 +74,11 @@ function bodiesLeftOut(paths: unknown): void {
   }
 }
 
-/** Named schemas are generated twice, for input and output; removes those that nothing refers to. */
-function tidied<T extends object>(document: T): T {
+/** Removes unused schemas: each named schema is generated twice, for input and output. */
+function withoutUnusedSchemas<T extends object>(document: T): T {
   const { components, ...rest } = document as Record<string, unknown>
   const all = isObject(components) && isObject(components['schemas']) ? components['schemas'] : {}
-  bodiesLeftOut(rest['paths'])
+  makeNullableBodiesOptional(rest['paths'])
   const used = new Set<string>()
   const look = (value: unknown): void => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {

@@ -10,25 +10,22 @@ import { type Holder, TokenVerifier } from './tokens.ts'
 
 const MINUTE_S = 60
 const CROWDED_S = 5
-/** Requests of one token or person in progress, held ones and streams included: fewer than any resource that all share has places. */
+/** Concurrent requests per token or person, waiting ones included. Fewer than any shared resource allows. */
 export const MOST_AT_ONCE = 32
 
-/** Where one signs in: the one route that looks at a token itself. */
-export const SESSION_ROUTE = '/api/v1/session'
-
-/** Where one signs in by OpenID Connect, and where its provider leads back to. */
+const SESSION_ROUTE = '/api/v1/session'
 export const OIDC_ROUTE = `${SESSION_ROUTE}/oidc`
 export const OIDC_CALLBACK = `${OIDC_ROUTE}/callback`
 
-/** What who is not signed in may ask for. */
+/** Routes that require no sign-in. */
 const OPEN: ReadonlySet<string | undefined> = new Set([`${SESSION_ROUTE}/methods`, OIDC_ROUTE, OIDC_CALLBACK])
 
-/** Answers a request that may not go on. @returns undefined when it may. */
+/** Answers a rejected request. @returns undefined if the request is allowed. */
 export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
 
 /**
- * Refuses requests that bear neither a token nor a session, before the body is read and before the answer tells whether the route exists. A
- * session's cookie is sent by the browser whoever asks it to: what changes something must come from this server's own pages.
+ * Rejects requests without a token or session before the body is read and before the answer reveals whether the route exists. Browsers also send
+ * the session cookie for other sites' pages, so changes must come from this server's own pages.
  */
 export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, sessions: Sessions): Guard {
   const keeper = new TokenVerifier()
@@ -55,32 +52,32 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
       if (id !== null && !isRead(request) && !isOwn) return refuse(reply, 403, [FOREIGN])
       if (!places.take(holder.name, reply)) {
         return refuse(reply.header('retry-after', CROWDED_S), 503, [
-          `${holder.name} has ${MOST_AT_ONCE} requests in progress, which is the limit; try again when some are answered`,
+          `${holder.name} has reached the limit of ${MOST_AT_ONCE} concurrent requests. Try again later`,
         ])
       }
       return refuseWeakRole(holder, request, reply)
     }
-    // Nobody guesses a session, and one that has ended is sent by every open page.
-    if (id !== null) return refuse(reply, 401, ['the session has ended; sign in again'])
+    // Every open page sends an ended session, so this is not a guess.
+    if (id !== null) return refuse(reply, 401, ['the session has ended. Sign in again'])
     const now = p.clock.steady()
-    // A request without a token guesses nothing. A foreign page can send many from a visitor's browser, where the sign-in page must still open.
+    // A foreign page can send many requests without a token from a visitor's browser, which must still be able to sign in.
     const isGuess = authorization !== undefined
     if (isGuess && failures.note(request.ip, now)) {
       return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
     }
     if (!logged.note(request.ip, now)) {
-      p.log.warn({ address: request.ip }, 'an admin request was refused: it has no token of OPS_TOKENS')
+      p.log.warn({ address: request.ip }, 'rejected an admin request without a valid token of OPS_TOKENS')
     }
     reply.header('www-authenticate', 'Bearer realm="submission-mirror"')
-    return refuse(reply, 401, ['this needs the header Authorization: Bearer TOKEN, with one of OPS_TOKENS, or the cookie of a session'])
+    return refuse(reply, 401, ['send the header Authorization: Bearer TOKEN with one of OPS_TOKENS, or a session cookie'])
   }
 }
 
-/** Requests in progress by the name of their token or person. */
+/** Concurrent requests by the name of their token or person. */
 class Places {
   readonly #taken = new Map<string, number>()
 
-  /** Takes a place until the answer is sent or the connection closes. @returns false when there is none. */
+  /** Takes a place until the connection closes. @returns false if none is free. */
   take(name: string, { raw }: FastifyReply): boolean {
     const taken = this.#taken.get(name) ?? 0
     if (taken >= MOST_AT_ONCE) return false
@@ -96,9 +93,9 @@ class Places {
   }
 }
 
-const FOREIGN = 'with a session, only the pages of this server may change something: the header Origin names another, or none'
+const FOREIGN = 'session requests that change data must come from a page of this server; the Origin header is missing or names another'
 
-/** The id in the cookie of a request; null when it has none. */
+/** @returns the session id in the cookie, or null. */
 export function sessionIdOf({ headers, server }: FastifyRequest): string | null {
   const id = server.parseCookie(headers.cookie ?? '')[SESSION_COOKIE]
   return id === undefined || id === '' ? null : id
@@ -108,11 +105,10 @@ function isRead({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** Answers 403 when the role does not suffice for the route, before the body is read. */
+/** Answers 403 before the body is read if the role is insufficient. */
 function refuseWeakRole({ name, role }: Holder, request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
   const needed = request.routeOptions.config.role
-  // Where there is no route, there is nothing to be kept from.
-  if (needed === undefined) return undefined
-  if (includesRole(role, needed)) return undefined
-  return refuse(reply, 403, [`this takes the role ${needed}; the token ${name} has the role ${role}`])
+  // Unknown routes have no role.
+  if (needed === undefined || includesRole(role, needed)) return undefined
+  return refuse(reply, 403, [`requires the ${needed} role; ${name} has the ${role} role`])
 }

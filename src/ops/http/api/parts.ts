@@ -10,42 +10,38 @@ import type { ActionContext } from '../../actions/context.ts'
 import type { ReloadResult } from '../../actions/reload.ts'
 import type { Holder } from './tokens.ts'
 
-/** What the admin server is made of. */
 export interface AdminServerParts {
-  /** The present settings: a reload changes them. */
+  /** Current settings; a reload changes them. */
   readonly config: () => Config
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
   readonly version: string
-  /** Aborts when the process stops: an action of many steps then ends after the current one. */
+  /** Aborts when the process stops; actions end after the current step. */
   readonly signal: AbortSignal
-  /** Reads the settings again and applies them. */
   readonly reload: () => Promise<ReloadResult>
 }
 
-/** What the admin routes work with. */
 export interface AdminParts extends AdminServerParts {
-  /** The database, for what sums up all of it: it holds up no other read. */
+  /** Database connection for totals, so that they don't block quick reads. */
   readonly sums: Db
 }
 
-/** The server as the routes see it: their schemas give the types of requests and answers. */
+/** Server type whose route schemas determine request and answer types. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The name of the request's token; empty until it was checked. */
+    /** Name of the token or person; empty until checked. */
     who: string
-    /** Who bears the request's token or session; null until that was checked. */
+    /** Owner of the token or session; null until checked. */
     holder: Holder | null
-    /** Whether that token or session is still valid. */
+    /** Checks the token or session again. */
     isStillAllowed: () => Promise<boolean>
   }
 }
 
-/** What an action needs; its audit entry names the request's token. */
 export function actionContextFor(p: AdminParts, request: Pick<FastifyRequest, 'who'>): ActionContext {
   const { db, clock, signal, observer } = p
   return { db, clock, signal, observer, who: request.who }

@@ -6,7 +6,7 @@ const POLICY = [
   "form-action 'self'",
 ]
 
-/** Headers of each answer: a browser loads nothing from elsewhere, runs no inline script, and shows nothing of this in a frame. */
+/** Headers of each answer: no foreign resources, inline scripts or frames. */
 export const securityHeaders = {
   'content-security-policy': POLICY.join('; '),
   'x-content-type-options': 'nosniff',

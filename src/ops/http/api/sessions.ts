@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply } from 'fastify'
 import { messageOf } from '../../../base/errors.ts'
 import type { Log } from '../../../base/log.ts'
 import type { Config, OidcConfig } from '../../../config/config.ts'
@@ -20,38 +21,36 @@ export const SESSION_COOKIE = 'submission_mirror_session'
 
 const ID_BYTES = 32
 
-/** Who a provider of OpenID Connect says that somebody is. */
+/** A person identified by OpenID Connect. */
 export interface Identity {
-  /** Begins with `oidc:`, which no token's name does. */
+  /** Begins with `oidc:`, unlike token names. */
   readonly who: string
   readonly subject: string
-  /** Values of the claim that the settings give roles for. */
+  /** Values of the claim that have roles in the settings. */
   readonly values: readonly string[]
 }
 
 /**
- * Who signed in, known by the id in a cookie. Sessions live in the database: restarts and other processes know them. A session holds to what
- * it began with: when its token is taken from the settings, or is another under the same name, or when no value of its claim has a role any
- * more, the session has ended.
+ * Sessions of people who signed in, identified by a cookie and stored in the database. A session ends when its token is removed or replaced
+ * in the settings, or when no value of its claim has a role.
  */
 export class Sessions {
   readonly #db: Db
   readonly #config: () => Config
-  readonly #hearers: (() => void)[] = []
 
-  /** @param db that of the process: sessions are written. */
+  /** @param db writable. */
   constructor(db: Db, config: () => Config) {
     this.#db = db
     this.#config = config
   }
 
-  /** Signs in whoever bears a token. @returns the session's id, for the cookie; null when the token is none of the settings. */
+  /** Signs in with a token. @returns the session id for the cookie; null if the settings don't have the token. */
   async begin(name: string): Promise<string | null> {
     const token = tokenOf(this.#config().ops, name)
     return token === null ? null : await this.#begin(name, token.token.reveal(), null, {})
   }
 
-  /** Signs in whom a provider vouches for. @returns the session's id. */
+  /** Signs in by OpenID Connect. @returns the session id for the cookie. */
   async beginOidc(oidc: OidcConfig, { who, subject, values }: Identity): Promise<string> {
     return await this.#begin(who, providerText(oidc), JSON.stringify(values), { issuer: oidc.issuer, subject: storableText(subject) })
   }
@@ -66,7 +65,7 @@ export class Sessions {
     return id
   }
 
-  /** @returns who bears the session's id; null when it has ended, or never began. */
+  /** @returns the owner of a session; null if it has ended or never existed. */
   async holderOf(id: string): Promise<Holder | null> {
     const found = await this.#find(id)
     if (!found) return null
@@ -75,19 +74,13 @@ export class Sessions {
     return { name: session.who, role, session: { endsAt: session.ends_at, idleEndsAt: session.idle_ends_at } }
   }
 
-  /** Whether a session has not ended. Whoever only listens does nothing in it, so this is not noted. */
+  /** Whether a session is active. Unlike `holderOf`, this does not extend it. */
   async isLive(id: string): Promise<boolean> {
     return (await this.#find(id)) !== null
   }
 
   async end(id: string, who: string): Promise<void> {
     await endSession(auditedDb(this.#db, { who, action: 'session.end', target: null, detail: {} }), hashOf(id))
-    for (const hear of this.#hearers) hear()
-  }
-
-  /** Calls `hear` when somebody has signed out by this process. */
-  onEnd(hear: () => void): void {
-    this.#hearers.push(hear)
   }
 
   #limits() {
@@ -104,10 +97,7 @@ export class Sessions {
   }
 }
 
-/**
- * Ends the sessions whose token or provider is no longer in the settings, or is another under the same name. Called for the settings of a start
- * and of each reload: without it, a session would live again when its token came back.
- */
+/** Ends sessions whose token or provider was removed or replaced, at each start and reload. Otherwise they would work again if it came back. */
 export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, 'warn'>): Promise<void> {
   const passes = (session: ConsoleSession) => {
     const held = heldBy(session, config)
@@ -121,7 +111,7 @@ export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, '
   })
 }
 
-/** What a session must have begun with, and the role that it has; null when the settings no longer know it. */
+/** @returns the role of a session and the credential that it must have begun with; null if no longer in the settings. */
 function heldBy({ who, oidc: stored }: ConsoleSession, { ops }: Config): { readonly role: Role; readonly proven: string } | null {
   if (stored === null) {
     const token = tokenOf(ops, who)
@@ -136,7 +126,7 @@ function tokenOf({ tokens }: Config['ops'], name: string): Config['ops']['tokens
   return tokens.find((token) => token.name === name) ?? null
 }
 
-/** The highest role that values of the claim give; null for none. */
+/** @returns the highest role for values of the claim, or null. */
 export function roleOf({ roles }: Pick<OidcConfig, 'roles'>, values: readonly unknown[]): Role | null {
   let highest: Role | null = null
   for (const value of values) {
@@ -146,7 +136,7 @@ export function roleOf({ roles }: Pick<OidcConfig, 'roles'>, values: readonly un
   return highest
 }
 
-/** What makes it the same provider to a session. A new secret is not another. */
+/** Identifies a provider. A new secret doesn't change it. */
 function providerText({ issuer, clientId, claim }: OidcConfig): string {
   return JSON.stringify([issuer, clientId, claim])
 }
@@ -161,7 +151,17 @@ function tagOf(sessionHash: string, proven: string): string {
   return createHmac('sha256', sessionHash).update(proven).digest('hex').slice(0, TAG_DIGITS)
 }
 
-/** Only with the id, which the database does not know, can a token be tried against it. */
+/** A guess of the token can be checked only with the id, which is not in the database. */
 function proofOf(id: string, proven: string): Buffer {
   return createHmac('sha256', id).update(proven).digest()
+}
+
+/** @param url of this server for the browser; see `ownUrlOf`. @param maxAgeS 0 removes the cookie. */
+export function setSessionCookie(reply: FastifyReply, url: string, id: string, maxAgeS: number): void {
+  reply.setCookie(SESSION_COOKIE, id, { httpOnly: true, sameSite: 'strict', path: '/', secure: isByHttps(url), maxAge: maxAgeS })
+}
+
+/** Whether a cookie can be `Secure`; browsers drop such cookies over plain HTTP. */
+export function isByHttps(url: string): boolean {
+  return url.startsWith('https:')
 }

@@ -5,24 +5,20 @@ import type { TimeText } from '../../../model/time.ts'
 
 type Tokens = Config['ops']['tokens']
 
-/** Who bears a token, and what it may do. */
+/** Owner of a token or session. */
 export interface Holder {
   readonly name: string
   readonly role: Role
-  /** When it is by a session: when that ends, whatever is done, and when nothing more is asked. */
+  /** End of the session, and its end without further requests. */
   readonly session?: { readonly endsAt: TimeText; readonly idleEndsAt: TimeText }
 }
 
-/** Finds the token of a request. Compares hashes, always all of them, so that the time taken reveals nothing. */
+/** Finds the token of a request. Always compares all hashes, so that the time reveals nothing. */
 export class TokenVerifier {
   #known: Tokens = []
   #hashes: readonly (Holder & { readonly hash: Buffer })[] = []
 
-  /**
-   * @param tokens of the present settings; hashed again only when they changed.
-   * @param header the request's `Authorization`.
-   * @returns the token's name and role; null for none or a wrong one.
-   */
+  /** @param tokens hashed again only after a change. @param header `Authorization`. @returns null for a missing or wrong token. */
   holderOf(tokens: Tokens, header: string | undefined): Holder | null {
     if (tokens !== this.#known) {
       this.#hashes = tokens.map(({ name, token, role }) => ({ name, role, hash: hashOf(token.reveal()) }))
@@ -36,7 +32,7 @@ export class TokenVerifier {
     return found
   }
 
-  /** Like `holderOf`, for a token as people paste it: with white space, or as `name:token[:role]`, as in OPS_TOKENS. */
+  /** Like `holderOf` for a pasted token: with white space, or as `name:token[:role]`. */
   holderOfPasted(tokens: Tokens, text: string): Holder | null {
     const pasted = text.replace(/\s+/g, '')
     const holder = this.holderOf(tokens, `Bearer ${pasted}`)

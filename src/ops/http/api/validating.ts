@@ -8,7 +8,7 @@ const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 
 
 const nothing = z.strictObject({})
 
-/** Creates the validator of a part of a request. It fails with a UsageError, a sentence for each problem. */
+/** Creates the validator of a part of a request. It fails with a UsageError. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
   const where = WHERE[httpPart] ?? httpPart
   const nameOf = (path: readonly PropertyKey[]) => [where, ...(path.length > 0 ? [path.join('.')] : [])].join(' ')
@@ -19,7 +19,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
   }
 }
 
-/** A route without query parameters refuses any: they were meant to have an effect. */
+/** Rejects query parameters on routes without any. */
 export const refuseOtherQueries: onRouteHookHandler = (route) => {
   route.schema = { querystring: nothing, ...route.schema }
 }

@@ -6,25 +6,24 @@ import { storableText } from '../../../model/json.ts'
 import { printableLine } from '../../output/text.ts'
 import type { Identity } from '../api/sessions.ts'
 
-/** Longest time for one request to the provider. */
 const TIMEOUT_S = 5
-/** Characters of a name that stand in the audit log. */
+/** Longest name in the audit log, in characters. */
 const LONGEST_NAME = 150
 const LONGEST_UNCONFIRMED = 80
-/** Values of the claim that are kept: a person may be in thousands of groups. */
+/** Values of the claim that are read; a person may be in thousands of groups. */
 const MOST_VALUES = 1_000
 
-/** What a browser keeps while its person signs in elsewhere. */
+/** Values that the browser keeps during a sign-in. */
 export interface Pending {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
 }
 
-/** The provider does not answer, or not as a provider does. Its text is for people. */
+/** The provider does not answer, or answers incorrectly. The message is shown to the user. */
 export class ProviderAwayError extends Error {}
 
-/** The provider did not vouch for the person, or for somebody else's request. Its text is for people. */
+/** The provider did not confirm this sign-in. The message is shown to the user. */
 export class NotVouchedError extends Error {}
 
 interface Ready {
@@ -32,7 +31,7 @@ interface Ready {
   readonly config: openid.Configuration
 }
 
-/** A provider of OpenID Connect: the code flow with PKCE, state and nonce. It is asked who it is with the first sign-in. */
+/** A provider of OpenID Connect: code flow with PKCE, state and nonce. Discovery runs at the first sign-in. */
 export class Provider {
   readonly #oidc: OidcConfig
   readonly #ready = loadOnce(() => this.#discover())
@@ -41,7 +40,7 @@ export class Provider {
     this.#oidc = oidc
   }
 
-  /** Where to send the browser, and what it must keep. @throws ProviderAwayError */
+  /** @returns the URL for the browser and the values it must keep. @throws ProviderAwayError */
   async begin(redirectUri: string): Promise<{ readonly url: URL; readonly pending: Pending }> {
     const { client, config } = await this.#discovered()
     const pending = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
@@ -56,18 +55,14 @@ export class Provider {
     return { url, pending }
   }
 
-  /**
-   * Who came back.
-   * @param url to which the provider sent the browser, code and state in its query.
-   * @throws NotVouchedError, ProviderAwayError
-   */
+  /** @param url of the callback, with code and state in its query. @throws NotVouchedError, ProviderAwayError */
   async finish(url: URL, { state, nonce, verifier }: Pending): Promise<Identity> {
     const { client, config } = await this.#discovered()
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true }
     try {
       const tokens = await client.authorizationCodeGrant(config, url, checks)
       const claims = tokens.claims()
-      if (claims === undefined) throw new NotVouchedError('the provider sent no word of who signed in')
+      if (claims === undefined) throw new NotVouchedError('the provider sent no ID token')
       const inToken = claims[this.#oidc.claim]
       const more =
         inToken === undefined && config.serverMetadata().userinfo_endpoint !== undefined
@@ -84,10 +79,9 @@ export class Provider {
       return await this.#ready()
     } catch (error) {
       const { issuer, name } = this.#oidc
-      throw new ProviderAwayError(
-        `${name} does not answer as it should (${printableLine(causeOf(error))}): try again, or have somebody look at ${issuer}`,
-        { cause: error },
-      )
+      throw new ProviderAwayError(`${name} does not answer correctly (${printableLine(causeOf(error))}). Try again, or check ${issuer}`, {
+        cause: error,
+      })
     }
   }
 
@@ -105,15 +99,15 @@ export class Provider {
     const { name } = this.#oidc
     const isAway = error instanceof TypeError || (error instanceof Error && ['AbortError', 'TimeoutError'].includes(error.name))
     const isOfFetch = isAway || (error instanceof client.ClientError && error.code === 'OAUTH_TIMEOUT')
-    if (isOfFetch) return new ProviderAwayError(`${name} does not answer (${printableLine(causeOf(error))}): try again`, { cause: error })
-    return new NotVouchedError(`${name} did not confirm this sign-in (${printableLine(causeOf(error))}): begin again`, { cause: error })
+    if (isOfFetch) return new ProviderAwayError(`${name} does not answer (${printableLine(causeOf(error))}). Try again`, { cause: error })
+    return new NotVouchedError(`${name} did not confirm this sign-in (${printableLine(causeOf(error))}). Sign in again`, { cause: error })
   }
 }
 
-/** A SyntaxError repeats the answer that couldn't be parsed. */
+/** Omits the message of a SyntaxError, which repeats the answer. */
 function causeOf(error: unknown): string {
-  const isTold = error instanceof Error && error.cause instanceof Error && !(error.cause instanceof SyntaxError)
-  const cause = isTold ? `: ${(error.cause as Error).message}` : ''
+  const isSafe = error instanceof Error && error.cause instanceof Error && !(error.cause instanceof SyntaxError)
+  const cause = isSafe ? `: ${(error.cause as Error).message}` : ''
   return `${messageOf(error)}${cause}`
 }
 
@@ -130,7 +124,7 @@ function identityOf({ claim, roles }: OidcConfig, claims: Readonly<Record<string
   }
 }
 
-/** At many providers people choose this name themselves, and may choose the address of another. */
+/** At many providers, users choose this name themselves and may choose another person's address. */
 function unconfirmedName(name: unknown, subject: string): string {
   const text = typeof name === 'string' ? printableLine(name, LONGEST_UNCONFIRMED) : ''
   return text === '' ? subject : `${text} (unconfirmed, ${subject})`

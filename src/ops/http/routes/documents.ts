@@ -9,18 +9,18 @@ import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 const key = z
   .string()
   .regex(/^[0-9a-f-]{1,64}$/, 'must be a document_key')
-  .describe('its `document_key`')
+  .describe('`document_key`')
 
 const file = {
-  summary: 'the file of a document',
-  description: 'Who took it is noted in `operator_actions`.',
+  summary: 'download the file of a document',
+  description: 'The download is recorded in `operator_actions`.',
   tags: ['document'],
   params: z.strictObject({ key }),
   querystring: z.strictObject({ account: name.optional() }),
-  response: fileAbout('its bytes'),
+  response: fileAbout('the file'),
 }
 
-/** `GET /documents/:key`, the bytes of a file */
+/** `GET /documents/:key` */
 export function addDocuments(api: Api, p: AdminParts): void {
   const storages = new WeakMap<object, DocumentStorage>()
   const storage = () => {
@@ -34,7 +34,7 @@ export function addDocuments(api: Api, p: AdminParts): void {
     const { row, bytes } = await openDocument(actionContextFor(p, request), storage(), params.key, query.account)
     const name = encodeURIComponent(fileNameOf(row)).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
     reply.header('content-disposition', `attachment; filename*=UTF-8''${name}`).header('content-length', String(row.stored_bytes))
-    // Whatever it is, no browser shows it as a page of this server.
+    // Prevents browsers from showing it as a page of this server.
     return reply.type('application/octet-stream').send(bytes as never)
   })
 }

@@ -9,18 +9,18 @@ import type { AdminParts, Api } from '../api/parts.ts'
 import { contextOf, DOCUMENT_LIMIT_BYTES } from '../from-operation.ts'
 
 const schema = {
-  summary: `${map.summary}: all rows of a CSV`,
+  summary: `${map.summary}: from a CSV`,
   ...(map.description !== undefined && { description: map.description }),
   tags: ['destination'],
   params: z.strictObject({ name }),
   consumes: ['text/csv'],
   body: z.string(),
-  response: answersOfAction('how many were stored', map.output),
+  response: answersOfAction('number of stored mappings', map.output),
 }
 
 /** `/destinations/{name}/mappings.csv` */
 export function addMappingsCsv(api: Api, p: AdminParts): void {
-  // A scope of its own: only here a CSV is read, and nothing else.
+  // Own scope, because only this route accepts CSV.
   void api.register((scope: Api, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('text/csv', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) => textOf(bytes))

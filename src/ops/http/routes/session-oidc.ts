@@ -8,40 +8,36 @@ import { record } from '../../output/schema.ts'
 import { answers } from '../api/answers.ts'
 import { OIDC_CALLBACK, OIDC_ROUTE, sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
-import { isByHttps, setSessionCookie } from '../api/session-cookie.ts'
-import { roleOf, type Sessions } from '../api/sessions.ts'
+import { type Identity, isByHttps, roleOf, type Sessions, setSessionCookie } from '../api/sessions.ts'
 import { NotVouchedError, type Pending, Provider, ProviderAwayError } from '../oidc/provider.ts'
 import { ownUrlOf } from '../own-host.ts'
 
 const PENDING_COOKIE = 'submission_mirror_oidc'
-/** As long as somebody may take to sign in at the provider. */
+/** Time limit for signing in at the provider. */
 const PENDING_S = 600
-/** Sign-ins in a minute from one address that fail, before more are refused unseen. */
+/** Failed sign-ins per minute and address. */
 const MOST_TRIES = 10
 
 const methods = record('SignInMethods', {
-  token: z.boolean().describe('whether one may sign in with a token'),
+  token: z.boolean().describe('whether tokens are configured'),
   oidc: z
-    .object({
-      name: z.string().describe('what people call the provider'),
-      path: z.string().describe('where to send the browser'),
-    })
+    .object({ name: z.string().describe('display name of the provider'), path: z.string().describe('path for the browser') })
     .nullable()
-    .describe('null: no provider of OpenID Connect is set'),
-  link: z.boolean().describe('whether a link to the console with `#token=` signs in without a click, as in the demo'),
+    .describe('null if OpenID Connect is not configured'),
+  link: z.boolean().describe('whether a console link with `#token=` signs in without a click, as in the demo'),
 })
 
-const show = { summary: 'how one may sign in', tags: ['session'], security: [], response: answers('the ways', methods) }
+const show = { summary: 'list sign-in methods', tags: ['session'], security: [], response: answers('sign-in methods', methods) }
 
-/** `GET /session/methods`; and for browsers, `GET /session/oidc` and the address to which the provider leads back. */
+/** `GET /session/methods`, and for browsers `GET /session/oidc` and its callback. */
 export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): void {
-  const providerOf = keeper()
+  const providerOf = cachedProvider()
   const failures = new BadSignatures(MOST_TRIES)
   api.get('/session/methods', { schema: show, config: { role: 'viewer' } }, () => {
     const { tokens, oidc } = p.config().ops
     return { token: tokens.length > 0, oidc: oidc ? { name: oidc.name, path: OIDC_ROUTE } : null, link: isDemo(p.config()) }
   })
-  // Pages that a browser goes to, which no program asks for.
+  // Browser pages, not part of the API.
   const beginning = { hide: true, querystring: z.looseObject({ from: z.string().optional().catch(undefined) }) }
   api.get('/session/oidc', { schema: beginning, config: { role: 'viewer' } }, async (request, reply) => {
     const { oidc } = p.config().ops
@@ -61,14 +57,14 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
     const { oidc } = p.config().ops
     if (!oidc) return page(reply, 404, NOT_SET)
     if (failures.isLimited(request.ip, p.clock.steady()))
-      return page(reply, 429, 'too many sign-ins from this address failed; wait a minute')
+      return page(reply, 429, 'too many sign-ins from this address failed. Wait a minute')
     const pending = pendingOf(request)
     const own = ownUrlOf(request.headers, p.config().ops.publicUrl, pending?.from)
-    // Without a sign-in that this browser began, anybody's page could end that of a person, or use up the tries.
+    // Otherwise a foreign page could end a person's sign-in or use up the tries.
     const isExpected = pending !== null && pending.state === stateOf(request)
     if (isExpected) setPending(reply, own, '', 0)
     try {
-      if (pending === null) throw new NotVouchedError('this sign-in was not begun in this browser, or took too long: begin again')
+      if (pending === null) throw new NotVouchedError('this sign-in did not begin in this browser, or took too long. Sign in again')
       const identity = await providerOf(oidc).finish(new URL(`${own}${OIDC_CALLBACK}${queryOf(request)}`), pending)
       return await signIn(p, sessions, oidc, identity, request, reply, own)
     } catch (error) {
@@ -78,7 +74,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
   })
 }
 
-/** Whether the page of another site sent the browser here. Older browsers, and those on plain HTTP, do not say. */
+/** Whether another site's page sent the browser here. Older browsers and plain HTTP don't report it. */
 function isForeign({ headers }: FastifyRequest): boolean {
   return !['same-origin', 'none', undefined].includes(headers['sec-fetch-site'] as string | undefined)
 }
@@ -97,9 +93,7 @@ function isDemo({ ops: { host, tokens } }: Config): boolean {
   return host === '127.0.0.1' && tokens.length === 1 && tokens[0]?.name === 'demo'
 }
 
-const NOT_SET = 'no provider of OpenID Connect is set (ops.oidc)'
-
-type Identity = Parameters<Sessions['beginOidc']>[1]
+const NOT_SET = 'OpenID Connect is not configured (ops.oidc)'
 
 async function signIn(
   p: AdminParts,
@@ -111,17 +105,17 @@ async function signIn(
   own: string,
 ): Promise<FastifyReply> {
   if (roleOf(oidc, identity.values) === null) {
-    p.log.warn({ who: identity.who }, `${identity.who} signed in at ${oidc.name} and has no role here`)
-    return page(reply, 403, `you signed in at ${oidc.name}, but have no role here: ask whoever runs this to give you one`)
+    p.log.warn({ who: identity.who }, `${identity.who} signed in at ${oidc.name} but has no role`)
+    return page(reply, 403, `you signed in at ${oidc.name}, but have no role here. Ask your administrator for one`)
   }
   request.who = identity.who
   setSessionCookie(reply, own, await sessions.beginOidc(oidc, identity), Math.floor(p.config().ops.sessionMaxMs / 1_000))
-  // The page itself needs no cookie: its requests, which come from here, bear it.
+  // The page needs no cookie; its own requests send it.
   return reply.redirect(`${own}/console/`)
 }
 
-/** One provider for the present settings, which remembers what it found out. */
-function keeper(): (oidc: OidcConfig) => Provider {
+/** Keeps one provider with its discovery for the current settings. */
+function cachedProvider(): (oidc: OidcConfig) => Provider {
   let known: { readonly oidc: OidcConfig; readonly provider: Provider } | null = null
   return (oidc) => {
     if (known?.oidc !== oidc) known = { oidc, provider: new Provider(oidc) }
@@ -133,13 +127,13 @@ function queryOf({ url }: FastifyRequest): string {
   return url.includes('?') ? url.slice(url.indexOf('?')) : ''
 }
 
-/** The provider leads back from elsewhere, so this cookie is not `Strict`: it signs nobody in. */
+/** Not `Strict`, because the provider redirects from another site. The cookie alone signs nobody in. */
 function setPending(reply: FastifyReply, own: string, text: string, maxAgeS: number): void {
   const options = { httpOnly: true, sameSite: 'lax', path: '/', secure: isByHttps(own), maxAge: maxAgeS } as const
   reply.setCookie(PENDING_COOKIE, text === '' ? '' : Buffer.from(text).toString('base64url'), options)
 }
 
-/** What the browser kept, and by which URL it knew this server then: where it comes back, nothing else may say so. */
+/** @returns the values that the browser kept, and the URL of this server at that time, which the callback must not change. */
 function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly from: string }) | null {
   const text = server.parseCookie(headers.cookie ?? '')[PENDING_COOKIE] ?? ''
   const kept = parsedJson(Buffer.from(text, 'base64url').toString())
@@ -151,14 +145,13 @@ function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly f
 
 function refused(p: AdminParts, reply: FastifyReply, error: unknown): FastifyReply {
   if (error instanceof ProviderAwayError || error instanceof NotVouchedError) {
-    // Without the error itself: its causes may repeat what the provider answered.
+    // Without the error itself, because its causes may repeat the provider's answer.
     p.log.warn(`a sign-in failed: ${messageOf(error)}`)
     return page(reply, error instanceof ProviderAwayError ? 503 : 400, messageOf(error))
   }
   throw error
 }
 
-/** One sentence for a person, with the way back. */
 function page(reply: FastifyReply, status: number, sentence: string): FastifyReply {
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in · submission-mirror</title>
 <main><h1>Not signed in</h1><p role="alert">${escaped(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`)}</p><p><a href="/console/">Back</a></p></main></html>\n`

@@ -7,50 +7,50 @@ import { answers, done } from '../api/answers.ts'
 import { sessionIdOf } from '../api/guard.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 import { refuse } from '../api/refusing.ts'
-import { setSessionCookie } from '../api/session-cookie.ts'
-import type { Sessions } from '../api/sessions.ts'
+import { type Sessions, setSessionCookie } from '../api/sessions.ts'
 import { TokenVerifier } from '../api/tokens.ts'
 import { ownUrlOf } from '../own-host.ts'
 
 const MINUTE_S = 60
-/** Wrong tokens in a minute from one address, before more are refused unseen. */
+/** Wrong tokens per minute and address. */
 const MOST_TRIES = 10
-/** Of a token with its name, role and white space. */
+/** Longest pasted token with name, role and white space. */
 const LONGEST_PASTED = 1_024
 
 const who = record('Session', {
-  name: z.string().describe('of the token; `oidc:` and the name of who signed in by OpenID Connect'),
+  name: z.string().describe('name of the token, or `oidc:` and the name of the person'),
   role: z.enum(roles),
-  may: z.array(z.enum(roles)).describe('the roles that it includes'),
+  may: z.array(z.enum(roles)).describe('included roles'),
   via: z.enum(['token', 'session']),
-  ends_at: time.nullable().describe('of a session, whatever is done in it'),
-  idle_ends_at: time.nullable().describe('of a session, when nothing more is asked; noted with a tenth of OPS_SESSION_IDLE'),
+  ends_at: time.nullable().describe('end of the session'),
+  idle_ends_at: time.nullable().describe('end of the session without further requests, accurate to a tenth of OPS_SESSION_IDLE'),
 })
 
 const begin = {
-  summary: 'sign in with a token: the answer sets the cookie of a session; the session of the request ends',
+  summary: 'sign in with a token: sets a session cookie and ends the previous session',
   tags: ['session'],
   security: [],
   body: z.strictObject({
-    token: z.string().min(1).max(LONGEST_PASTED).describe('alone, or `name:token[:role]` as in OPS_TOKENS; white space is ignored'),
+    token: z.string().min(1).max(LONGEST_PASTED).describe('the token, or `name:token[:role]` as in OPS_TOKENS; white space is ignored'),
   }),
   response: done('signed in'),
 }
-const show = { summary: 'who one is, and what one may', tags: ['session'], response: answers('who asks', who) }
-const end = { summary: 'sign out: the session ends', tags: ['session'], response: done('signed out, or not signed in') }
+const show = { summary: 'show your name and role', tags: ['session'], response: answers('your session', who) }
+const end = { summary: 'sign out', tags: ['session'], response: done('signed out, or not signed in') }
 
 /** `POST`, `GET`, `DELETE /session` */
 export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
-  const keeper = new TokenVerifier()
+  const verifier = new TokenVerifier()
   const failures = new BadSignatures(MOST_TRIES)
   api.post('/session', { schema: begin, config: { role: 'viewer' } }, async (request, reply) => {
     const { ip } = request
-    if (failures.isLimited(ip, p.clock.steady())) return tooMany(reply)
-    const holder = keeper.holderOfPasted(p.config().ops.tokens, request.body.token)
+    if (failures.isLimited(ip, p.clock.steady()))
+      return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
+    const holder = verifier.holderOfPasted(p.config().ops.tokens, request.body.token)
     const id = holder && (await sessions.begin(holder.name))
     if (!holder || id === null) {
       failures.note(ip, p.clock.steady())
-      p.log.warn({ address: ip }, 'somebody tried to sign in with a token that is none of OPS_TOKENS')
+      p.log.warn({ address: ip }, 'rejected a sign-in with a token that is not in OPS_TOKENS')
       return refuse(reply, 401, ['Token not recognised'])
     }
     request.who = holder.name
@@ -60,17 +60,11 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
     return setCookie(p, request, reply, id, Math.floor(p.config().ops.sessionMaxMs / 1_000))
   })
   api.get('/session', { schema: show, config: { role: 'viewer' } }, ({ holder }): z.output<typeof who> => {
-    if (!holder) throw new Error('the guard let in nobody')
+    if (!holder) throw new Error('the guard let in a request without a holder')
     const { name, role, session } = holder
     const may = roles.filter((each) => includesRole(role, each))
-    return {
-      name,
-      role,
-      may,
-      via: session ? 'session' : 'token',
-      ends_at: session?.endsAt ?? null,
-      idle_ends_at: session?.idleEndsAt ?? null,
-    }
+    const ends = { ends_at: session?.endsAt ?? null, idle_ends_at: session?.idleEndsAt ?? null }
+    return { name, role, may, via: session ? 'session' : 'token', ...ends }
   })
   api.delete('/session', { schema: end, config: { role: 'viewer' } }, async (request, reply) => {
     const id = request.holder?.session ? sessionIdOf(request) : null
@@ -79,11 +73,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
   })
 }
 
-function tooMany(reply: FastifyReply): FastifyReply {
-  return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
-}
-
-/** Answers 204 with the cookie. @param maxAgeS 0 takes it away. */
+/** Answers 204 with the cookie. @param maxAgeS 0 removes it. */
 function setCookie(p: AdminParts, request: FastifyRequest, reply: FastifyReply, id: string, maxAgeS: number): FastifyReply {
   setSessionCookie(reply, ownUrlOf(request.headers, p.config().ops.publicUrl), id, maxAgeS)
   return reply.code(204).send()

@@ -1,5 +1,5 @@
-// Makes the backup that is due, and says what came of it. Arguments: the time, in ms, the database, the folder of the backups, and a part of the
-// name of the file at whose coming it is killed.
+// Makes a due backup and prints the result. Arguments: the time in ms, the database, the folder of backups, and a part of the file name at
+// whose appearance the process dies.
 import { watch } from 'node:fs'
 import { ManualClock } from '../../../../src/base/clock.ts'
 import { ScheduledBackups } from '../../../../src/ops/backup/scheduled-backups.ts'

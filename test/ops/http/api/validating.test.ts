@@ -1,15 +1,16 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cursorOf, noCursor } from '../../../../src/ops/operations/inputs.ts'
 import { onSqlite } from '../../../tools/databases.ts'
-import { AdminRig } from '../rig.ts'
+import { closedAtEnd } from '../../../tools/servers.ts'
+import { AdminRig, refusal } from '../rig.ts'
 
-const WRONG = 'is no text that can be stored: it holds U+0000, or half of a pair that makes one character'
+const WRONG = 'is not storable text: it contains U+0000 or half of a surrogate pair'
 
-describe.each(onSqlite)('what no database can hold, on $name', (database) => {
-  it('is refused wherever a text is given', async () => {
-    const rig = await AdminRig.open(database)
-    onTestFinished(() => rig.close())
+describe.each(onSqlite)('texts that a database cannot store, on $name', (database) => {
+  it('are rejected in every input', async () => {
+    const rig = await closedAtEnd(AdminRig.open(database))
     const nul = JSON.stringify('\u0000')
+    const named = { submission_id: 'x', client: 'y', fields: { '\u0000': 'z' } }
     for (const [method, path, body, detail] of [
       ['GET', '/inbox/%00', undefined, `path id: ${nul} ${WRONG}`],
       ['GET', '/outbox/%00', undefined, `path id: ${nul} ${WRONG}`],
@@ -22,19 +23,14 @@ describe.each(onSqlite)('what no database can hold, on $name', (database) => {
       ['POST', '/outbox/retry', { ids: ['\u0000'] }, `body ids.0: ${nul} ${WRONG}`],
       ['POST', '/outbox/skip', { destination: '\u0000', state: 'dead' }, `body destination: ${nul} ${WRONG}`],
       ['POST', '/outbox/skip', { destination: '\ud800', state: 'dead' }, `body destination: ${JSON.stringify('\ud800')} ${WRONG}`],
-      [
-        'POST',
-        '/destinations/mapped/mappings',
-        { rows: [{ submission_id: 'x', client: 'y', fields: { '\u0000': 'z' } }] },
-        `body rows.0.fields: the name ${nul} ${WRONG}`,
-      ],
+      ['POST', '/destinations/mapped/mappings', { rows: [named] }, `body rows.0.fields: the name ${nul} ${WRONG}`],
     ] as const) {
       const answer = await rig.ask(method, path, { body })
       expect([path, answer.status, answer.json['detail']]).toEqual([path, 400, detail])
     }
     const csv = { type: 'text/csv', text: 'submission_id,client\nx,\u0000\n' }
     const answer = await rig.ask('POST', '/destinations/mapped/mappings.csv', { raw: csv })
-    expect(answer).toMatchObject({ status: 400, json: { detail: expect.stringContaining(WRONG) } })
+    expect(answer).toMatchObject(refusal(400, expect.stringContaining(WRONG)))
     expect(rig.lines.filter(({ level }) => Number(level) > 40)).toEqual([])
   })
 })

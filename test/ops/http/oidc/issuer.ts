@@ -6,14 +6,9 @@ import { Provider } from 'oidc-provider'
 export const CLIENT_ID = 'submission-mirror'
 export const CLIENT_SECRET = 'secret-of-the-client-0123456789'
 
-/** A real provider of OpenID Connect on loopback, at which whoever comes is signed in at once. */
+/** A real provider of OpenID Connect on loopback that signs everyone in immediately. */
 export class Issuer {
-  /** Who signs in, and the groups of that person. */
-  person: Readonly<Record<string, unknown>> & { readonly sub: string } = {
-    sub: 'u-1',
-    preferred_username: 'jane',
-    groups: ['mirror-operators'],
-  }
+  person: Readonly<Record<string, unknown>> & { sub: string } = { sub: 'u-1', preferred_username: 'jane', groups: ['mirror-operators'] }
   readonly url: string
   readonly #server: Server
 
@@ -22,11 +17,11 @@ export class Issuer {
     this.#server = server
   }
 
-  /** @param redirectUri to which it leads back. */
+  /** @param redirectUri the callback. */
   static async start(redirectUri: string): Promise<Issuer> {
     const server = createServer()
     await once(server.listen(0, '127.0.0.1'), 'listening')
-    // Another site than 127.0.0.1 to a browser.
+    // For a browser, a different site than 127.0.0.1.
     const issuer = new Issuer(`http://localhost:${(server.address() as AddressInfo).port}`, server)
     const provider = issuer.#provider(redirectUri)
     const answer = provider.callback()
@@ -39,16 +34,9 @@ export class Issuer {
   }
 
   #provider(redirectUri: string): Provider {
+    const client = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri] }
     return new Provider(this.url, {
-      clients: [
-        {
-          client_id: CLIENT_ID,
-          client_secret: CLIENT_SECRET,
-          redirect_uris: [redirectUri],
-          grant_types: ['authorization_code'],
-          response_types: ['code'],
-        },
-      ],
+      clients: [{ ...client, grant_types: ['authorization_code'], response_types: ['code'] }],
       claims: { openid: ['sub', 'groups'], profile: ['preferred_username'], email: ['email', 'email_verified'] },
       conformIdTokenClaims: false,
       cookies: { keys: ['a-key-of-a-test'] },
@@ -74,10 +62,9 @@ export class Issuer {
   }
 }
 
-/** A browser as far as signing in needs one: it keeps cookies by host, and goes where it is sent. */
+/** A minimal browser: keeps cookies by host and follows redirects. */
 export class Visitor {
   readonly #jar = new Map<string, Map<string, string>>()
-  /** Where it went. */
   readonly visited: string[] = []
 
   cookie(url: string, name: string): string | undefined {
@@ -88,7 +75,6 @@ export class Visitor {
     this.#of(url).set(name, value)
   }
 
-  /** One request. */
   async get(url: string): Promise<Response> {
     this.visited.push(url)
     const cookies = [...this.#of(url)].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -101,7 +87,7 @@ export class Visitor {
     return response
   }
 
-  /** Goes where it is sent until `stop` says so of an address, or nowhere any more. @returns the last answer, or the address. */
+  /** Follows redirects until `stop` or the last one. @returns the last URL, and its answer unless stopped. */
   async follow(url: string, stop: (url: string) => boolean = () => false): Promise<{ url: string; response: Response | null }> {
     let at = url
     for (let n = 0; n < 20; n++) {
@@ -111,7 +97,7 @@ export class Visitor {
       if (to === null) return { url: at, response }
       at = new URL(to, at).href
     }
-    throw new Error(`it is sent around: ${this.visited.join(' ')}`)
+    throw new Error(`redirect loop: ${this.visited.join(' ')}`)
   }
 
   #of(url: string): Map<string, string> {

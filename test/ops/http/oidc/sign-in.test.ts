@@ -38,46 +38,30 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
   }
 
   async function refusalAt(response: Response | null): Promise<string> {
-    expect([response?.headers.get('content-type'), response?.headers.get('cache-control')]).toEqual([
-      'text/html; charset=utf-8',
-      'no-store',
-    ])
+    const headers = ['content-type', 'cache-control'].map((name) => response?.headers.get(name))
+    expect(headers).toEqual(['text/html; charset=utf-8', 'no-store'])
     return /<p role="alert">(.*?)<\/p>/.exec((await response?.text()) ?? '')?.[1] ?? ''
   }
 
-  it('needs no token, tells that it can be done, and gives the role of the claim', async () => {
+  it('needs no token, is listed as a method, and gives the role of the claim', async () => {
     const methods = await rig.ask('GET', '/session/methods', { token: null })
-    expect([methods.status, methods.json]).toEqual([
-      200,
-      { token: false, link: false, oidc: { name: 'Agency login', path: '/api/v1/session/oidc' } },
-    ])
+    const oidc = { name: 'Agency login', path: '/api/v1/session/oidc' }
+    expect([methods.status, methods.json]).toEqual([200, { token: false, link: false, oidc }])
     expect((await rig.ask('GET', '/session', { token: null })).status).toBe(401)
     const visitor = new Visitor()
     const cookie = await signIn(visitor)
     expect(visitor.cookie(rig.origin, PENDING)).toBeUndefined()
     const authorization = new URL(visitor.visited.find((url) => url.startsWith(`${issuer.url}/auth`)) ?? '')
-    expect(Object.fromEntries(authorization.searchParams)).toMatchObject({
-      code_challenge_method: 'S256',
-      response_type: 'code',
-      scope: 'openid profile email',
-    })
-    expect(
-      ['state', 'nonce', 'code_challenge'].map((name) => authorization.searchParams.get(name)?.length ?? 0).every((length) => length >= 43),
-    ).toBe(true)
-    expect((await whoIs(cookie)).json).toMatchObject({
-      name: 'oidc:jane (unconfirmed, u-1)',
-      role: 'operator',
-      may: ['viewer', 'operator'],
-      via: 'session',
-    })
-    const asked = await rig.ask('POST', '/destinations/ams/pause', {
-      token: null,
-      headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin },
-    })
-    expect(asked.status).toBe(200)
-    const reload = await rig.ask('POST', '/reload', { token: null, headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin } })
-    expect(reload.status).toBe(403)
-    const out = await rig.ask('DELETE', '/session', { token: null, headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin } })
+    const { searchParams } = authorization
+    const asked = { code_challenge_method: 'S256', response_type: 'code', scope: 'openid profile email' }
+    expect(Object.fromEntries(searchParams)).toMatchObject(asked)
+    for (const name of ['state', 'nonce', 'code_challenge']) expect(searchParams.get(name)?.length).toBeGreaterThanOrEqual(43)
+    const jane = { name: 'oidc:jane (unconfirmed, u-1)', role: 'operator', may: ['viewer', 'operator'], via: 'session' }
+    expect((await whoIs(cookie)).json).toMatchObject(jane)
+    const inSession = { token: null, headers: { cookie: `${SESSION}=${cookie}`, origin: rig.origin } }
+    expect((await rig.ask('POST', '/destinations/ams/pause', inSession)).status).toBe(200)
+    expect((await rig.ask('POST', '/reload', inSession)).status).toBe(403)
+    const out = await rig.ask('DELETE', '/session', inSession)
     expect([out.status, (await whoIs(cookie)).status]).toEqual([204, 401])
     expect((await rig.notes()).map(({ who, action, detail }) => [who, action, detail['subject']])).toEqual([
       ['oidc:jane (unconfirmed, u-1)', 'session.begin', 'u-1'],
@@ -88,9 +72,9 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
 
   it.each([
     ['passes Host on without the port', { host: 'mirror.agency.example' }],
-    ['sends its own name for the upstream, and the page tells its address', {}],
+    ['sends its own name for the upstream, with the address from the page', {}],
     ['sends X-Forwarded-Host', { 'x-forwarded-host': 'mirror.agency.example' }],
-  ])('leads by OPS_PUBLIC_URL there and back through a proxy that %s', async (_, passedOn) => {
+  ])('redirects with OPS_PUBLIC_URL through a proxy that %s', async (_, passedOn) => {
     const publicUrl = 'https://mirror.agency.example:8443'
     const callback = `${publicUrl}/api/v1/session/oidc/callback`
     await issuer.close()
@@ -109,12 +93,11 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect([ended.statusCode, ended.headers.location]).toEqual([302, `${publicUrl}/console/`])
     const session = ended.headers['set-cookie']?.find((set) => set.startsWith(`${SESSION}=`)) ?? ''
     expect(session).toContain('; Secure')
-    expect((await whoIs(session.slice(SESSION.length + 1).split(';')[0] ?? '')).json).toMatchObject({
-      name: 'oidc:jane (unconfirmed, u-1)',
-    })
+    const who = await whoIs(session.slice(SESSION.length + 1).split(';')[0] ?? '')
+    expect(who.json).toMatchObject({ name: 'oidc:jane (unconfirmed, u-1)' })
   })
 
-  it('leads by the address of a tunnel beside an OPS_PUBLIC_URL', async () => {
+  it('redirects to the address of a tunnel despite OPS_PUBLIC_URL', async () => {
     rig.config = { ...rig.config, ops: { ...rig.config.ops, publicUrl: 'https://mirror.agency.example' } }
     for (const from of ['', `?from=${encodeURIComponent(rig.origin)}`, '?from=https%3A%2F%2Fevil.test', '?from=a&from=b']) {
       const visitor = new Visitor()
@@ -123,7 +106,7 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     }
   })
 
-  it('gives the highest of several roles, and none to who has none', async () => {
+  it('gives the highest of several roles, and rejects people without one', async () => {
     issuer.person = { ...issuer.person, groups: ['others', 'mirror-operators', 'mirror-viewers'] }
     expect((await whoIs(await signIn())).json).toMatchObject({ role: 'operator' })
     issuer.person = { ...issuer.person, sub: 'u-2', groups: 'mirror-viewers' }
@@ -133,12 +116,12 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
       const visitor = new Visitor()
       const { response } = await visitor.follow(start())
       expect([groups, response?.status]).toEqual([groups, 403])
-      expect(await refusalAt(response)).toBe('You signed in at Agency login, but have no role here: ask whoever runs this to give you one.')
+      expect(await refusalAt(response)).toBe('You signed in at Agency login, but have no role here. Ask your administrator for one.')
       expect(sessionOf(visitor)).toBeUndefined()
     }
   })
 
-  it('refuses another state, another nonce, another verifier, and what was not begun here', async () => {
+  it('rejects another state, nonce or verifier, and a sign-in of another browser', async () => {
     const change = (visitor: Visitor, name: string) => {
       const kept = JSON.parse(Buffer.from(visitor.cookie(rig.origin, PENDING) ?? '', 'base64url').toString()) as Record<string, string>
       const other = { ...kept, [name]: `${kept[name]?.slice(0, -2)}zz` }
@@ -150,19 +133,17 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
       change(visitor, name)
       const response = await visitor.get(url)
       expect([name, response.status]).toEqual([name, 400])
-      expect(await refusalAt(response)).toMatch(/^Agency login did not confirm this sign-in \(.*\): begin again\.$/)
+      expect(await refusalAt(response)).toMatch(/^Agency login did not confirm this sign-in \(.*\)\. Sign in again\.$/)
       expect(sessionOf(visitor)).toBeUndefined()
     }
     const { url } = await new Visitor().follow(start(), isCallback)
     const stranger = await new Visitor().get(url)
-    expect([stranger.status, await refusalAt(stranger)]).toEqual([
-      400,
-      'This sign-in was not begun in this browser, or took too long: begin again.',
-    ])
+    expect(stranger.status).toBe(400)
+    expect(await refusalAt(stranger)).toBe('This sign-in did not begin in this browser, or took too long. Sign in again.')
     expect(await rig.notes()).toEqual([])
   })
 
-  it('takes a code once', async () => {
+  it('accepts a code once', async () => {
     const visitor = new Visitor()
     const { url } = await visitor.follow(start(), isCallback)
     const pending = visitor.cookie(rig.origin, PENDING) ?? ''
@@ -173,7 +154,7 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect([again.status, sessionOf(thief)]).toEqual([400, undefined])
   })
 
-  it('says that the provider refused, and lets nobody try without end', async () => {
+  it('reports a rejection by the provider, and limits the tries', async () => {
     const visitor = new Visitor()
     const { url } = await visitor.follow(start(), isCallback)
     const kept = visitor.cookie(rig.origin, PENDING) ?? ''
@@ -190,7 +171,7 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect(statuses).toEqual([...Array.from({ length: 9 }, () => 400), 429])
   })
 
-  it('locks nobody out by callbacks that no pending sign-in of this browser expects', async () => {
+  it('does not count unexpected callbacks as tries', async () => {
     const visitor = new Visitor()
     const { url } = await visitor.follow(start(), isCallback)
     const kept = visitor.cookie(rig.origin, PENDING) ?? ''
@@ -199,13 +180,13 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
       const lured = new Visitor()
       lured.keep(rig.origin, PENDING, kept)
       expect((await lured.get(`${start()}/callback?code=x&state=y`)).status).toBe(400)
-      // A foreign page opened the callback, and the person's own sign-in still goes on.
+      // A foreign page opened the callback; the person can still sign in.
       expect(lured.cookie(rig.origin, PENDING)).toBe(kept)
     }
     expect((await visitor.get(url)).status).toBe(302)
   })
 
-  it('begins only from its own page, and for nobody who is signed in', async () => {
+  it('begins only from its own page, and not for signed-in people', async () => {
     const begin = async (headers: Readonly<Record<string, string>>) => (await getAs(start(), headers)).headers.location ?? ''
     for (const site of ['same-origin', 'none']) expect(await begin({ 'sec-fetch-site': site })).toContain(issuer.url)
     for (const site of ['cross-site', 'same-site']) expect(await begin({ 'sec-fetch-site': site })).toBe(`${rig.origin}/console/`)
@@ -223,42 +204,33 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect((await whoIs(await signIn())).json).toMatchObject({ name })
   })
 
-  it('says that the provider is away, and goes on when it is back', async () => {
+  it('reports that the provider does not answer, and works when it is back', async () => {
     const { url } = await new Visitor().follow(start(), isCallback)
     expect(url).toContain('code=')
     await issuer.close()
     rig.config = loadConfig(rig.env)
     const response = await new Visitor().get(start())
-    expect([response.status, await refusalAt(response)]).toEqual([
-      503,
-      expect.stringMatching(/^Agency login does not answer as it should \(.*\): try again/),
-    ])
+    expect(response.status).toBe(503)
+    expect(await refusalAt(response)).toMatch(/^Agency login does not answer correctly \(.*\)\. Try again/)
     issuer = await Issuer.start(`${rig.origin}/api/v1/session/oidc/callback`)
     const { oidc } = rig.config.ops
     if (oidc) rig.config = { ...rig.config, ops: { ...rig.config.ops, oidc: { ...oidc, issuer: issuer.url } } }
     expect((await whoIs(await signIn())).status).toBe(200)
   })
 
-  it('ends with the provider, its claim, or the role in the settings, and follows a role that changes', async () => {
+  it('ends if provider, claim or role are removed from the settings, and follows role changes', async () => {
     const cookie = await signIn()
     const { ops } = rig.config
     const { oidc } = ops
     if (!oidc) throw new Error('no provider')
+    const { tokens } = loadConfig({ ...rig.env, OPS_TOKENS: 'x:x-0123456789-abcdefgh' }).ops
     const withOidc = async (changed: typeof oidc | undefined) => {
-      rig.config = {
-        ...rig.config,
-        ops: {
-          ...ops,
-          tokens: loadConfig({ ...rig.env, OPS_TOKENS: 'x:x-0123456789-abcdefgh' }).ops.tokens,
-          ...(changed && { oidc: changed }),
-        },
-      }
-      if (!changed) rig.config = { ...rig.config, ops: { ...rig.config.ops, oidc: undefined as never } }
+      rig.config = { ...rig.config, ops: { ...ops, tokens, oidc: changed as typeof oidc } }
       return (await whoIs(cookie)).json
     }
     expect(await withOidc({ ...oidc, roles: { 'mirror-operators': 'admin' } })).toMatchObject({ role: 'admin' })
     expect(await withOidc({ ...oidc, name: 'Another name' })).toMatchObject({ role: 'operator' })
-    const ended = { status: 401, detail: 'the session has ended; sign in again' }
+    const ended = { status: 401, detail: 'the session has ended. Sign in again' }
     expect(await withOidc({ ...oidc, roles: { others: 'admin' } })).toMatchObject(ended)
     expect(await withOidc({ ...oidc, claim: 'roles' })).toMatchObject(ended)
     expect(await withOidc({ ...oidc, issuer: 'https://other.example' })).toMatchObject(ended)
@@ -268,7 +240,6 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
   })
 })
 
-/** A request with headers that `fetch` does not let a program set. */
 function getAs(url: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request(url, { headers }, (response) => resolve(response.resume()))

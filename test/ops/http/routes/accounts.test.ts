@@ -1,24 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../../src/model/time.ts'
 import { stopAccount } from '../../../../src/store/reads/accounts.ts'
 import { LastUses } from '../../../../src/store/reads/last-uses.ts'
 import { recordHeartbeat } from '../../../../src/store/upkeep/processes.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { silentLog, testDatabases } from '../../../tools/databases.ts'
-import { AdminRig } from '../rig.ts'
+import { adminRigForEach, refusal } from '../rig.ts'
 
 const ONE = 'bbbbbbbb-0000-4000-8000-000000000001'
 const TWO = 'bbbbbbbb-0000-4000-8000-000000000002'
 
 const untrackedText = (id: string, account: string) =>
-  `${id} is not tracked in account ${account}; track it with \`submission-mirror track ${id} --account ${account}\``
+  `${id} is not tracked in account ${account}. Track it with \`submission-mirror track ${id} --account ${account}\``
 
 describe.each(testDatabases)('accounts and submissions by the admin routes, on $name', (database) => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(database)
-  })
-  afterEach(() => rig.close())
+  const rig = adminRigForEach(database)
 
   it('lists the accounts as the command does', async () => {
     await stopAccount(rig.db, 'default', 'suspended', 'the service refuses its credentials', 60_000)
@@ -27,7 +23,7 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     expect(answer.json.items).toMatchObject([{ account: 'default', state: 'suspended', reason: 'the service refuses its credentials' }])
   })
 
-  it('tells by its id when each credential last got a token, the newest time', async () => {
+  it('shows when each credential last got a token', async () => {
     for (const ms of [2_000, 3_000, 1_000]) {
       const uses = new LastUses(rig.db, silentLog)
       uses.note('credential', 'default', 'bac_1', ms)
@@ -40,7 +36,7 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     expect((await runHere(['account', 'list'], rig.env)).out).toMatch(/bac_1: \d+ (d|days?|y|years?)\b.* ago/)
   })
 
-  it('resumes one that is stopped, and says whether a process tries at once', async () => {
+  it('resumes a stopped account, and shows whether a process retries now', async () => {
     const resume = (name: string) => rig.ask('POST', `/accounts/${name}/resume`)
     expect((await resume('default')).json).toEqual({ account: 'default', was: 'active', reason: null, resumed: false, at_once: false })
     expect(await rig.notes()).toEqual([])
@@ -57,22 +53,19 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
       { who: 'alice', ...note },
       { who: 'command', ...note },
     ])
-    expect(await resume('other')).toMatchObject({ status: 404, json: { detail: 'there is no account "other"; there is default' } })
+    expect(await resume('other')).toMatchObject(refusal(404, 'unknown account "other"; there is default'))
   })
 
-  it('resumes none that is not served', async () => {
+  it('does not resume an account that is not served', async () => {
     rig.config = { ...rig.config, accounts: rig.config.accounts.map((account) => ({ ...account, name: 'new' })) }
-    expect(await rig.ask('POST', '/accounts/default/resume')).toMatchObject({
-      status: 409,
-      json: { detail: expect.stringMatching(/^account default is not in the settings/) },
-    })
-    expect(await rig.ask('POST', '/accounts/new/resume')).toMatchObject({
-      status: 409,
-      json: { detail: expect.stringMatching(/^account new was never served/) },
-    })
+    for (const [name, problem] of [
+      ['default', /^account default is not in the settings/],
+      ['new', /^account new has never been served/],
+    ] as const)
+      expect(await rig.ask('POST', `/accounts/${name}/resume`)).toMatchObject(refusal(409, expect.stringMatching(problem)))
   })
 
-  it('tracks submissions, each once, and notes who did', async () => {
+  it('tracks submissions once, and records who did', async () => {
     const track = (body: unknown) => rig.ask('POST', '/submissions/track', { body })
     expect(await track({ ids: [ONE, ONE.toUpperCase()] })).toMatchObject({ status: 200, json: { account: 'default', added: 1, known: 0 } })
     expect(await track({ ids: [ONE, TWO], account: 'default' })).toMatchObject({ json: { added: 1, known: 1 } })
@@ -81,12 +74,11 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
       { submission_id: ONE, tracked_via: 'command' },
       { submission_id: TWO, tracked_via: 'command' },
     ])
-    expect(await track({ ids: [ONE], account: 'other' })).toMatchObject({
-      status: 422,
-      json: { detail: 'account: there is no account "other" in the settings; there is default' },
-    })
+    expect(await track({ ids: [ONE], account: 'other' })).toMatchObject(
+      refusal(422, 'account: the settings have no account "other"; there is default'),
+    )
     expect((await track({ ids: [] })).status).toBe(400)
-    expect((await runHere(['track', ONE], rig.env)).out).toBe('0 new submissions tracked in account default; 1 known before\n')
+    expect((await runHere(['track', ONE], rig.env)).out).toBe('0 new submissions tracked in account default; 1 already tracked\n')
     const note = { action: 'submission.track', target: 'default', outcome: 'done' }
     expect(await rig.notes()).toEqual([
       { who: 'alice', ...note, detail: { ids: [ONE], count: 1, added: 1 } },
@@ -95,48 +87,32 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     ])
   })
 
-  it('says how to track what another account may have', async () => {
+  it('explains how to track an untracked submission', async () => {
     const body = { ids: [ONE], account: 'default' }
     expect((await rig.ask('POST', '/submissions/sync', { body })).json).toMatchObject({ detail: untrackedText(ONE, 'default') })
     const ended = await runHere(['reconcile', '--account', 'default', '--submission', ONE], rig.env)
     expect(ended).toMatchObject({ code: 2, out: '', err: `${untrackedText(ONE, 'default')}\n` })
     const anyAccount = await runHere(['reconcile', '--submission', ONE], rig.env)
-    expect(anyAccount.err).toBe(`${ONE} is tracked in no account; track it with \`submission-mirror track ${ONE} --account NAME\`\n`)
+    expect(anyAccount.err).toBe(`${ONE} is not tracked in any account. Track it with \`submission-mirror track ${ONE} --account NAME\`\n`)
   })
 
-  it('has submissions read at once, from the beginning, unless a read fails', async () => {
+  it('requests full reads of submissions now, except of failed reads', async () => {
     await rig.ask('POST', '/submissions/track', { body: { ids: [ONE, TWO] } })
     const later = '2999-01-01T00:00:00.000000Z'
-    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: later, replay_due_at: later, rank: 1 }).execute())
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: later, full_read_due_at: later, rank: 1 }).execute())
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ failures: 3 }).where('read', '=', 'thread').execute())
     const sync = (body: unknown) => rig.ask('POST', '/submissions/sync', { body })
     expect(await sync({ ids: [ONE, ONE] })).toMatchObject({ status: 200, json: { account: 'default', submissions: 1 } })
     const due = async (id: string) => {
-      const query = rig.db.read.sql.selectFrom('sync_reads').select(['read', 'due_at', 'replay_due_at', 'wake_no'])
+      const query = rig.db.read.sql.selectFrom('sync_reads').select(['read', 'due_at', 'full_read_due_at', 'request_no'])
       const rows = await query.where('submission_id', '=', id).orderBy('read').execute()
-      return rows.map((row) => [row.read, row.due_at < later, (row.replay_due_at ?? '') < later, row.wake_no])
+      return rows.map((row) => [row.read, (row.due_at ?? '') < later, (row.full_read_due_at ?? '') < later, row.request_no])
     }
-    expect(await due(ONE)).toEqual([
-      ['events', true, true, 1],
-      ['outstanding', true, true, 1],
-      ['requirements', true, true, 1],
-      ['sessions', true, true, 1],
-      ['thread', false, true, 1],
-      ['workspace', true, true, 1],
-    ])
-    expect(await due(TWO)).toEqual([
-      ['events', false, false, 0],
-      ['outstanding', false, false, 0],
-      ['requirements', false, false, 0],
-      ['sessions', false, false, 0],
-      ['thread', false, false, 0],
-      ['workspace', false, false, 0],
-    ])
+    const reads = ['events', 'outstanding', 'requirements', 'sessions', 'thread', 'workspace']
+    expect(await due(ONE)).toEqual(reads.map((read) => [read, read !== 'thread', true, 1]))
+    expect(await due(TWO)).toEqual(reads.map((read) => [read, false, false, 0]))
     const three = 'bbbbbbbb-0000-4000-8000-000000000003'
-    expect(await sync({ ids: [ONE, three] })).toMatchObject({
-      status: 404,
-      json: { detail: untrackedText(three, 'default') },
-    })
+    expect(await sync({ ids: [ONE, three] })).toMatchObject({ status: 404, json: { detail: untrackedText(three, 'default') } })
     expect((await rig.notes()).slice(1)).toEqual([
       { who: 'alice', action: 'submission.sync', target: 'default', detail: { ids: [ONE], count: 1 }, outcome: 'done' },
     ])

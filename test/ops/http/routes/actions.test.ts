@@ -1,24 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { auditAction, auditedDb } from '../../../../src/store/operators/actions.ts'
 import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { AdminRig, BOB } from '../rig.ts'
+import { adminRigForEach, BOB } from '../rig.ts'
 
 interface Page {
   readonly items: readonly { readonly action_id: number; readonly who: string; readonly action: string; readonly at: string }[]
   readonly next_cursor: string | null
 }
 
-describe.each(testDatabases)('notes of what operators did, on $name', (database) => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(database)
-  })
-  afterEach(() => rig.close())
+describe.each(testDatabases)('audit entries of operators, on $name', (database) => {
+  const rig = adminRigForEach(database)
 
   const list = async (query = '') => (await rig.ask<Page>('GET', `/actions${query}`)).json
 
-  it('lists them page by page, the newest first', async () => {
+  it('are listed page by page, newest first', async () => {
     await rig.ask('POST', '/destinations/ams/pause')
     await rig.ask('POST', '/destinations/ams/resume', { token: BOB })
     await runHere(['destination', 'pause', 'mapped'], rig.env)
@@ -38,7 +34,7 @@ describe.each(testDatabases)('notes of what operators did, on $name', (database)
     expect((await list('?action=destination.pause&since=1h')).items).toEqual([all.items[0], all.items[2]])
   })
 
-  it('makes a note of one transaction with it, or not at all', async () => {
+  it('commit with their transaction', async () => {
     const db = auditedDb(rig.db, { who: 'alice', action: 'test', target: null, detail: {} })
     await expect(
       db.write('test', async () => {
@@ -50,14 +46,14 @@ describe.each(testDatabases)('notes of what operators did, on $name', (database)
     expect(await rig.notes()).toMatchObject([{ outcome: 'done' }])
   })
 
-  it('notes an action of many transactions before and after, and that it was in vain', async () => {
+  it('record start, end and failure of an action with several transactions', async () => {
     const note = { who: 'alice', action: 'test', target: 'a', detail: { text: 'a\u0000b\ud800' } }
     let during: unknown
     await auditAction(rig.db, note, async () => {
       during = await rig.notes()
       return { detail: { n: 1 } }
     })
-    // Text is kept as both databases can hold it.
+    // Text is stored as both databases allow.
     const detail = { text: 'a\ufffdb\ufffd' }
     expect(during).toEqual([{ ...note, detail, outcome: 'begun' }])
     const failure = auditAction(rig.db, note, async () => {
@@ -70,29 +66,16 @@ describe.each(testDatabases)('notes of what operators did, on $name', (database)
     ])
   })
 
-  it('reloads the settings, and tells what changed or why nothing did', async () => {
+  it('record a reload, which answers with changes or problems', async () => {
     rig.reloaded = { applied: ['destination ams has a new secret'], needsRestart: ['PORT'], fromEnvironment: [], problems: [] }
-    expect(await rig.ask('POST', '/reload')).toMatchObject({
-      status: 200,
-      json: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'] },
-    })
+    const changes = { applied: ['destination ams has a new secret'], needs_restart: ['PORT'] }
+    expect(await rig.ask('POST', '/reload')).toMatchObject({ status: 200, json: changes })
     rig.reloaded = { applied: [], needsRestart: [], fromEnvironment: [], problems: ['PORT must be a number', 'HOST must be an address'] }
     expect(await rig.ask('POST', '/reload')).toMatchObject({ status: 422, json: { problems: rig.reloaded.problems } })
+    const reload = { who: 'alice', action: 'settings.reload', target: null }
     expect(await rig.notes()).toEqual([
-      {
-        who: 'alice',
-        action: 'settings.reload',
-        target: null,
-        outcome: 'done',
-        detail: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'], problems: 0 },
-      },
-      {
-        who: 'alice',
-        action: 'settings.reload',
-        target: null,
-        outcome: 'failed',
-        detail: { applied: [], needs_restart: [], problems: 2 },
-      },
+      { ...reload, outcome: 'done', detail: { ...changes, problems: 0 } },
+      { ...reload, outcome: 'failed', detail: { applied: [], needs_restart: [], problems: 2 } },
     ])
   })
 })

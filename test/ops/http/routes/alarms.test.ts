@@ -1,50 +1,24 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../../src/model/time.ts'
 import { reportAlarm } from '../../../../src/store/operators/alarms.ts'
 import type { AlarmsTable } from '../../../../src/store/schema/operators.ts'
 import { runHere } from '../../../app/run.ts'
-import { onSqlite } from '../../../tools/databases.ts'
-import { AdminRig } from '../rig.ts'
-
-interface Page {
-  readonly items: readonly Record<string, unknown>[]
-  readonly next_cursor: string | null
-}
+import { insertRows, onSqlite } from '../../../tools/databases.ts'
+import { adminRigForEach, type Page, refusal } from '../rig.ts'
 
 describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(database)
-  })
-  afterEach(() => rig.close())
+  const rig = adminRigForEach(database)
 
   const ago = (ms: number) => timeFromMs(Date.now() - ms)
 
   async function alarm(over: Partial<AlarmsTable>): Promise<void> {
     const at = timeFromMs(Date.now())
-    const row: AlarmsTable = {
-      name: 'test',
-      account: 'default',
-      destination: '',
-      state: 'firing',
-      severity: 'warning',
-      text: 'look at it',
-      notified_at: null,
-      since: at,
-      last_at: at,
-      resolved_at: null,
-      acknowledged_by: null,
-      acknowledged_at: null,
-    }
-    await rig.db.write('test', (tx) =>
-      tx.sql
-        .insertInto('alarms')
-        .values({ ...row, ...over })
-        .execute(),
-    )
+    const about = { name: 'test', account: 'default', destination: '', state: 'firing', severity: 'warning', text: 'look at it' } as const
+    const times = { since: at, last_at: at, notified_at: null, resolved_at: null, acknowledged_by: null, acknowledged_at: null }
+    await insertRows(rig.db, 'alarms', { ...about, ...times, ...over })
   }
 
-  it('lists what fires, and with all what is over', async () => {
+  it('lists active alarms, and with `all` resolved ones', async () => {
     await alarm({ name: 'fires' })
     await alarm({ name: 'over', state: 'resolved', resolved_at: timeFromMs(Date.now()) })
     await alarm({ name: 'begins', state: 'pending' })
@@ -55,53 +29,26 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
     expect((await runHere(['alarm', 'list', '--all'], rig.env)).out).toMatch(/^over /m)
   })
 
-  it('tells which operators could not be told, and what their servers answered at the terminal alone', async () => {
+  it('lists recipients who could not be notified, with the answer only at the terminal', async () => {
     const queued_at = ago(1_000)
-    const notice = {
-      operator: 'desk',
-      name: 'push_late',
-      account: '',
-      destination: 'ams',
-      notice_id: 'n-1',
-      kind: 'firing',
-      body: '{}',
-    } as const
-    await rig.db.write('test', (tx) =>
-      tx.sql
-        .insertInto('sync_operator_notices')
-        .values({
-          ...notice,
-          queued_at,
-          due_at: queued_at,
-          attempts: 1,
-          error: 'it answered 500: Jane Roe',
-          outcome: null,
-          settled_at: null,
-        })
-        .execute(),
-    )
-    expect((await rig.ask('GET', '/alarms')).json['not_told']).toEqual([{ operator: 'desk', alarm: 'push_late', error: '••••' }])
+    const notice = { operator: 'desk', name: 'push_late', account: '', destination: 'ams', notice_id: 'n-1', kind: 'firing' } as const
+    const failed = { attempts: 1, error: 'it answered 500: Jane Roe', outcome: null, settled_at: null }
+    await insertRows(rig.db, 'sync_alert_messages', { ...notice, ...failed, body: '{}', queued_at, due_at: queued_at })
+    expect((await rig.ask('GET', '/alarms')).json['not_alerted']).toEqual([{ operator: 'desk', alarm: 'push_late', error: '••••' }])
     expect((await runHere(['alarm', 'list'], { ...rig.env, COLUMNS: '60' })).out).toBe(
-      'No alarm fires.\nwarning: operator desk could not be told of alarm push_late:\nit answered 500: Jane Roe\n',
+      'No active alarms.\nwarning: alert recipient desk could not be notified of alarm\npush_late: it answered 500: Jane Roe\n',
     )
   })
 
-  it('keeps when each fired and ended, page by page', async () => {
+  it('lists the history page by page', async () => {
     const at = ago(60_000)
-    const row = {
-      account: 'default',
-      destination: '',
-      severity: 'warning',
-      since: at,
-      last_at: at,
-      resolved_at: null,
-      notified_at: null,
-    } as const
+    const about = { account: 'default', destination: '', severity: 'warning' } as const
+    const row = { ...about, name: 'inbox_dead', since: at, last_at: at, resolved_at: null, notified_at: null } as const
     for (const name of ['inbox_dead', 'push_late']) await reportAlarm(rig.db, { ...row, name, state: 'firing', text: 'first' }, [])
-    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'firing', text: 'second' }, [])
-    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'resolved', resolved_at: ago(1_000), text: 'second' }, [])
-    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'pending', since: ago(500), text: 'third' }, [])
-    await reportAlarm(rig.db, { ...row, name: 'inbox_dead', state: 'firing', since: ago(500), text: 'third' }, [])
+    await reportAlarm(rig.db, { ...row, state: 'firing', text: 'second' }, [])
+    await reportAlarm(rig.db, { ...row, state: 'resolved', resolved_at: ago(1_000), text: 'second' }, [])
+    await reportAlarm(rig.db, { ...row, state: 'pending', since: ago(500), text: 'third' }, [])
+    await reportAlarm(rig.db, { ...row, state: 'firing', since: ago(500), text: 'third' }, [])
     const all = await rig.ask<Page>('GET', '/alarms/history')
     expect(all.json.items).toMatchObject([
       { name: 'inbox_dead', text: 'third', resolved_at: null },
@@ -115,10 +62,10 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
     expect(await names('name=push_late')).toEqual(['push_late'])
     expect(await names('until=1h')).toEqual([])
     expect((await runHere(['alarm', 'history', '--name', 'push_late', '--severity', 'warning'], rig.env)).out).toMatch(/push_late/)
-    expect((await runHere(['alarm', 'history', '--severity', 'critical'], rig.env)).out).toBe('No alarm has fired.\n')
+    expect((await runHere(['alarm', 'history', '--severity', 'critical'], rig.env)).out).toBe('No alarms yet.\n')
   })
 
-  it('closes in the history an alarm that is no longer there', async () => {
+  it('ends a deleted alarm in the history', async () => {
     const at = ago(60_000)
     const row = { account: '', destination: '', severity: 'warning', since: at, last_at: at, resolved_at: null, notified_at: null } as const
     await reportAlarm(rig.db, { ...row, name: 'disk_space', state: 'firing', text: 'full' }, [])
@@ -131,26 +78,22 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
     ])
   })
 
-  it('takes note of what fires, by whom and when, until it fires anew', async () => {
+  it('acknowledges an alarm until it fires again', async () => {
     const at = ago(60_000)
     const row = { destination: '', severity: 'warning', since: at, last_at: at, resolved_at: null, notified_at: null, text: 'x' } as const
     const fire = (account: string, over: object = {}) =>
       reportAlarm(rig.db, { ...row, name: 'inbox_dead', account, state: 'firing', ...over }, [])
     for (const account of ['default', 'other', 'third']) await fire(account)
-    expect(await rig.ask('POST', '/alarms/acknowledge', { body: { name: 'push_late' } })).toMatchObject({
-      status: 404,
-      json: { detail: 'no alarm push_late fires' },
-    })
-    expect((await runHere(['alarm', 'acknowledge', 'inbox_dead', '--account', 'none'], rig.env)).err).toBe(
-      'no alarm inbox_dead fires of account none\n',
-    )
+    const inactive = await rig.ask('POST', '/alarms/acknowledge', { body: { name: 'push_late' } })
+    expect(inactive).toMatchObject(refusal(404, 'alarm push_late is not active'))
+    const elsewhere = await runHere(['alarm', 'acknowledge', 'inbox_dead', '--account', 'none'], rig.env)
+    expect(elsewhere.err).toBe('alarm inbox_dead is not active for account none\n')
     expect(await rig.notes()).toEqual([])
     const note = async (body: object) => (await rig.ask('POST', '/alarms/acknowledge', { body: { name: 'inbox_dead', ...body } })).json
     expect(await note({ account: 'default' })).toEqual({ acknowledged: 1, already: 0 })
     expect(await note({ account: 'default' })).toEqual({ acknowledged: 0, already: 1 })
-    expect((await runHere(['alarm', 'acknowledge', 'inbox_dead'], rig.env)).out).toMatch(
-      /^note taken of 2 alarms, of 1 somebody had before/,
-    )
+    const rest = await runHere(['alarm', 'acknowledge', 'inbox_dead'], rig.env)
+    expect(rest.out).toMatch(/^2 alarms acknowledged \(1 already acknowledged\)/)
     const listed = (await rig.ask<Page>('GET', '/alarms')).json.items
     expect(listed.map(({ account, acknowledged_by: by }) => [account, by])).toEqual([
       ['default', 'alice'],
@@ -158,7 +101,7 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
       ['third', 'command'],
     ])
     expect(listed[0]).toMatchObject({ state: 'firing', acknowledged_at: expect.any(String) })
-    // It stays while it fires, and is gone when it fires anew; the history keeps it.
+    // A new episode is unacknowledged; the history keeps the old one.
     await fire('default', { text: 'still' })
     expect((await rig.ask<Page>('GET', '/alarms')).json.items[0]).toMatchObject({ text: 'still', acknowledged_by: 'alice' })
     await fire('default', { state: 'resolved', resolved_at: at })
@@ -172,16 +115,14 @@ describe.each(onSqlite)('alarms by the admin routes, on $name', (database) => {
     ])
   })
 
-  it('sends a test message to operators, and notes who took none', async () => {
-    expect(await rig.ask('POST', '/alarms/test')).toMatchObject({
-      status: 404,
-      json: { detail: expect.stringMatching(/^there are no operators in the settings/) },
-    })
-    expect((await runHere(['alarm', 'test'], rig.env)).err).toMatch(/^there are no operators in the settings/)
+  it('sends a test message to alert recipients, and records who did not accept it', async () => {
+    const nobody = /^the settings have no alert recipients/
+    expect(await rig.ask('POST', '/alarms/test')).toMatchObject(refusal(404, expect.stringMatching(nobody)))
+    expect((await runHere(['alarm', 'test'], rig.env)).err).toMatch(nobody)
     expect(await rig.notes()).toEqual([])
     rig.useOperators(`  - { name: desk, kind: webhook, url: "${rig.target.url}", secret: "\${AMS_SECRET}", allow_private: true }\n`)
     const sent = await rig.ask<Page>('POST', '/alarms/test', { body: { operator: 'desk' } })
-    expect(sent.json.items).toEqual([{ operator: 'desk', ok: true, text: 'it took a test message' }])
+    expect(sent.json.items).toEqual([{ operator: 'desk', ok: true, text: 'accepted a test message' }])
     rig.target.status = 500
     expect((await runHere(['alarm', 'test'], rig.env)).code).toBe(1)
     expect((await rig.ask('POST', '/alarms/test', { body: { operator: 'nobody' } })).status).toBe(404)

@@ -6,7 +6,7 @@ import { json, runHere } from '../../../app/run.ts'
 import { postgresDatabase, sqliteDatabase } from '../../../tools/databases.ts'
 import { byPoll, eventFact, uuid, wireEvent } from '../../../tools/facts.ts'
 import { applyAll } from '../../../tools/mirror.ts'
-import { AdminRig } from '../rig.ts'
+import { AdminRig, refusal } from '../rig.ts'
 
 interface Backup {
   readonly path: string
@@ -24,11 +24,11 @@ describe('backup by the admin routes, on sqlite', () => {
   beforeEach(async () => {
     rig = await AdminRig.open(sqliteDatabase)
     const { config } = rig.opened
-    if (config.kind !== 'sqlite') throw new Error('this is no file')
+    if (config.kind !== 'sqlite') throw new Error('expected a file')
     folder = dirname(config.path)
   })
 
-  it('makes a verified copy beside the database, says of it what the command says, and notes it', async () => {
+  it('makes a verified copy next to the database like the command, and records it', async () => {
     await applyAll(rig.db, [eventFact('default', uuid(9, 1), wireEvent(1), byPoll)])
     const { status, json: made } = await ask('copy-1.db')
     expect(status).toBe(200)
@@ -47,7 +47,7 @@ describe('backup by the admin routes, on sqlite', () => {
   })
 
   it.each(['../copy.db', '/tmp/copy.db', 'a/b.db', '.hidden.db', 'mirror.db-journal', 'copy', '', 'a\u0000.db', 7, null])(
-    'takes no file but one beside the database: %j',
+    'accepts only a file next to the database: %j',
     async (file) => {
       const before = readdirSync(folder).sort()
       expect((await ask(file)).status).toBe(400)
@@ -56,7 +56,7 @@ describe('backup by the admin routes, on sqlite', () => {
     },
   )
 
-  it('leaves a file that is there as it is, and notes that nothing was made', async () => {
+  it('keeps an existing file, and records the failure', async () => {
     const file = join(folder, 'there.db')
     writeFileSync(file, 'mine')
     const { status, json: said } = await ask('there.db')
@@ -64,7 +64,7 @@ describe('backup by the admin routes, on sqlite', () => {
     expect((await rig.notes()).map(({ outcome }) => outcome)).toEqual(['failed'])
   })
 
-  it('says why no copy could be made, and leaves nothing behind', async () => {
+  it('reports why no copy was made, and leaves nothing behind', async () => {
     rig.config = { ...rig.config, database: { kind: 'sqlite', path: join(folder, 'none.db') } }
     writeFileSync(join(folder, 'none.db'), 'no database')
     const { status, json: said } = await ask('copy.db')
@@ -75,9 +75,9 @@ describe('backup by the admin routes, on sqlite', () => {
 })
 
 describe('backup by the admin routes, on postgres', () => {
-  it('tells how Postgres is backed up', async () => {
+  it('explains how to back up Postgres', async () => {
     rig = await AdminRig.open(postgresDatabase)
-    expect(await ask('copy.db')).toMatchObject({ status: 422, json: { detail: expect.stringMatching(/pg_dump/) } })
+    expect(await ask('copy.db')).toMatchObject(refusal(422, expect.stringMatching(/pg_dump/)))
     expect(await rig.notes()).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../../../src/ops/operations/changes.ts'
 import { type OperationContext, unattended } from '../../../../src/ops/operations/operation.ts'
 import type { Tx } from '../../../../src/store/engine/db.ts'
@@ -7,7 +7,7 @@ import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { readsInterrupted } from '../../../tools/meddled.ts'
 import { fillScene } from '../../../tools/query-scene.ts'
-import { AdminRig } from '../rig.ts'
+import { adminRigForAll } from '../rig.ts'
 
 interface Page {
   readonly items: readonly { readonly seq: number; readonly entity: string; readonly after: Record<string, unknown> | null }[]
@@ -17,24 +17,21 @@ interface Page {
   readonly last_seq: number
 }
 
-/** The page looks at so many rows at most. */
 const LOOKED_AT = 50_000
 
 describe.each(testDatabases)('the change log, read by others, on $name', (database) => {
-  let rig: AdminRig
+  const rig = adminRigForAll(database)
   beforeAll(async () => {
-    rig = await AdminRig.open(database)
     await ensureAccounts(rig.db, ['acme'])
     await fillScene(rig.db)
   })
-  afterAll(() => rig.close())
 
   const changes = async (query = '') => (await rig.ask<Page>('GET', `/changes?${query}`)).json
   const seqsOf = ({ items }: Page) => items.map(({ seq }) => seq)
   const setLog = (ends: { first_seq?: number; last_seq?: number }) =>
     rig.db.write('test', (tx) => tx.sql.updateTable('mirror_info').set(ends).execute())
 
-  it('comes in order without gaps, whatever the pages, and goes on behind a number', async () => {
+  it('is in order without gaps for any page size, and continues after a number', async () => {
     const whole = await changes('limit=200')
     expect(whole).toMatchObject({ next_cursor: null, first_seq: 1, last_seq: whole.items.length })
     expect(seqsOf(whole)).toEqual(whole.items.map((_, n) => n + 1))
@@ -50,27 +47,24 @@ describe.each(testDatabases)('the change log, read by others, on $name', (databa
     expect((await changes(`after=${whole.last_seq}`)).items).toEqual([])
   })
 
-  it('is narrowed by table and account, and masked but at the terminal', async () => {
+  it('is filtered by table and account, and masked except at the terminal', async () => {
     const { items } = await changes('entity=thread_messages&account=acme')
     const messages = (from_address: string) => Array.from({ length: 2 }, () => ({ entity: 'thread_messages', after: { from_address } }))
     expect(items).toMatchObject(messages('••••'))
     expect((await changes('account=default')).items).toEqual([])
     expect((await rig.ask('GET', '/changes?account=nobody')).status).toBe(404)
-    const told = json<Page>(await runHere(['changes', 'list', '--entity', 'thread_messages', '--json'], rig.env))
-    expect(told.items).toMatchObject(messages('desk@service.example'))
+    const listed = json<Page>(await runHere(['changes', 'list', '--entity', 'thread_messages', '--json'], rig.env))
+    expect(listed.items).toMatchObject(messages('desk@service.example'))
   })
 
-  it('refuses to go on in another numbering, or where nothing is kept any more, and says from where', async () => {
+  it('rejects another epoch and removed changes, and shows where to continue', async () => {
     const { log_epoch } = await changes()
     const other = await rig.ask('GET', '/changes?epoch=another')
-    expect(other).toMatchObject({
-      status: 409,
-      json: { log_epoch, epoch: 'another', detail: expect.stringContaining(log_epoch) as string },
-    })
+    expect(other).toMatchObject({ status: 409, json: { log_epoch, epoch: 'another', detail: expect.stringContaining(log_epoch) } })
     await setLog({ first_seq: 5 })
     for (const place of ['after=3', 'cursor=3']) {
       const gone = await rig.ask('GET', `/changes?${place}`)
-      expect(gone).toMatchObject({ status: 410, json: { first_seq: 5, detail: expect.stringContaining('before 5') as string } })
+      expect(gone).toMatchObject({ status: 410, json: { first_seq: 5, detail: expect.stringContaining('before 5') } })
     }
     expect((await runHere(['changes', 'list', '--after', '3'], rig.env)).code).toBe(2)
     expect([(await changes('after=4&limit=1')).items, (await changes('limit=1')).items]).toMatchObject([[{ seq: 5 }], [{ seq: 5 }]])
@@ -78,19 +72,17 @@ describe.each(testDatabases)('the change log, read by others, on $name', (databa
     expect((await rig.ask('GET', '/changes?cursor=x')).status).toBe(400)
   })
 
-  it('has short pages rather than look through all of it for a filter that meets little', async () => {
+  it('has short pages for a filter that matches few rows', async () => {
     const { last_seq } = await changes()
     await setLog({ last_seq: LOOKED_AT + 10 })
     expect(await changes('entity=policies')).toMatchObject({ items: [], next_cursor: String(LOOKED_AT) })
     expect(await changes(`entity=policies&cursor=${LOOKED_AT}`)).toMatchObject({ items: [], next_cursor: null })
-    expect(json(await runHere(['changes', 'list', '--entity', 'policies', '--json'], rig.env))).toMatchObject({
-      items: [],
-      next_cursor: null,
-    })
+    const listed = json(await runHere(['changes', 'list', '--entity', 'policies', '--json'], rig.env))
+    expect(listed).toMatchObject({ items: [], next_cursor: null })
     await setLog({ last_seq })
   })
 
-  it('tells of no hole where retention removes what comes next while it is read', async () => {
+  it('reports 410 instead of a gap if retention removes changes during a read', async () => {
     const retain = async (tx: Tx) => {
       await tx.sql.deleteFrom('changes').where('seq', '<=', 4).execute()
       await tx.sql.updateTable('mirror_info').set({ first_seq: 5 }).execute()

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { AdminRig } from '../rig.ts'
+import { adminRigForEach, refusal } from '../rig.ts'
 
 interface Finding {
   readonly about: string
@@ -10,17 +10,13 @@ interface Finding {
 }
 
 describe.each(testDatabases)('doctor by the admin routes, on $name', (database) => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(database)
-  })
-  afterEach(() => rig.close())
+  const rig = adminRigForEach(database)
 
   const ask = (body?: object) => rig.ask<{ items: readonly Finding[] }>('POST', '/doctor', { body })
   const kinds = (findings: readonly Finding[]) =>
     findings.map(({ about, ok }) => `${ok === null ? 'unchecked' : ok ? 'ok' : 'wrong'} ${about}`)
 
-  it('finds what the command finds, and notes that it looked', async () => {
+  it('makes the checks of the command, and records it', async () => {
     const { status, json: found } = await ask()
     expect(status).toBe(200)
     expect(kinds(found.items)).toEqual(kinds(json<{ items: Finding[] }>(await runHere(['doctor', '--json'], rig.env)).items))
@@ -28,32 +24,22 @@ describe.each(testDatabases)('doctor by the admin routes, on $name', (database) 
       expect.arrayContaining(['ok settings', 'ok database', 'wrong account default', 'unchecked receiver', 'ok destination ams']),
     )
     const count = (wanted: boolean | null) => found.items.filter(({ ok }) => ok === wanted).length
-    expect(await rig.notes()).toEqual([
-      {
-        who: 'alice',
-        action: 'doctor',
-        target: null,
-        detail: { looked: found.items.length, wrong: count(false), unchecked: count(null) },
-        outcome: 'done',
-      },
-    ])
+    const detail = { looked: found.items.length, wrong: count(false), unchecked: count(null) }
+    expect(await rig.notes()).toEqual([{ who: 'alice', action: 'doctor', target: null, detail, outcome: 'done' }])
   })
 
-  it('looks at one destination alone, and refuses one that there is not', async () => {
+  it('checks a single destination, and rejects an unknown one', async () => {
     const { items } = (await ask({ destination: 'ams' })).json
     expect(items).toEqual(json<{ items: Finding[] }>(await runHere(['doctor', '--destination', 'ams', '--json'], rig.env)).items)
     expect(items[0]).toMatchObject({ about: 'destination ams', ok: true })
-    expect(await ask({ destination: 'asm' })).toMatchObject({
-      status: 404,
-      json: { detail: 'there is no destination "asm" in the settings; did you mean ams?' },
-    })
+    expect(await ask({ destination: 'asm' })).toMatchObject(refusal(404, 'the settings have no destination "asm"; did you mean ams?'))
     expect((await rig.notes()).map(({ target }) => target)).toEqual(['ams'])
   })
 
-  it('says that the process stops when that breaks the look off, and takes it for no fault of the program', async () => {
+  it('answers 503 without a logged error if the process stops', async () => {
     rig.beginStop()
     const { status, headers, json: said } = await rig.ask<{ detail: string }>('POST', '/doctor')
-    expect([status, said.detail]).toEqual([503, 'the process is stopping; what was done until then stays'])
+    expect([status, said.detail]).toEqual([503, 'the process is stopping; completed steps are kept'])
     expect(headers.get('retry-after')).not.toBeNull()
     expect(rig.lines.filter(({ level }) => level === 50)).toEqual([])
     expect((await rig.notes()).map(({ action, outcome }) => [action, outcome])).toEqual([['doctor', 'failed']])

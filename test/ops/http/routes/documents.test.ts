@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { FolderStorage } from '../../../../src/documents/storage/folder.ts'
-import { hostNotNamed } from '../../../../src/upstream/http/elsewhere.ts'
+import { unlistedHostText } from '../../../../src/upstream/http/elsewhere.ts'
 import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { byPoll, messageFact, stateFact, uuid, wireMessage, wireRequirements } from '../../../tools/facts.ts'
 import { applyAll } from '../../../tools/mirror.ts'
-import { AdminRig } from '../rig.ts'
+import { AdminRig, refusal } from '../rig.ts'
 
 const ID = uuid(9, 1)
 const [HELD, MISSING] = [uuid(4, 1), uuid(4, 2)]
 const BYTES = '%PDF-1.4 the binder'
 
-describe.each(testDatabases)('documents handed out on $name', (database) => {
+describe.each(testDatabases)('documents by the admin routes, on $name', (database) => {
   let rig: AdminRig
   let folder: string
   let env: Record<string, string>
@@ -44,7 +44,7 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('a route streams the file, and who took it is noted', async () => {
+  it('a route streams the file, and records it', async () => {
     const listed = await rig.ask<{ items: unknown[]; next_cursor: string | null }>('GET', '/documents?limit=1')
     expect(listed.json.items).toMatchObject([{ document_key: HELD, state: 'stored' }])
     const failed = { document_key: MISSING, state: 'failed', error: 'the service answered 410' }
@@ -55,10 +55,7 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     expect(got.headers.get('content-type')).toBe('application/octet-stream')
     expect(got.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''Binder_%20_final_.pdf")
     expect(await rig.notes()).toMatchObject([{ who: 'alice', action: 'document.get', target: HELD, outcome: 'done' }])
-    expect(await rig.ask('GET', `/documents/${MISSING}`)).toMatchObject({
-      status: 409,
-      json: { detail: expect.stringContaining('410') as string },
-    })
+    expect(await rig.ask('GET', `/documents/${MISSING}`)).toMatchObject(refusal(409, expect.stringContaining('410') as string))
     expect((await rig.ask('GET', `/documents/${uuid(4, 9)}`)).status).toBe(404)
   })
 
@@ -69,7 +66,7 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     [ID.slice(0, 8), 2],
     ['100%_', 0],
     ['other', 0],
-  ])('are found by %s: by the name of the file, the insured, or the submission', async (search, found) => {
+  ])('are found by %s: by file name, insured or submission', async (search, found) => {
     const named = wireRequirements(ID, [], { insured_name: 'Bluebird Diner' })
     await applyAll(rig.db, [stateFact('default', ID, named, 1)])
     for (const account of ['', '&account=default']) {
@@ -78,38 +75,33 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     }
   })
 
-  it('commands list them and write the file, and note that too', async () => {
+  it('commands list them and write the file, and record it', async () => {
     expect((await runHere(['document', 'list', '--state', 'failed'], env)).out).toContain('the service answered 410')
     const out = join(folder, 'binder.pdf')
     expect(await runHere(['document', 'get', HELD, '--out', out], env)).toMatchObject({ code: 0, err: '' })
     expect(readFileSync(out, 'utf8')).toBe(BYTES)
     for (const options of [{}, { signal: AbortSignal.abort() }])
-      expect((await runHere(['document', 'get', HELD, '--out', out], env, options)).err).toContain('exists already')
+      expect((await runHere(['document', 'get', HELD, '--out', out], env, options)).err).toContain('already exists')
     expect(readFileSync(out, 'utf8')).toBe(BYTES)
     const nowhere = join(out, 'there', 'x.pdf')
-    expect(await runHere(['document', 'get', HELD, '--out', nowhere], env)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('cannot be written'),
-    })
+    const unwritable = await runHere(['document', 'get', HELD, '--out', nowhere], env)
+    expect(unwritable).toMatchObject({ code: 2, err: expect.stringContaining('cannot be written') })
     const stopped = `${out}.stopped`
     await runHere(['document', 'get', HELD, '--out', stopped], env, { signal: AbortSignal.abort() })
     expect(existsSync(stopped)).toBe(false)
     expect((await runHere(['document', 'get', HELD], env)).out).toBe(BYTES)
-    expect(await runHere(['document', 'get', MISSING], env)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('not stored') as string,
-    })
+    expect(await runHere(['document', 'get', MISSING], env)).toMatchObject({ code: 2, err: expect.stringContaining('not stored') })
     const notes = (await rig.notes()).filter(({ action }) => action === 'document.get')
     expect(notes).toHaveLength(3)
     expect(notes).toMatchObject([{ who: 'command' }, { who: 'command' }, { who: 'command' }])
   })
 
-  it('a route looks whether the files are there, and has lost ones fetched again', async () => {
+  it('a route checks the files, and fetches lost ones again', async () => {
     expect((await rig.ask('POST', '/documents/check')).json).toEqual({ looked: 1, lost: [], repaired: false })
     rmSync(join(folder, 'kept'), { recursive: true })
     const lost = [{ document_key: HELD, stored_bytes: BYTES.length, found_bytes: null }]
     const taken = await rig.ask('GET', `/documents/${HELD}`)
-    expect(taken).toMatchObject({ status: 409, json: { detail: expect.stringContaining('`document check --repair`') as string } })
+    expect(taken).toMatchObject(refusal(409, expect.stringContaining('`document check --repair`') as string))
     expect((await rig.ask('POST', '/documents/check', { body: { repair: true } })).json).toMatchObject({ looked: 1, lost, repaired: true })
     expect((await rig.notes()).map(({ action, outcome }) => [action, outcome])).toEqual([
       ['document.get', 'failed'],
@@ -117,10 +109,10 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     ])
   })
 
-  it('a route tells why documents failed, since when and what to do, and has them fetched again', async () => {
+  it('a route shows why documents failed, since when and what to do, and fetches them again', async () => {
     const about = { account: 'default', submissionId: ID, cause: 'poll', triedAt: '2026-01-05T12:00:00.000000Z' } as const
     await applyAll(rig.db, [
-      { kind: 'document', ...about, documentKey: HELD, stored: null, error: hostNotNamed('files.example'), isLost: true },
+      { kind: 'document', ...about, documentKey: HELD, stored: null, error: unlistedHostText('files.example'), isLost: true },
     ])
     await rig.db.write('test', (tx) =>
       tx.sql.updateTable('sync_documents').set({ due_at: null, failures: 1, failing_since: about.triedAt }).execute(),
@@ -132,16 +124,17 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
         host: null,
         failing_since: about.triedAt,
         is_refused: true,
-        mend:
+        fix:
           'If you trust files.example, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). ' +
           'Otherwise take the file from the service.',
       },
-      { document_key: MISSING, retry_at: null, is_refused: false, mend: 'Ask the service for the document, then fetch it again.' },
+      { document_key: MISSING, retry_at: null, is_refused: false, fix: 'Ask the service for the document, then fetch it again.' },
     ])
     rig.config = { ...rig.config, documents: { ...rig.config.documents, hosts: ['files.example'] } }
     expect((await failed())[0]).toMatchObject({ document_key: HELD, is_refused: false })
     expect((await rig.ask('POST', '/documents/retry', { body: { keys: [MISSING] } })).json).toEqual({ changed: 1 })
-    expect((await failed())[1]).toMatchObject({ mend: 'Nothing: it is fetched again by itself.', retry_at: expect.any(String) as string })
+    const waiting = { fix: 'No action required. It is fetched again automatically.', retry_at: expect.any(String) }
+    expect((await failed())[1]).toMatchObject(waiting)
     expect((await rig.ask('POST', '/documents/retry', { body: {} })).json).toEqual({ changed: 2 })
     expect((await rig.notes()).map(({ action, detail }) => [action, detail])).toEqual([
       ['document.retry', { ids: [MISSING], count: 1, changed: 1 }],
@@ -149,23 +142,22 @@ describe.each(testDatabases)('documents handed out on $name', (database) => {
     ])
   })
 
-  it('a storage that cannot be read now is told as such', async () => {
+  it('a route reports an unavailable storage', async () => {
     rmSync(join(folder, 'kept'), { recursive: true })
     symlinkSync('kept', join(folder, 'kept'))
     for (const [method, path] of [
       ['GET', `/documents/${HELD}`],
       ['POST', '/documents/check'],
     ] as const) {
-      const told = { status: 503, json: { detail: expect.stringContaining(join(folder, 'kept')) as string } }
-      expect(await rig.ask(method, path)).toMatchObject(told)
+      expect(await rig.ask(method, path)).toMatchObject(refusal(503, expect.stringContaining(join(folder, 'kept'))))
     }
   })
 
-  it('a purge takes the file along', async () => {
+  it('a purge deletes the file', async () => {
     const storage = new FolderStorage(join(folder, 'kept'))
     expect((await runHere(['purge', ID], env)).code).toBe(0)
     for await (const path of storage.paths()) throw new Error(`${path} is still there`)
-    expect((await runHere(['document', 'list'], env)).out).toBe('No document.\n')
+    expect((await runHere(['document', 'list'], env)).out).toBe('No documents.\n')
     expect(await rig.db.read.sql.selectFrom('sync_documents').selectAll().execute()).toEqual([])
   })
 })

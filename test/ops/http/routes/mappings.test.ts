@@ -1,31 +1,22 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { inApplyTransaction } from '../../../../src/apply/apply.ts'
 import { silentObserver } from '../../../../src/base/observer.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { messageFact, stateFact, wireMessage, wireRequirements } from '../../../tools/facts.ts'
 import { fanOut, tryFirst } from '../../cli/push-rig.ts'
-import { AdminRig } from '../rig.ts'
+import { adminRigForEach, type Page, refusal } from '../rig.ts'
 
 const id = (n: number) => `bbbbbbbb-0000-4000-8000-${String(n).padStart(12, '0')}`
 
-interface Page {
-  readonly items: readonly Record<string, unknown>[]
-  readonly next_cursor: string | null
-}
-
 describe.each(testDatabases)('mappings by the admin routes, on $name', (database) => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(database)
-  })
-  afterEach(() => rig.close())
+  const rig = adminRigForEach(database)
 
   const store = (body: unknown, to = 'mapped') => rig.ask('POST', `/destinations/${to}/mappings`, { body })
   const csv = (text: string | Buffer, type = 'text/csv') => rig.ask('POST', '/destinations/mapped/mappings.csv', { raw: { type, text } })
   const list = async (query = '') => (await rig.ask<Page>('GET', `/destinations/mapped/mappings${query}`)).json
 
-  it('stores rows, and lists them page by page as the command does', async () => {
+  it('stores rows, and lists them page by page like the command', async () => {
     await rig.ask('POST', '/submissions/track', { body: { ids: [id(1)] } })
     const rows = [
       { submission_id: id(2), client: 'C-2', policy: 'P-2', fields: { branch: 'north' } },
@@ -49,20 +40,17 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     ])
   })
 
-  it('stores a CSV, and takes nothing else there', async () => {
+  it('stores a CSV, and accepts nothing else there', async () => {
     expect(await csv(`submission_id;client;branch\n${id(1)};C-1;north\n${id(2)};C-2;\n`, 'text/csv; charset=utf-8')).toMatchObject({
       status: 200,
       json: { stored: 2, unknown_submissions: 2 },
     })
     expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { branch: 'north' } }, { client: 'C-2' }])
-    expect(await csv('{}', 'application/json')).toMatchObject({
-      status: 415,
-      json: { detail: 'the content type is not read here; send text/csv' },
-    })
+    expect(await csv('{}', 'application/json')).toMatchObject(refusal(415, 'unsupported content type. Send text/csv'))
     expect((await rig.ask('POST', '/destinations/mapped/mappings', { raw: { type: 'text/csv', text: 'x' } })).status).toBe(415)
   })
 
-  it('takes a single submission as the command does, or a large CSV as text, and one of them alone', async () => {
+  it('accepts either one submission or a large CSV as text', async () => {
     const single = { submission_id: id(1), client: 'C-1', fields: { branch: 'north' } }
     expect(await store(single)).toMatchObject({ status: 200, json: { stored: 1, unknown_submissions: 1 } })
     const file = `submission_id,client\n# ${'x'.repeat(100_000)}\n${id(2)},C-2\n`
@@ -73,23 +61,18 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     ])
     expect(await store({ file: `submission_id,client\nx,C-3\n` })).toMatchObject({
       status: 400,
-      json: { problems: ['file, line 2: "x" is no submission id (a uuid)', 'nothing was stored'] },
+      json: { problems: ['file, line 2: "x" is not a submission id (a uuid)', 'nothing was stored'] },
     })
     for (const wrong of [{}, { client: 'C-1' }, { submission_id: id(1) }, { ...single, file }, { file, rows: [single] }])
-      expect(await store(wrong)).toMatchObject({
-        status: 400,
-        json: { detail: expect.stringMatching(/^body: (?:give a file|a file stands alone)/) },
-      })
+      expect(await store(wrong)).toMatchObject(refusal(400, expect.stringMatching(/^body: give (?:a file,|only a file or rows)/)))
   })
 
-  it('stores nothing of a CSV that is not UTF-8: a client would be another one', async () => {
+  it('stores nothing of a CSV that is not UTF-8', async () => {
     const text = `submission_id,client,owner\n${id(1)},C-1,M\u00fcller\n`
     for (const bytes of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
       expect(await csv(bytes)).toMatchObject({
         status: 400,
-        json: {
-          problems: ['the CSV is not UTF-8; save it as UTF-8 (in a spreadsheet that is "CSV UTF-8")', 'nothing was stored'],
-        },
+        json: { problems: ['the CSV is not UTF-8; save it as UTF-8 (in a spreadsheet that is "CSV UTF-8")', 'nothing was stored'] },
       })
     }
     expect((await list()).items).toEqual([])
@@ -97,45 +80,37 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { owner: 'M\u00fcller' } }])
   })
 
-  it('stores nothing when one row is wrong, and says all that is', async () => {
+  it('stores nothing if a row is invalid, and reports all problems', async () => {
     expect(await csv(`submission_id,client\n${id(1)},C-1\nx,C-2\n${id(3)},\n`)).toMatchObject({
       status: 400,
       json: {
-        problems: ['the CSV, line 3: "x" is no submission id (a uuid)', 'the CSV, line 4: the client is missing', 'nothing was stored'],
+        problems: ['the CSV, line 3: "x" is not a submission id (a uuid)', 'the CSV, line 4: the client is missing', 'nothing was stored'],
       },
     })
-    const problems = ['"client" cannot be the name of a further column', 'nothing was stored']
+    const problems = ['"client" is not allowed as a name in fields', 'nothing was stored']
     const lost = { submission_id: id(1), client: 'C-1', fields: { client: 'C-2' } }
     expect(await store({ rows: [lost] })).toMatchObject({ status: 400, json: { problems } })
-    expect(
-      await store({
-        rows: [
-          { submission_id: id(1), client: 'C-1' },
-          { submission_id: 'x', client: 'C' },
-        ],
-      }),
-    ).toMatchObject({
-      status: 400,
-      json: { problems: ['row 2: "x" is no submission id (a uuid)', 'nothing was stored'] },
-    })
+    const rows = [id(1), 'x'].map((submission_id) => ({ submission_id, client: 'C-1' }))
+    const second = ['row 2: "x" is not a submission id (a uuid)', 'nothing was stored']
+    expect(await store({ rows })).toMatchObject({ status: 400, json: { problems: second } })
     expect(await store({ rows: [{ submission_id: id(1), client: 'C-1', colour: 'red' }] })).toMatchObject({ status: 400 })
     expect(await list()).toEqual({ items: [], next_cursor: null })
     expect(await rig.notes()).toEqual([])
   })
 
-  it('stores a row that is there twice once, and nothing when its values differ', async () => {
+  it('stores a repeated row once, and nothing if its values differ', async () => {
     const row = { submission_id: id(1), client: 'C-1', fields: { branch: 'north', unit: '7' } }
     const same = { ...row, submission_id: id(1).toUpperCase(), account: 'default', fields: { unit: '7', branch: 'north' } }
     expect(await store({ rows: [row, { submission_id: id(2), client: 'C-2' }, same, { ...row, client: 'C-9' }] })).toMatchObject({
       status: 400,
-      json: { problems: [`row 4: ${id(1)} is mapped twice, with different values`, 'nothing was stored'] },
+      json: { problems: [`row 4: ${id(1)} is mapped twice with different values`, 'nothing was stored'] },
     })
     expect(await list()).toEqual({ items: [], next_cursor: null })
     expect(await store({ rows: [row, same] })).toMatchObject({ status: 200, json: { stored: 1, unknown_submissions: 1 } })
     expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { branch: 'north', unit: '7' } }])
   })
 
-  it('lists the submissions that wait for a client, with whose they are, how much waits and since when', async () => {
+  it('lists submissions that need a client, with insured, number of changes and age', async () => {
     const names = ['Delacroix Networks', 'Fairmont Bakery', 'Fairmont Roofing']
     for (const [n, insured] of names.entries()) {
       const facts = [0, 1].map((k) => messageFact('default', id(n), wireMessage(10 * n + k, { body_text: `${k}` })))
@@ -146,15 +121,8 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     await tryFirst(rig.db, 'mapped', null, { type: 'blocked', as: 'unmapped' })
     const waiting = async (query = '', of = 'mapped') => (await rig.ask<Page>('GET', `/destinations/${of}/unmapped${query}`)).json
     const all = await waiting()
-    expect(all.items).toEqual(
-      names.map((insured_name, n) => ({
-        account: 'default',
-        submission_id: id(n),
-        insured_name,
-        changes: 2,
-        since: expect.stringMatching(/^20/),
-      })),
-    )
+    const rest = { account: 'default', changes: 2, since: expect.stringMatching(/^20/) }
+    expect(all.items).toEqual(names.map((insured_name, n) => ({ ...rest, submission_id: id(n), insured_name })))
     expect(await waiting('', 'ams')).toEqual({ items: [], next_cursor: null })
     expect((await waiting('?search=fairmont')).items).toEqual(all.items.slice(1))
     expect((await waiting('?search=bakery')).items).toEqual([all.items[1]])
@@ -165,15 +133,11 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     expect((await rig.ask('GET', '/destinations/nowhere/unmapped')).status).toBe(404)
   })
 
-  it('refuses a destination that is not there, or that asks for none', async () => {
+  it('rejects an unknown destination, and one without mapping', async () => {
     const rows = [{ submission_id: id(1), client: 'C-1' }]
-    expect(await store({ rows }, 'nowhere')).toMatchObject({
-      status: 404,
-      json: { detail: 'there is no destination "nowhere" in the settings; there are ams, mapped' },
-    })
-    expect(await store({ rows }, 'ams')).toMatchObject({
-      status: 422,
-      json: { detail: expect.stringMatching(/^destination ams uses no/) },
-    })
+    expect(await store({ rows }, 'nowhere')).toMatchObject(
+      refusal(404, 'the settings have no destination "nowhere"; there are ams, mapped'),
+    )
+    expect(await store({ rows }, 'ams')).toMatchObject(refusal(422, expect.stringMatching(/^destination ams uses no/)))
   })
 })

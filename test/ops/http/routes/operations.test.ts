@@ -1,23 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { timeFromMs } from '../../../../src/model/time.ts'
 import { recordHeartbeat } from '../../../../src/store/upkeep/processes.ts'
-import { openAgain, testDatabases } from '../../../tools/databases.ts'
-import { AdminRig, ALICE } from '../rig.ts'
+import { insertRows, openAgain, testDatabases } from '../../../tools/databases.ts'
+import { ALICE, adminRigForEach, type Page } from '../rig.ts'
 
 const VIEWER = 'viewer-0123456789-abc'
 
-interface Page {
-  readonly items: readonly Record<string, unknown>[]
-}
-
-describe.each(testDatabases)('what is there to operate, by the admin routes, on $name', (database) => {
-  let rig: AdminRig
+describe.each(testDatabases)('settings, processes and states by the admin routes, on $name', (database) => {
+  const rig = adminRigForEach(database)
   beforeEach(async () => {
-    rig = await AdminRig.open(database)
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `alice:${ALICE} vera:${VIEWER}:viewer` })
   })
-  afterEach(() => rig.close())
 
   const seen = async (path: string) => (await rig.ask<Page>('GET', path, { token: VIEWER })).json.items
 
@@ -33,18 +27,12 @@ describe.each(testDatabases)('what is there to operate, by the admin routes, on 
     expect(settings.get('poll.active')).toMatchObject({ value: '1m', variable: 'POLL_ACTIVE', is_default: true })
     expect(settings.get('receiver.body_limit')).toMatchObject({ value: '4MiB', variable: 'WEBHOOK_BODY_LIMIT', is_default: true })
     for (const secret of ['bas_never', 'BwcHBwcH', 'CQkJCQkJ', ALICE, VIEWER]) expect(answer.text).not.toContain(secret)
-    // As the settings are after a reload.
     rig.config = loadConfig({ ...rig.env, LOG_LEVEL: 'warn' })
-    expect((await rig.ask<Page>('GET', '/settings')).json.items).toContainEqual({
-      name: 'log.level',
-      value: 'warn',
-      is_secret: false,
-      variable: 'LOG_LEVEL',
-      is_default: false,
-    })
+    const level = { name: 'log.level', value: 'warn', is_secret: false, variable: 'LOG_LEVEL', is_default: false }
+    expect((await rig.ask<Page>('GET', '/settings')).json.items).toContainEqual(level)
   })
 
-  it('shows the processes that are alive', async () => {
+  it('shows running processes', async () => {
     const other = await openAgain(rig.opened.config)
     await recordHeartbeat(rig.db, { id: rig.db.processId, role: 'all', version: '1.2.3' })
     await recordHeartbeat(other, { id: other.processId, role: 'work', version: '1.2.2' })
@@ -55,19 +43,11 @@ describe.each(testDatabases)('what is there to operate, by the admin routes, on 
     ])
   })
 
-  it('shows why deliveries were refused', async () => {
-    const refuse = (reason: string, ms: number) => ({
-      account: 'default',
-      path: '/webhooks',
-      address: '192.0.2.1',
-      reason,
-      received_at: timeFromMs(ms),
-      headers: '{}',
-      body: null,
-      replayed_at: null,
-    })
+  it('shows why deliveries were rejected', async () => {
+    const request = { account: 'default', path: '/webhooks', address: '192.0.2.1', headers: '{}', body: null, replayed_at: null }
+    const refuse = (reason: string, ms: number) => ({ ...request, reason, received_at: timeFromMs(ms) })
     const rows = [refuse('wrong_signature', 1_000), refuse('stale', 2_000), refuse('wrong_signature', 3_000)]
-    await rig.db.write('test', (tx) => tx.sql.insertInto('sync_rejected').values(rows).execute())
+    await insertRows(rig.db, 'sync_rejected', rows)
     expect(await seen('/rejected/reasons')).toEqual([
       { reason: 'wrong_signature', count: 2, newest_at: timeFromMs(3_000) },
       { reason: 'stale', count: 1, newest_at: timeFromMs(2_000) },
@@ -76,19 +56,12 @@ describe.each(testDatabases)('what is there to operate, by the admin routes, on 
     expect(await seen('/rejected?reason=none')).toEqual([])
   })
 
-  it('shows credentials by their ids, and how a destination stands', async () => {
+  it('shows credential ids and the state of a destination', async () => {
     expect(await seen('/accounts')).toMatchObject([
       { account: 'default', credentials: [{ client_id: 'bac_1', is_in_use: false, last_token_at: null }] },
     ])
-    const ams = {
-      destination: 'ams',
-      behind: 0,
-      failures: 0,
-      circuit: 'closed',
-      mapping: expect.any(String),
-      on_dead: expect.any(String),
-      concurrency: expect.any(Number),
-    }
+    const settings = { mapping: expect.any(String), on_dead: expect.any(String), concurrency: expect.any(Number) }
+    const ams = { destination: 'ams', behind: 0, failures: 0, circuit: 'closed', ...settings }
     expect((await seen('/destinations'))[0]).toMatchObject(ams)
     const rests = { failures: 3, retry_at: timeFromMs(Date.now() + 60_000) }
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set(rests).where('destination', '=', 'ams').execute())

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { inApplyTransaction } from '../../../../src/apply/apply.ts'
 import { silentObserver } from '../../../../src/base/observer.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
@@ -9,7 +9,7 @@ import { testDatabases } from '../../../tools/databases.ts'
 import { messageFact, wireMessage } from '../../../tools/facts.ts'
 import { changesOf } from '../../../tools/mirror.ts'
 import { fanOut, tryFirst } from '../../cli/push-rig.ts'
-import { AdminRig } from '../rig.ts'
+import { adminRigForEach, refusal } from '../rig.ts'
 
 const SUBMISSION = 'bbbbbbbb-0000-4000-8000-000000000001'
 
@@ -25,19 +25,17 @@ interface Page<T = Row> {
 }
 
 describe.each(testDatabases)('destinations and their outbox by the admin routes, on $name', (database) => {
-  let rig: AdminRig
+  const rig = adminRigForEach(database)
   beforeEach(async () => {
-    rig = await AdminRig.open(database)
     const facts: Fact[] = ['One.', 'Two.'].map((body_text, n) => messageFact('default', SUBMISSION, wireMessage(n, { body_text })))
     await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply(facts))
     await fanOut(rig.db, rig.config.destinations)
   })
-  afterEach(() => rig.close())
 
   const listed = async (query = '') => (await rig.ask<Page>('GET', `/outbox${query}`)).json
   const states = async (query: string) => (await listed(query)).items.map(({ state }) => state)
 
-  it('lists the outbox page by page, and shows a row, as the commands do', async () => {
+  it('lists the outbox page by page, and shows a row, like the commands', async () => {
     const all = await listed()
     expect(all).toEqual(json(await runHere(['outbox', 'list', '--json'], rig.env)))
     expect(all.items).toHaveLength(4)
@@ -55,13 +53,10 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     for (const path of ['', '/exchange'])
       expect((await rig.ask('GET', `/outbox/${row?.message_id?.slice(0, 12)}${path}`)).status, path).toBe(200)
     expect((await rig.ask('POST', '/outbox/retry', { body: { ids: [row?.message_id?.slice(0, 12)] } })).status).toBe(404)
-    expect(await rig.ask('GET', '/outbox/nothing')).toMatchObject({
-      status: 404,
-      json: { detail: 'there is no change nothing in the outbox' },
-    })
+    expect(await rig.ask('GET', '/outbox/nothing')).toMatchObject(refusal(404, 'the outbox has no change nothing'))
   })
 
-  it('tells how many a retry or a skip would take, and takes none', async () => {
+  it('counts in a dry run without changes', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const would = async (what: string, body: object) =>
       (await rig.ask('POST', `/outbox/${what}`, { body: { ...body, dry_run: true } })).json
@@ -73,7 +68,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect([await rig.notes(), (await listed('?state=dead')).items]).toEqual([[], [dead]])
   })
 
-  it('groups failures by reason, for a viewer without what was answered, and lists those of a reason', async () => {
+  it('groups failures by reason, for viewers without the answer, and lists the failures of a reason', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const set = (error: string, seq: 'min' | 'max') =>
@@ -88,15 +83,12 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `v:${viewer}:viewer o:${operator}:operator` })
     const of = async (token: string, path: string) => (await rig.ask<Page<{ reason: string }>>('GET', path, { token })).json.items
     const common = { state: 'dead', status: 422, changes: 2, submissions: 1, is_complete: true }
-    const reasons = {
-      [viewer]: 'answered 422 …',
-      [operator]: 'answered 422 (note … "…" of … is refused)',
-    }
+    const reasons = { [viewer]: 'answered 422 …', [operator]: 'answered 422 (note … "…" of … is refused)' }
     for (const [token, reason] of Object.entries(reasons)) {
       expect(await of(token, '/destinations/ams/failures')).toMatchObject([{ ...common, reason }])
       expect(await of(token, `/outbox?destination=ams&state=dead&reason=${encodeURIComponent(reason)}`)).toHaveLength(2)
     }
-    // Nobody finds out by searching what he is not shown.
+    // A search must not reveal masked values.
     expect(await of(viewer, '/outbox?text=refused')).toEqual([])
     expect(await of(viewer, `/outbox?reason=${encodeURIComponent(reasons[operator] ?? '')}`)).toEqual([])
     expect(await of(operator, '/outbox?text=refused')).toHaveLength(2)
@@ -104,7 +96,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect((await rig.ask('GET', '/destinations/nobody/failures', { token: viewer })).status).toBe(404)
   })
 
-  it('shows what a destination is sent, and what it answered, without secrets and personal values', async () => {
+  it('shows request and answer of a destination without secrets and personal values', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const error = 'answered 422: "One." of jane@acme.test is no note'
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ error }).where('state', '=', 'dead').execute())
@@ -135,11 +127,11 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect((await rig.ask('GET', '/outbox/nothing/exchange')).status).toBe(404)
   })
 
-  it('retries and skips, and notes how many', async () => {
+  it('retries and skips, and records how many', async () => {
     await tryFirst(rig.db, 'ams', { state: 'dead' })
     const [dead] = (await listed('?state=dead')).items
     const counted = await runHere(['outbox', 'retry', '--state', 'dead', '--dry-run'], rig.env)
-    expect(counted).toMatchObject({ code: 0, out: '1 change would be tried again\n' })
+    expect(counted).toMatchObject({ code: 0, out: '1 change would be retried\n' })
     expect((await listed('?state=dead')).items).toHaveLength(1)
     const retried = await rig.ask('POST', '/outbox/retry', { body: { ids: [String(dead?.outbox_id)] } })
     expect(retried).toMatchObject({ status: 200, json: { changed: 1, under_way: 0 } })
@@ -150,33 +142,18 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
       changed: 3,
     })
     expect((await runHere(['outbox', 'retry', '--state', 'skipped', '--destination', 'mapped'], rig.env)).code).toBe(0)
+    const noteOf = (who: string, action: string, target: string | null, detail: object) => {
+      return { who, action, target, outcome: 'done', detail: { ...detail, under_way: 0 } }
+    }
     expect(await rig.notes()).toEqual([
-      {
-        who: 'alice',
-        action: 'outbox.retry',
-        target: null,
-        outcome: 'done',
-        detail: { ids: [String(dead?.outbox_id)], count: 1, changed: 1, under_way: 0 },
-      },
-      { who: 'alice', action: 'outbox.skip', target: 'ams', detail: { destination: 'ams', changed: 1, under_way: 0 }, outcome: 'done' },
-      {
-        who: 'alice',
-        action: 'outbox.skip',
-        target: null,
-        outcome: 'done',
-        detail: { state: 'ready', submissionId: SUBMISSION, changed: 3, under_way: 0 },
-      },
-      {
-        who: 'command',
-        action: 'outbox.retry',
-        target: 'mapped',
-        outcome: 'done',
-        detail: { destination: 'mapped', state: 'skipped', changed: 2, under_way: 0 },
-      },
+      noteOf('alice', 'outbox.retry', null, { ids: [String(dead?.outbox_id)], count: 1, changed: 1 }),
+      noteOf('alice', 'outbox.skip', 'ams', { destination: 'ams', changed: 1 }),
+      noteOf('alice', 'outbox.skip', null, { state: 'ready', submissionId: SUBMISSION, changed: 3 }),
+      noteOf('command', 'outbox.retry', 'mapped', { destination: 'mapped', state: 'skipped', changed: 2 }),
     ])
   })
 
-  it('refuses to retry and skip what cannot be meant', async () => {
+  it('rejects a retry or skip of changes that do not fit', async () => {
     const [waiting] = (await listed('?destination=ams')).items
     const refused = async (route: string, body: unknown) => {
       const { status, json: problem } = await rig.ask('POST', `/outbox/${route}`, { body })
@@ -184,44 +161,31 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     }
     expect(await refused('retry', { ids: [String(waiting?.outbox_id)] })).toEqual([
       409,
-      expect.stringMatching(`^${waiting?.outbox_id} is waiting; retry takes what is dead or unknown or skipped\\. It goes`),
+      expect.stringMatching(`^${waiting?.outbox_id} is waiting; retry applies to dead, unknown, skipped\\. It is sent`),
     ])
-    expect(await refused('skip', { ids: ['999'], destination: 'ams' })).toEqual([404, 'there is no change 999 in the outbox to ams'])
-    expect(await refused('skip', {})).toEqual([
-      400,
-      'body: give ids, or say which changes by destination, account, submission, state, since or until',
-    ])
-    expect(await refused('skip', { ids: ['1'], state: 'dead' })).toEqual([
-      400,
-      'body: ids go with the destination alone; leave the others out',
-    ])
+    expect(await refused('skip', { ids: ['999'], destination: 'ams' })).toEqual([404, 'the outbox has no change 999 for ams'])
+    const select = 'body: give ids, or select changes by destination, account, submission, state, since or until'
+    expect(await refused('skip', {})).toEqual([400, select])
+    expect(await refused('skip', { ids: ['1'], state: 'dead' })).toEqual([400, 'body: use ids only with destination, without other fields'])
     expect((await refused('retry', { state: 'ready' }))[0]).toBe(400)
     const rows = (await listed()).items.filter(({ message_id: id }) => id === waiting?.message_id)
     const [ams, mapped] = ['ams', 'mapped'].map((name) => rows.find(({ destination }) => destination === name)?.outbox_id)
-    for (const deed of ['retry', 'skip'])
-      expect(await refused(deed, { ids: [waiting?.message_id] })).toEqual([
+    for (const action of ['retry', 'skip'])
+      expect(await refused(action, { ids: [waiting?.message_id] })).toEqual([
         409,
-        `message ${waiting?.message_id} is on its way to ams (number ${ams}), mapped (number ${mapped}): name one with destination, or give its number`,
+        `message ${waiting?.message_id} goes to ams (number ${ams}), mapped (number ${mapped}). Name one with destination, or give its number`,
       ])
     expect(await rig.notes()).toEqual([])
   })
 
   it('pauses and resumes a destination', async () => {
     const list = async () => (await rig.ask<Page<Record<string, unknown>>>('GET', '/destinations')).json
-    expect((await rig.ask('POST', '/destinations/ams/pause', { body: { reason: 'the AMS\nmoves' } })).json).toEqual({
-      destination: 'ams',
-      state: 'paused',
-      was: 'active',
-      reason: null,
-    })
+    const paused = await rig.ask('POST', '/destinations/ams/pause', { body: { reason: 'the AMS\nmoves' } })
+    expect(paused.json).toEqual({ destination: 'ams', state: 'paused', was: 'active', reason: null })
     expect(await list()).toMatchObject({ next_cursor: null, items: [{ destination: 'ams', state: 'paused', reason: 'the AMS moves' }, {}] })
     expect(await list()).toEqual(json(await runHere(['destination', 'list', '--json'], rig.env)))
-    expect((await rig.ask('POST', '/destinations/ams/resume')).json).toEqual({
-      destination: 'ams',
-      state: 'active',
-      was: 'paused',
-      reason: 'the AMS moves',
-    })
+    const resumed = { destination: 'ams', state: 'active', was: 'paused', reason: 'the AMS moves' }
+    expect((await rig.ask('POST', '/destinations/ams/resume')).json).toEqual(resumed)
     expect((await rig.ask('POST', '/destinations/mapped/pause')).status).toBe(200)
     expect((await list()).items[1]).toMatchObject({ state: 'paused', reason: 'paused by alice' })
     expect((await runHere(['destination', 'resume', 'mapped'], rig.env)).code).toBe(0)
@@ -234,7 +198,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     ])
   })
 
-  it('pauses a suspended destination too, and keeps the reason that was given', async () => {
+  it('pauses a suspended destination, and keeps the given reason', async () => {
     const pause = async (body?: object) => await rig.ask('POST', '/destinations/ams/pause', { body })
     const now = async () => (await rig.ask<Page<Record<string, unknown>>>('GET', '/destinations')).json.items[0]
     await pause({ reason: 'the AMS moves' })
@@ -245,7 +209,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
   })
 
-  it('sends changes again, and tells how many first, as the command does', async () => {
+  it('sends changes again after a dry run, like the command', async () => {
     await tryFirst(rig.db, 'ams', { state: 'delivered' })
     const resend = (body: object) => rig.ask('POST', '/destinations/ams/resend', { body })
     const dry = await resend({ submission_id: SUBMISSION, dry_run: true })
@@ -267,11 +231,12 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     for (const body of [{}, { dry_run: true }, { seq: '9-1' }, { entity: 'changes' }]) expect((await resend(body)).status).toBe(400)
     expect((await rig.ask('POST', '/destinations/other/resend', { body: { seq: '1' } })).status).toBe(404)
     const refused = await runHere(['destination', 'resend', 'ams', '--seq', 'x'], rig.env)
-    expect(refused).toMatchObject({ code: 2, err: '--seq: "x" is no range of changes; give the first and the last, like 100-250\n' })
-    expect((await runHere(['destination', 'resend', 'ams'], rig.env)).err).toMatch(/say which changes by since/)
+    const range = '--seq: "x" is not a range of changes; give the first and last number, such as 100-250\n'
+    expect(refused).toMatchObject({ code: 2, err: range })
+    expect((await runHere(['destination', 'resend', 'ams'], rig.env)).err).toMatch(/select changes by since/)
   })
 
-  it('shows what would be sent and sends nothing, to operators, and notes it', async () => {
+  it('previews requests without sending them, for operators, and records it', async () => {
     type Shown = {
       seq: number
       message_id: string
@@ -292,16 +257,14 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     expect(shown).toMatchObject({ code: 0, err: '' })
     expect(shown.out).toContain(`webhook-id: ${message_id}\n`)
     expect((await preview({ seq: 999_999 })).status).toBe(404)
-    expect(await runHere(['destination', 'preview', 'ams', '--seq', '999999'], rig.env)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("change 999999 isn't in the change log"),
-    })
+    const missing = await runHere(['destination', 'preview', 'ams', '--seq', '999999'], rig.env)
+    expect(missing).toMatchObject({ code: 2, err: expect.stringContaining("change 999999 isn't in the change log") })
     for (const wrong of [{}, { seq: 1, submission_id: SUBMISSION }]) expect((await preview(wrong)).status).toBe(400)
     expect(await states('?destination=ams')).toEqual(['waiting', 'waiting'])
     expect((await rig.notes()).every(({ action }) => action === 'destination.preview')).toBe(true)
   })
 
-  it('makes one harmless try at a destination', async () => {
+  it('tests a destination with a harmless request', async () => {
     const well = await rig.ask('POST', '/destinations/ams/test')
     expect(well.json).toEqual({ destination: 'ams', ok: true, text: expect.stringMatching(/^it took a signed message/) })
     rig.target.status = 401

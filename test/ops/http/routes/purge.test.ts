@@ -1,20 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { submissions } from '../../../../src/model/entities/submissions.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { trackFact } from '../../../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../../../tools/mirror.ts'
-import { AdminRig } from '../rig.ts'
+import { adminRigForEach } from '../rig.ts'
 
 describe.each(testDatabases)('POST /submissions/purge on $name', (database) => {
-  let rig: AdminRig
-  beforeEach(async () => {
-    rig = await AdminRig.open(database)
-  })
-  afterEach(() => rig.close())
+  const rig = adminRigForEach(database)
 
   const left = async () => (await rowsOf(rig.db, submissions)).map(({ submission_id }) => submission_id).sort()
 
-  it('removes submissions, says which, and leaves a note', async () => {
+  it('deletes submissions, lists them, and records it', async () => {
     const [first = '', second = '', unknown = ''] = Array.from({ length: 3 }, () => crypto.randomUUID())
     await applyAll(rig.db, [trackFact('default', first), trackFact('default', second)])
     const dry = await rig.ask('POST', '/submissions/purge', { body: { ids: [first, unknown], dry_run: true } })
@@ -29,15 +25,10 @@ describe.each(testDatabases)('POST /submissions/purge on $name', (database) => {
     ])
   })
 
-  it('removes those that the service has not known since before a day', async () => {
+  it('deletes submissions that the service has not known since before a day', async () => {
     const [gone = '', there = ''] = Array.from({ length: 2 }, () => crypto.randomUUID())
-    const reach = {
-      kind: 'reach',
-      account: 'default',
-      submissionId: gone,
-      cause: 'poll',
-      unreachableSince: '2026-01-01T00:00:00.000000Z',
-    } as const
+    const since = '2026-01-01T00:00:00.000000Z'
+    const reach = { kind: 'reach', account: 'default', submissionId: gone, cause: 'poll', unreachableSince: since } as const
     await applyAll(rig.db, [trackFact('default', gone), trackFact('default', there)])
     await applyAll(rig.db, [reach])
     const purge = (gone_before: string) => rig.ask('POST', '/submissions/purge', { body: { gone_before } })
@@ -46,7 +37,7 @@ describe.each(testDatabases)('POST /submissions/purge on $name', (database) => {
     expect(await left()).toEqual([there])
   })
 
-  it('refuses what is neither', async () => {
+  it('rejects invalid selections', async () => {
     for (const body of [{}, { ids: [] }, { ids: ['x'] }, { gone_before: 'x' }, { ids: [crypto.randomUUID()], gone_before: '2026-01-01' }])
       expect((await rig.ask('POST', '/submissions/purge', { body })).status, JSON.stringify(body)).toBe(400)
     expect(await rig.notes()).toEqual([])

@@ -1,60 +1,44 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { submissionOrders } from '../../../../src/store/mirror/submission-list.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { uuid } from '../../../tools/facts.ts'
 import { fillScene } from '../../../tools/query-scene.ts'
-import { AdminRig } from '../rig.ts'
+import { adminRigForAll, type Page } from '../rig.ts'
 
 const BAKERY = uuid(9, 1)
 const ROOFING = uuid(9, 2)
 const LANE = uuid(3, 1)
-/** One in the service's own list, and the others from markets and binds. */
+/** One from the service's list, the others from markets and binds. */
 const OPEN = 5
-/** The destinations of the settings are of another account; this one has changes of it all the same. */
+/** A destination that is not configured for the account but has changes of it. */
 const REACHED = [
   {
     destination: 'agency',
     mapping: null,
-    delivered: 1,
-    waiting: 1,
-    dead: 1,
-    unknown: 0,
-    skipped: 0,
-    unmapped: 0,
-    held: 0,
-    has: 0,
-    lacks: 0,
-    differs: 0,
-    verified_at: null,
-    last_delivered_at: null,
+    ...{ delivered: 1, waiting: 1, dead: 1, unknown: 0, skipped: 0, unmapped: 0, held: 0, has: 0, lacks: 0, differs: 0 },
+    ...{ verified_at: null, last_delivered_at: null },
     oldest_waiting_at: expect.stringMatching(/^2026-01-05T12:40:00/),
     not_queued: 17,
   },
 ]
 
-interface Page {
-  readonly items: readonly Record<string, unknown>[]
-  readonly next_cursor: string | null
-}
-
 describe.each(testDatabases)('the submissions of the console on $name', (database) => {
-  let rig: AdminRig
+  const rig = adminRigForAll(database)
   beforeAll(async () => {
-    rig = await AdminRig.open(database)
     await ensureAccounts(rig.db, ['acme'])
     await fillScene(rig.db)
   })
-  afterAll(() => rig.close())
 
   const idsOf = async (query: string) =>
     (await rig.ask<Page>('GET', `/submissions?${query}`)).json.items.map((item) => item['submission_id'])
 
-  it('lists them with where each stands', async () => {
+  it('are listed with their stage', async () => {
     const { status, json } = await rig.ask<Page>('GET', '/submissions')
     expect([status, json.next_cursor, json.items.length]).toEqual([200, null, 2])
     const lane = { category: 'binding', status: 'in_progress', bound: false }
+    const quote = { kind: null, total_cents: 118_000, premium_display: '$1180' }
     expect(json.items[0]).toEqual({
       account: 'acme',
       submission_id: BAKERY,
@@ -68,14 +52,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
         { ...lane, lane_id: LANE, market_name: 'Alder Point', status_label: 'Quoted', chip: 'quoted' },
         { ...lane, lane_id: uuid(3, 2), market_name: 'Birch Mutual', status_label: 'Needs information', chip: 'in_progress' },
       ],
-      best_quote: {
-        lane_id: LANE,
-        quote_id: uuid(7, 2),
-        market_name: 'Alder Point',
-        kind: null,
-        total_cents: 118_000,
-        premium_display: '$1180',
-      },
+      best_quote: { ...quote, lane_id: LANE, quote_id: uuid(7, 2), market_name: 'Alder Point' },
       outstanding_count: OPEN,
       bind_status: 'drafted',
       documents_held: 0,
@@ -85,10 +62,10 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
       unreachable_since: null,
       oldest_read_at: '2026-01-05T12:55:00.000000Z',
       pushed: { waiting: 1, unmapped: 0, held: 0, dead: 1 },
-      proved_at: '2026-01-05T12:50:00.000000Z',
+      reconciled_at: '2026-01-05T12:50:00.000000Z',
     })
     expect(json.items[1]).toMatchObject({ submission_id: ROOFING, insured_name: null, stage: 'unknown', lanes: [], best_quote: null })
-    expect(json.items[1]).toMatchObject({ oldest_read_at: null, proved_at: null, moved_at: '2026-01-05T12:05:00.000000Z' })
+    expect(json.items[1]).toMatchObject({ oldest_read_at: null, reconciled_at: null, moved_at: '2026-01-05T12:05:00.000000Z' })
   })
 
   it.each([
@@ -107,18 +84,18 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     ['sort=-name', [ROOFING, BAKERY]],
     ['sort=moved', [ROOFING, BAKERY]],
     ['account=acme&sort=effective_date', [BAKERY, ROOFING]],
-  ])('filters and sorts them: %s', async (query, ids) => {
+  ])('are filtered and sorted: %s', async (query, ids) => {
     expect(await idsOf(query)).toEqual(ids)
   })
 
-  it.each(submissionOrders)('goes on behind a page, sorted by %s', async (sort) => {
+  it.each(submissionOrders)('continue on the next page, sorted by %s', async (sort) => {
     const first = (await rig.ask<Page>('GET', `/submissions?sort=${sort}&limit=1`)).json
     const second = (await rig.ask<Page>('GET', `/submissions?sort=${sort}&limit=1&cursor=${first.next_cursor}`)).json
     expect([...first.items, ...second.items]).toEqual((await rig.ask<Page>('GET', `/submissions?sort=${sort}`)).json.items)
     expect(second.next_cursor).toBeNull()
   })
 
-  it('shows one whole, personal values masked', async () => {
+  it('are shown in full with masked personal values', async () => {
     const { status, json, text } = await rig.ask<Record<string, never>>('GET', `/submissions/acme/${BAKERY}`)
     expect(status).toBe(200)
     expect(json).toMatchObject({
@@ -132,7 +109,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
       reached: REACHED,
       cut: [],
       clients: ['agency', 'ams', 'mapped'].map((destination) => ({ destination, client: null })),
-      ledger: { proved_by: 'run-1', event_count: 2, message_count: 1 },
+      completeness: { reconciled_by: 'run-1', event_count: 2, message_count: 1 },
     })
     const items = (json['open_items'] as { source: string; item_key: string }[] | undefined) ?? []
     const asked = new Set(items.map(({ source, item_key }, n) => (source === 'outstanding' ? item_key : `${source} ${n}`)))
@@ -142,7 +119,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     expect((await rig.ask('GET', `/submissions/none/${BAKERY}`)).status).toBe(404)
   })
 
-  it('shows what happened in it, and what reached whom', async () => {
+  it('have a timeline with deliveries to destinations', async () => {
     const { json } = await rig.ask<Page>('GET', `/submissions/acme/${BAKERY}/timeline?kinds=event,message`)
     expect(json.items).toMatchObject([
       { kind: 'message', at: '2026-01-05T12:31:00.000000Z', summary: 'Your quotes', text: '••••', party: '••••', known_via: 'webhook' },
@@ -152,7 +129,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     expect((await rig.ask('GET', `/submissions/acme/${uuid(9, 77)}/timeline`)).status).toBe(404)
   })
 
-  it('shows a row whole, and notes who saw it', async () => {
+  it('have rows that are shown unmasked, which is recorded', async () => {
     const key = `acme/${BAKERY}/${uuid(2, 31)}`
     const { json } = await rig.ask('GET', `/rows/thread_messages/${encodeURIComponent(key)}`)
     expect(json).toMatchObject({ table: 'thread_messages', row: { subject: 'Your quotes', raw: expect.stringContaining('"Your quotes"') } })
@@ -161,7 +138,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     expect(await rig.notes()).toEqual([{ who: 'alice', action: 'row.show', target: 'thread_messages', detail, outcome: 'done' }])
   })
 
-  it('shows each entry of the timeline once, whatever the pages', async () => {
+  it('have each timeline entry once, for any page size', async () => {
     const path = `/submissions/acme/${BAKERY}/timeline`
     const whole = (await rig.ask<Page>('GET', `${path}?limit=200`)).json
     expect(whole.next_cursor).toBeNull()
@@ -181,7 +158,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     }
   })
 
-  it('masks for every role, and shows a row to an operator alone', async () => {
+  it('are masked for every role; only operators see a row', async () => {
     const [vera, otto] = ['viewer-0123456789-abc', 'operator-0123456789-abc']
     const before = rig.config
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `vera:${vera}:viewer otto:${otto}:operator` })
@@ -198,16 +175,16 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     rig.config = before
   })
 
-  it('refuses what is no filter, cursor, key or table, and knows what is not there', async () => {
+  it('reject invalid filters, cursors, keys and tables', async () => {
     const detailOf = async (path: string) => {
       const { status, json } = await rig.ask('GET', path)
       return [status, json['detail']]
     }
-    const noCursor = [400, 'cursor: is not `next_cursor` of a page of this list']
+    const noCursor = [400, 'cursor: must be the `next_cursor` of a page of this list']
     const cursorOf = (...place: unknown[]) => Buffer.from(JSON.stringify(place)).toString('base64url')
     expect(await detailOf('/submissions?cursor=abc')).toEqual(noCursor)
     expect(await detailOf(`/submissions?cursor=${cursorOf('acme', BAKERY)}`)).toEqual(noCursor)
-    // One of a list in another order.
+    // Cursor of another order.
     const [status] = await detailOf(`/submissions?sort=moved&cursor=${cursorOf('acme', BAKERY, 'harbour')}`)
     expect(status).toBe(database.name === 'sqlite' ? 200 : 400)
     expect((await detailOf('/submissions?sort=odd'))[0]).toBe(400)
@@ -216,15 +193,15 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     for (const place of [['2026-01-05T12:31:00Z', 'odd', '1'], ['today', 'event', '1'], ['2026-01-05T12:31:00Z', 'push', 'x'], ['x']])
       expect(await detailOf(`/submissions/acme/${BAKERY}/timeline?cursor=${cursorOf(...place)}`)).toEqual(noCursor)
     expect((await detailOf('/submissions/acme/none'))[0]).toBe(400)
-    expect(await detailOf('/rows/lanes/acme')).toEqual([404, 'there is no such row of lanes'])
-    expect(await detailOf(`/rows/lanes/${encodeURIComponent(`acme/${BAKERY}/%E0`)}`)).toEqual([404, 'there is no such row of lanes'])
+    expect(await detailOf('/rows/lanes/acme')).toEqual([404, 'lanes has no row with this key'])
+    expect(await detailOf(`/rows/lanes/${encodeURIComponent(`acme/${BAKERY}/%E0`)}`)).toEqual([404, 'lanes has no row with this key'])
     expect((await detailOf('/rows/sync_inbox/1'))[0]).toBe(400)
     expect((await detailOf('/rows/changes/1'))[0]).toBe(200)
     expect((await detailOf('/rows/changes/x'))[0]).toBe(404)
   })
 
   it.each(["'; drop table submissions; --", '<script>', '%', '\u202e', '🦀', 'x'.repeat(200), '=1+1', '\\'])(
-    'takes %s for text',
+    'treat %s as text',
     async (text) => {
       const asked = encodeURIComponent(text)
       for (const path of [`/search?q=${asked}`, `/submissions?search=${asked}&market=${asked}&status=${asked}&stage=${asked}`])
@@ -232,7 +209,7 @@ describe.each(testDatabases)('the submissions of the console on $name', (databas
     },
   )
 
-  it('finds submissions, deliveries and pushes', async () => {
+  it('are found by search, as are deliveries and pushes', async () => {
     const found = async (q: string) => (await rig.ask<Page>('GET', `/search?q=${encodeURIComponent(q)}`)).json.items
     expect(await found('bak')).toMatchObject([{ kind: 'submission', id: BAKERY, title: 'Harbour Bakery LLC', state: 'quoted' }])
     expect(await found('message-1')).toMatchObject([{ kind: 'push', title: 'message-1', about: 'agency' }])

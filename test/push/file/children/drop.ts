@@ -1,7 +1,6 @@
-// Delivers 500 rows into a folder. Arguments: the folder, and what happens:
-// `nobody`: as a user who owns nothing. `full`: a shell has limited the size of files; told anything, it lifts the limit and tries again.
-// `write`, `manifest`, `rename`, `last`: it is killed while rows are written, before the manifest is written, after the first file got
-// its name, after the last one did.
+// Delivers 500 rows into a folder. Arguments: the folder, and what happens: `nobody`: as a user who owns nothing. `full`: a shell has
+// limited the size of files; after any input, it lifts the limit and tries again. `write`, `manifest`, `rename`, `last`: it is killed while
+// rows are written, before the manifest is written, after the first rename, after the last one.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { systemClock } from '../../../../src/base/clock.ts'
@@ -65,7 +64,6 @@ async function crash(): Promise<void> {
     progress: { renaming: null, left: new Set<string>() },
     openDocument: null,
   }
-  // One after the other, so that the point is met exactly.
   await writeBatch(inTurn(failing), items, options)
 }
 
@@ -83,9 +81,5 @@ function inTurn(drop: Drop): Drop {
     last = next
     return next
   }
-  return {
-    ...drop,
-    write: (name, chunks) => turn(() => drop.write(name, chunks)),
-    rename: (from, to) => turn(() => drop.rename(from, to)),
-  }
+  return { ...drop, write: (name, chunks) => turn(() => drop.write(name, chunks)), rename: (from, to) => turn(() => drop.rename(from, to)) }
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Templates } from '../../../../src/push/http/templates.ts'
 
-/* Evaluates expressions as short commands do. Nothing else keeps this program, unless it is told to wait for a line. */
+/* Evaluates expressions as short commands do. Nothing else keeps this program alive, unless it waits for a line. */
 
 const ENDLESS = '($loop := function($n) { $loop($n + 1) }; $loop(0))'
 const expressions = { fine: 'n', endless: ENDLESS, hungry: '$pad("x", 400000000)' }
@@ -31,7 +31,7 @@ const ways: Readonly<Record<string, () => Promise<boolean>>> = {
     templates.close()
     return await failed
   },
-  // As `destination verify` does. A second process may have started by then, which nobody needs any more.
+  // As `destination verify` does. An unneeded second process may have started by then.
   'closes after several': async () => {
     await Promise.all([fine(), fine(), fine(), fine()])
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)

@@ -4,7 +4,7 @@ import { createLog } from '../../../../src/base/log.ts'
 import { createHttp } from '../../../../src/push/kinds/http.ts'
 import { destinationTo, itemOf } from '../support.ts'
 
-/* Four destinations send 16 changes each at once to the server of the arguments, three times. Then the program prints its largest memory. */
+/* Four destinations send 16 changes each concurrently to the server of the arguments, three times. Then the program prints its largest memory. */
 
 const [, , url = ''] = process.argv
 const log = createLog({ level: 'silent', pretty: false, secrets: [] })

@@ -1,0 +1,41 @@
+import type { Schemas } from '../../api/client.ts'
+import { textOf } from '../../parts/masked.tsx'
+import { Age } from '../../parts/time.tsx'
+
+export type View = Schemas['SubmissionView']
+
+interface Bound {
+  readonly lane_id: string
+  readonly market: string
+  /** Null if the bound quote is unknown. */
+  readonly cents: number | null
+}
+
+/** @returns the bound lanes with the totals of their bound quotes. */
+export function boundOf({ tables: { lanes = [], quotes = [] }, quote_board }: View): Bound[] {
+  const boundAt = new Map(quote_board.filter((quote) => quote.is_bound_quote === true).map((quote) => [quote.lane_id, quote.quote_id]))
+  return lanes
+    .filter(({ gone_at, bound, chip, lane_id }) => gone_at === null && (bound === true || chip === 'bound' || boundAt.has(lane_id)))
+    .map(({ lane_id, market_name }) => {
+      const at = quotes.find((quote) => quote.lane_id === lane_id && quote.quote_id === boundAt.get(lane_id))
+      return { lane_id, market: textOf(market_name), cents: at?.total_cents ?? null }
+    })
+}
+
+interface StaleNoteProps {
+  readonly view: View
+  readonly part: 'rail' | 'quote_history' | 'assessment'
+}
+
+/** Notes that the service left a part out of its last answer. */
+export function StaleNote({ view, part }: StaleNoteProps) {
+  const [row] = view.tables.submissions ?? []
+  if (!row?.state_read_at) return null
+  const readAt = row[`${part}_read_at`]
+  if (readAt === row.state_read_at) return null
+  return (
+    <p className="quiet">
+      Missing from the service's last answer. Last read: <Age at={readAt} none="never" />
+    </p>
+  )
+}

@@ -1,0 +1,28 @@
+import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+
+/** Shows two lines of a text, and a button for the rest. */
+export function ClampedText({ children }: { readonly children: ReactNode }) {
+  const text = useRef<HTMLParagraphElement>(null)
+  const [isWhole, setWhole] = useState(false)
+  const [isCut, setCut] = useState(false)
+  // The text may grow when it is unmasked.
+  useLayoutEffect(() => {
+    const element = text.current
+    if (!element || isWhole) return
+    const observer = new ResizeObserver(() => setCut(element.scrollHeight > element.clientHeight + 1))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [isWhole])
+  return (
+    <>
+      <p ref={text} className={isWhole ? 'entry-text whole' : 'entry-text'}>
+        {children}
+      </p>
+      {(isCut || isWhole) && (
+        <button type="button" className="plain show" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show less' : 'Show more'}
+        </button>
+      )}
+    </>
+  )
+}

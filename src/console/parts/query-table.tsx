@@ -1,0 +1,34 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { More, type Pages } from './more.tsx'
+import { Empty, QueryState } from './states.tsx'
+import { Table, type TableProps } from './table.tsx'
+
+type Answer<Row> = { readonly items: readonly Row[] } | { readonly pages: readonly { readonly items: readonly Row[] }[] }
+
+interface QueryTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+  readonly query: UseQueryResult<Answer<Row>>
+  /** Filters the rows. */
+  readonly keep?: (row: Row) => boolean
+  readonly empty: ReactNode
+  /** Label of the button for the next page. Default: the next page loads automatically. */
+  readonly more?: string
+}
+
+export function QueryTable<Row>({ query, keep, empty, more, ...table }: QueryTableProps<Row>) {
+  return (
+    <QueryState query={query} rows={4}>
+      {(answer) => {
+        const all = 'pages' in answer ? answer.pages.flatMap(({ items }) => items) : answer.items
+        const rows = keep ? all.filter(keep) : all
+        if (rows.length === 0) return <Empty>{empty}</Empty>
+        return (
+          <>
+            <Table {...table} rows={rows} />
+            {'fetchNextPage' in query && <More pages={query as unknown as Pages} button={more} />}
+          </>
+        )
+      }}
+    </QueryState>
+  )
+}

@@ -1,0 +1,60 @@
+import { printableLine } from '../ops/output/text.ts'
+import { type AmsVerdict, isWhole } from './ams-check.ts'
+import type { Tally } from './arrivals.ts'
+import type { Compared } from './compare.ts'
+import type { ServiceStats } from './service.ts'
+
+/** Delivery faults have counts of their own, and a wrong clock affects every answer. */
+const NOT_REQUEST_FAULTS = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
+
+/** The faults of the emulator, in one line. */
+export function faultsText({ deliveries: d, requests, faults }: ServiceStats): string {
+  const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
+  const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !NOT_REQUEST_FAULTS.has(kind)))
+  const deliveries = `${d.queued} deliveries: ${d.lost} lost, ${d.duplicated + d.twinned} sent twice, ${d.delayed + d.reordered} late`
+  return `Faults: ${deliveries}. ${sum(requests)} requests: ${sum(ofRequests)} failed.`
+}
+
+export interface DemoResult {
+  readonly compared: readonly Compared[]
+  readonly pushed: AmsVerdict
+  readonly badSignatures: number
+  readonly tally: Tally
+  /** `summary`: what the run did and found, or why it failed, in one line. */
+  readonly reconciliation: { readonly summary: string; readonly isClean: boolean }
+}
+
+/** The verdict of a demo. */
+export interface DemoVerdict {
+  readonly isGood: boolean
+  /** Five lines. */
+  readonly lines: readonly string[]
+}
+
+export function verdictOf({ compared, pushed, badSignatures, tally, reconciliation }: DemoResult): DemoVerdict {
+  const differences = compared.flatMap((each) => each.differences)
+  const agrees = differences.length === 0 && reconciliation.isClean
+  const shownIn = (...tables: string[]) => sumOf(compared.filter(({ table }) => tables.includes(table)))
+  const mirror = agrees ? 'The mirror agrees with the service' : 'The mirror DIFFERS from the service'
+  const ams = isWhole(pushed) ? 'the AMS has every change, in order' : 'the AMS LACKS changes or has them out of order'
+  const { webhook, poll, history, found } = tally
+  const records = shownIn('market_events', 'thread_messages')
+  const faults = isWhole(pushed) ? '' : `, ${pushed.missing} missing, ${pushed.disordered} out of order, ${pushed.otherIds} with another id`
+  const signatures = badSignatures === 0 ? '' : `, ${badSignatures} with a bad signature`
+  const [first] = differences
+  const example = first === undefined ? '' : `; first: ${first.table} ${first.submissionId}`
+  return {
+    isGood: agrees && isWhole(pushed),
+    lines: [
+      `${mirror}, and ${ams}.`,
+      `  Arrivals        ${records} records: ${webhook} by webhook, ${poll} by poll, ${history} from history, ${found} after a lost webhook`,
+      `  Mirror          ${sumOf(compared)} rows of ${compared.length} tables compared, ${differences.length} different${example}`,
+      `  AMS             ${pushed.arrived} of ${pushed.logged} changes, ${pushed.refused} refused and retried, ${pushed.repeated} twice${faults}${signatures}`,
+      `  Reconciliation  ${printableLine(reconciliation.summary, 82)}`,
+    ],
+  }
+}
+
+function sumOf(compared: readonly Compared[]): number {
+  return compared.reduce((sum, { shown }) => sum + shown, 0)
+}

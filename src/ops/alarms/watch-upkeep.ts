@@ -1,0 +1,56 @@
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import { lastSlot } from '../../reconcile/run/schedule.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { listProcesses } from '../../store/upkeep/processes.ts'
+import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
+import { type Problem, problem } from '../health/problem.ts'
+import { ago, shortTime } from '../output/text.ts'
+import type { WatchContext, Watcher } from './watcher.ts'
+
+/** Task of scheduled backups in `sync_upkeep`. */
+export const BACKUP_TASK = 'backup'
+/** Allows for copying and test-restoring a large database. */
+const BACKUP_LATE_MS = 2 * 3_600_000
+/** Two nightly runs were missed. */
+const RETENTION_LATE_MS = 49 * 3_600_000
+
+/** Watches whether scheduled backups are made and can be restored. */
+export const backupWatcher: Watcher = {
+  names: ['backup_overdue'],
+  check: overdue,
+}
+
+async function overdue({ q, config, nowMs }: WatchContext): Promise<Problem[]> {
+  const { cron } = config.backup
+  const last = cron === null ? null : await lastUpkeep(q, BACKUP_TASK)
+  // The first backup starts soon after the start.
+  if (cron === null || last === null) return []
+  const due = lastSlot({ cron, timeZone: config.cronTimezone }, nowMs - BACKUP_LATE_MS)
+  if (last.waits_for !== null)
+    return [problem('backup_overdue', { since: last.waits_since }, 'on', `the backup by BACKUP_CRON failed: ${last.waits_for}`)]
+  const isDone = last.ended_at !== null && last.slot !== null && last.slot >= due
+  const isBegun = last.ended_at === null && last.began_at !== null && nowMs - msFromTime(last.began_at) < BACKUP_LATE_MS
+  const text = `a backup was due at ${shortTime(due)} UTC, but none has been made and test-restored since`
+  return isDone || isBegun ? [] : [problem('backup_overdue', {}, 'on', text)]
+}
+
+export const retentionWatcher: Watcher = {
+  names: ['retention_waits', 'retention_late'],
+  check: ({ q, nowMs }) => retentionProblems(q, nowMs),
+}
+
+/** The problem of retention that waits for an operator. */
+export function retentionWaits(reason: string, since: TimeText | null = null): Problem {
+  return problem('retention_waits', { since }, 'on', `retention waits: ${reason}; no rows are removed`)
+}
+
+/** Whether retention waits for an operator, or hasn't finished although a process runs that performs it. */
+export async function retentionProblems(q: Query, nowMs: number): Promise<Problem[]> {
+  const last = await lastUpkeep(q, 'retention')
+  if (last?.waits_for != null) return [retentionWaits(last.waits_for, last.waits_since)]
+  const ran = last?.ended_at ?? last?.began_at ?? null
+  if (ran === null || nowMs - msFromTime(ran) <= RETENTION_LATE_MS) return []
+  const isServed = (await listProcesses(q)).some(({ role }) => role !== 'sync' && role !== 'reconcile')
+  const text = `retention has not finished for ${ago(ran, nowMs)}, so the database grows`
+  return isServed ? [problem('retention_late', { since: ran }, 'on', text)] : []
+}

@@ -1,0 +1,93 @@
+import type { TimeText } from '../../model/time.ts'
+import type { AlarmKey, AlarmRow } from '../../store/operators/alarms.ts'
+import { printableLine } from '../output/text.ts'
+import { type Fix, fixText, type ShowFix } from './fix.ts'
+import { type About, type AlarmName, alarms, by, declared, isAlarm, type ProblemName, runbookOf } from './problems.ts'
+
+/** `between` neither starts nor ends an alarm. */
+export type Level = 'on' | 'between' | 'off'
+
+/** A current problem. */
+export interface Problem extends About {
+  /** A `ProblemName`; a stored alarm of a newer release may have another name. */
+  readonly name: string
+  readonly level: Level
+  /** Start, if known. */
+  readonly since: TimeText | null
+  /** Number of affected objects. */
+  readonly count: number
+  /** What happened, to what. Without a headline, also what to do. */
+  readonly text: string
+  /** Short form of the text; default: the title of the declaration. */
+  readonly headline?: string
+  /** With a headline: what to do before `fix`. */
+  readonly advice?: string | null
+  /** Default: the fix of the declaration. */
+  readonly fix?: Fix
+  /** Affected reconcile run. */
+  readonly runId?: string
+}
+
+type Details = Partial<Omit<Problem, 'name' | 'level' | 'text' | 'headline'>>
+
+const nothing = { account: '', destination: '', since: null, count: 1 }
+
+/** A problem with a text of its own; the declaration adds the advice. @param on true and false mean `on` and `off`. */
+export function problem(name: AlarmName, details: Details, on: Level | boolean, text: string): Problem {
+  const { advice } = declared(name)
+  const level = typeof on === 'string' ? on : on ? 'on' : 'off'
+  return { ...nothing, ...details, name, level, text: advice === undefined ? text : `${text}; ${advice}` }
+}
+
+/** A headline and its reason. Advice and fix come from the declaration, unless `details` contains them. */
+export function stated(name: ProblemName, details: Details, headline: string, reason: string | null = null): Problem {
+  const text = printableLine(reason === null ? headline : `${headline}: ${reason}`, 600)
+  return { ...nothing, advice: declared(name).advice ?? null, ...details, name, level: 'on', headline, text }
+}
+
+export function problemOf({ name, account, destination, since, text }: AlarmRow): Problem {
+  return { ...nothing, name, account, destination, level: 'on', since, text }
+}
+
+/** @returns `on` for at least `high`, `off` for at most `low`, else `between`. */
+export function levelOf(value: number, low: number, high: number): Level {
+  if (value >= high) return 'on'
+  return value <= low ? 'off' : 'between'
+}
+
+export function keyOf({ name, account, destination }: AlarmKey): string {
+  return `${name} ${account} ${destination}`
+}
+
+export function headlineOf({ name, account, destination, headline }: Problem): string {
+  if (headline !== undefined) return headline
+  const title = isAlarm(name) ? alarms[name].title : null
+  const what = title === null ? `${name}, an alarm of a newer release, is firing` : `${title.charAt(0).toLowerCase()}${title.slice(1)}`
+  return `${what}${destination !== '' ? ` for destination ${destination}` : account !== '' ? ` for account ${account}` : ''}`
+}
+
+/** A problem for lists. `kind` is its name. */
+export interface Issue {
+  readonly kind: string
+  readonly what: string
+  readonly since: TimeText | null
+  readonly count: number
+  readonly fix: Fix
+}
+
+export function issueOf(p: Problem): Issue {
+  const { name: kind, since, count, text } = p
+  return { kind, what: printableLine(text, 600), since, count, fix: fixOf(p) }
+}
+
+/** What happened and what to do, in one sentence, for alarms and `doctor`. */
+export async function adviceText(p: Problem, showFix: ShowFix): Promise<string> {
+  if (p.headline === undefined) return p.text
+  return `${p.text}; ${p.advice ? `${p.advice} ` : ''}${fixText(await showFix(fixOf(p)))}`
+}
+
+function fixOf({ name, account, destination, fix }: Problem): Fix {
+  const { fix: declaredFix, runbook } = declared(name)
+  const other = runbook === undefined ? by('alarm.list') : { runbook: runbookOf(name as ProblemName) }
+  return fix ?? declaredFix?.({ account, destination }) ?? other
+}

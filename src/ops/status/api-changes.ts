@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { surpriseKinds } from '../../model/api-changes.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { MOST_DRIFT, readApiChanges } from '../../store/upkeep/api-changes.ts'
+import { record, time } from '../output/schema.ts'
+
+export const apiChange = record('ApiChanges', {
+  account: z.string(),
+  resource: z.string().describe('the read, or the kind of delivery'),
+  path: z.string().describe('names of fields, `[]` for the items of a list, `{}` for a key that is data'),
+  kind: z.enum(surpriseKinds).describe('what is undocumented: the field, the vocabulary value or the type; or a missing required field'),
+  type: z.string().describe('the actual JSON type; absent for a missing field'),
+  first_seen_at: time,
+  last_seen_at: time,
+  answers: z.int().describe('number of answers and deliveries'),
+})
+
+/** `full`: accounts at the limit, for which new differences aren't recorded. */
+export async function apiChanges(q: Query) {
+  const rows = await readApiChanges(q)
+  // Skips damaged rows.
+  const items = rows.filter(({ kind }) => surpriseKinds.includes(kind))
+  const perAccount = Map.groupBy(items, ({ account }) => account)
+  const full = [...perAccount].filter(([, own]) => own.length >= MOST_DRIFT).map(([account]) => account)
+  return { items, full }
+}

@@ -1,0 +1,173 @@
+import { PermanentError } from '../../base/errors.ts'
+import { withoutSecrets } from '../../base/secret.ts'
+import { type FetchedToken, TokenHolder } from '../../base/token-holder.ts'
+import type { Ams360Destination } from '../../config/config.ts'
+import type { Json } from '../../model/json.ts'
+import { withoutSecretWords } from '../../upstream/http/answer.ts'
+import type { Mapping, Outcome, PushItem } from '../contract/delivery.ts'
+import { LoginRefusals } from '../contract/login-refusals.ts'
+import { remoteIdOf, StepFailure, taken, withoutEffect } from '../contract/outcomes.ts'
+import { callSoap, type SoapReply } from './soap.ts'
+import type { Steps } from './steps.ts'
+
+const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+const NUMBER = /^[1-9]\d{0,8}$/
+/** The limit of AMS360 is not published. */
+const NOTE_LENGTH = 30_000
+
+/**
+ * AMS360 (Vertafore) over its SOAP interface WSAPI v3. Each change becomes a note of the customer (CustomerId, a GUID, or customer number)
+ * that the submission is mapped to. Written from copies of Vertafore's reference and WSDL; never run against a live system. `Login` takes
+ * AgencyNo, LoginId, Password and EmployeeCode; every other call has the ticket in the header WSAPISession. A note always gets a new id, so
+ * there is no idempotency, and notes can't be listed: a person looks for an unknown outcome by our id. config/systems/ams360.md lists what
+ * could not be verified.
+ */
+export class Ams360 {
+  readonly #o: Ams360Destination
+  readonly #namespace: string
+  /** A sign-in has its own timeout, because its caller may have little time left. */
+  readonly #tickets = new TokenHolder<FetchedToken, Steps>((steps) => this.#signInCounted(steps.independent()))
+  readonly #refusals = new LoginRefusals()
+  /** By customer number. A customer's id never changes. */
+  readonly #customers = new Map<string, string>()
+
+  constructor(destination: Ams360Destination) {
+    this.#o = destination
+    this.#namespace = destination.namespace
+  }
+
+  /** @throws StepFailure with the outcome; PermanentError if another attempt can't help. */
+  async deliver(item: PushItem, steps: Steps): Promise<Outcome> {
+    const { client = '', policy = null } = item.mapping ?? {}
+    const customer = GUID.test(client) ? client : await this.#customerId(client, steps)
+    if (customer === null) throw new PermanentError(`the submission is mapped to ${JSON.stringify(client)}, which is no customer of AMS360`)
+    if (policy !== null && !GUID.test(policy)) throw new PermanentError('the policy of the mapping must be a PolicyId of AMS360 (a GUID)')
+    // In the order of the WSDL: .NET ignores elements that come late.
+    const note = { 'd:CustomerId': customer, 'd:NoteText': noteText(item, NOTE_LENGTH), 'd:NoteDate': dayOf(item), 'd:PolicyId': policy }
+    const reply = await this.#call('CustomerNoteInsert', { 'd:CustomerNote': note }, steps, 'submit')
+    return taken(reply.status, remoteIdOf(reply.text('NoteId')), null)
+  }
+
+  /** Finds the customer by number or id, never by name. @returns null if there is none. */
+  async findMapping(item: PushItem, steps: Steps): Promise<Mapping | null> {
+    const value = item.submission?.[this.#o.customerField ?? ''] ?? ''
+    const id = await this.#customerId(String(value), steps)
+    return id === null ? null : { client: id, policy: null, fields: {} }
+  }
+
+  /** Signs in. @returns a sentence about the login. */
+  async probe(steps: Steps): Promise<string> {
+    await this.#signIn(steps)
+    return `agency ${this.#o.agency} lets user ${this.#o.user} in`
+  }
+
+  async #customerId(client: string, steps: Steps): Promise<string | null> {
+    const known = this.#customers.get(client)
+    if (known !== undefined || !(NUMBER.test(client) || GUID.test(client))) return known ?? null
+    const [operation, name] = NUMBER.test(client) ? ['CustomerGetByNumber', 'CustomerNumber'] : ['CustomerGetById', 'CustomerId']
+    const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'query')
+    const [id = null, ...others] = new Set(reply.texts('CustomerId'))
+    if (others.length > 0) throw new PermanentError(`AMS360 knows several customers by ${client}; map the submission by the CustomerId`)
+    // Only a customer with exactly this number or id counts.
+    if (id === null || !GUID.test(id) || reply.text(name)?.toLowerCase() !== client.toLowerCase()) return null
+    if (this.#customers.size >= 1_000) this.#customers.clear()
+    this.#customers.set(client, id)
+    return id
+  }
+
+  /** A rejected ticket means that nothing was done, so the call is repeated once with a new ticket. */
+  async #call(operation: string, request: Json, steps: Steps, way: 'query' | 'submit'): Promise<SoapReply> {
+    for (let renewed = false; ; renewed = true) {
+      const { token: ticket } = this.#tickets.usable ?? (await steps.wait(this.#tickets.get(steps)))
+      const header = { WSAPISession: { '@xmlns': this.#namespace, Ticket: ticket } }
+      const reply = await callSoap(steps, way, this.#soap(operation, request, header))
+      // For a query, a business fault means that the record does not exist.
+      if (!reply.isFault || (way === 'query' && reply.has('WSAPIBusinessFault'))) return reply
+      if (renewed || !reply.has('WSAPISecurityFault')) {
+        const failure = faulty(operation, reply, ticket)
+        throw new StepFailure(way === 'query' ? withoutEffect(failure) : failure)
+      }
+      this.#tickets.forget(ticket)
+    }
+  }
+
+  async #signInCounted(steps: Steps): Promise<FetchedToken> {
+    try {
+      return await this.#refusals.counted(steps.clock, () => this.#signIn(steps))
+    } catch (error) {
+      throw error instanceof StepFailure ? new StepFailure(withoutEffect(error.failure)) : error
+    }
+  }
+
+  async #signIn(steps: Steps): Promise<FetchedToken> {
+    const { agency, user, password, employee } = this.#o
+    const who = {
+      'd:AgencyNo': agency,
+      'd:LoginId': user,
+      'd:Password': password.reveal(),
+      'd:EmployeeCode': employee,
+    }
+    const reply = await callSoap(steps, 'query', this.#soap('Login', who, null))
+    if (reply.isFault && reply.has('WSAPISecurityFault')) {
+      const error = `AMS360 refuses the credentials (${reasonIn(reply, null)}); check user and password in the WSAPI set-up`
+      throw new StepFailure({ type: 'suspend', retry: 'slowly', status: reply.status, error })
+    }
+    const ticket = reply.isFault ? null : reply.text('Ticket')
+    if (!ticket) throw new StepFailure(faulty('Login', reply, null))
+    return { token: ticket, expiresInSeconds: null }
+  }
+
+  #soap(operation: string, request: Json, header: Json): Parameters<typeof callSoap>[2] {
+    const [url, action] = [this.#o.url, `${this.#namespace}/WSAPIServiceContract/${operation}`]
+    const content = { '@xmlns:d': `${this.#namespace}/DataContract`, ...(request as Record<string, Json>) }
+    return { url, action, header, body: { [operation]: { '@xmlns': this.#namespace, Request: content } } }
+  }
+}
+
+/** A business fault is about the request; a security fault with a new ticket is about the user's rights; any other outcome is unknown. */
+function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
+  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${reasonIn(reply, ticket)})` : 'nothing that was asked for'}`
+  if (reply.has('WSAPISecurityFault')) return { type: 'suspend', retry: 'soon', status: reply.status, error }
+  if (!reply.has('WSAPIBusinessFault')) return { type: 'unknown', status: reply.status, error }
+  return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
+}
+
+/** A fault may repeat the request. The ticket is masked here because it can look like an id, which isn't masked elsewhere. */
+function reasonIn(reply: SoapReply, ticket: string | null): string {
+  const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
+  return withoutSecretWords(withoutSecrets(reason, [ticket ?? ''], '[…]')).slice(0, 300)
+}
+
+const LEFT_OUT = new Set(['account', 'submission_id'])
+
+/**
+ * Describes a change as plain text, for note fields. The same on every attempt. The last line has our id. @param maxLength of all but the
+ * last line; longer text is cut and marked.
+ */
+export function noteText(item: PushItem, maxLength: number): string {
+  const { submissionId, entity, operation, direction, after, messageId, leftFilter } = item
+  const detail = direction === null ? '' : `, ${direction} by the agency`
+  const columns = Object.entries(after ?? {}).filter(([name, value]) => value !== null && !LEFT_OUT.has(name))
+  // The service's `direction` is the opposite of ours.
+  const shown = direction === null ? columns : columns.filter(([name]) => name !== 'direction')
+  const lines = shown.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const left = leftFilter ? ['No longer of concern here.'] : []
+  const text = [`Submission ${submissionId}: ${entity} ${operation}${recordOf(item)}${detail}`, ...left, ...lines].join('\n')
+  return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
+}
+
+/** @returns midnight (UTC) of the day of the change or event, for notes that have a date only. */
+export function dayOf({ after, changedAt }: PushItem): string {
+  return `${String(after?.['occurred_at'] ?? changedAt).slice(0, 10)}T00:00:00`
+}
+
+function recordOf({ operation, entityId, submissionId }: PushItem): string {
+  if (operation === 'insert') return ''
+  const steps = (JSON.parse(entityId) as readonly unknown[]).filter((step) => step !== submissionId)
+  return steps.length === 0 ? '' : ` of ${steps.join(' ')}`
+}
+
+/** Removes half a character at the end. */
+function whole(text: string): string {
+  return text.replace(/[\ud800-\udbff]$/, '').toWellFormed()
+}

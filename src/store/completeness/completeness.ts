@@ -1,0 +1,32 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import type { AccountCompletenessView, CompletenessView } from '../schema/completeness.ts'
+import type { Columns } from '../schema/tables.ts'
+
+/** Totals of one account; null when it was never configured. Reads every submission, so no timer may call it. */
+export async function accountCompleteness(q: Query, account: string): Promise<AccountCompletenessView | null> {
+  const row = await q.sql.selectFrom('account_completeness').selectAll().where('account', '=', account).executeTakeFirst()
+  return row ?? null
+}
+
+/** When the account's submission reconciled longest ago was reconciled; null when none was. Uses an index. */
+export async function oldestReconciled(q: Query, account: string): Promise<TimeText | null> {
+  const row = await q.one(sql<Columns<'sync_reconciled', 'reconciled_at'>>`
+    select reconciled_at from sync_reconciled where account = ${account} and reconciled_at is not null order by reconciled_at limit 1`)
+  return row?.reconciled_at ?? null
+}
+
+export interface CompletenessFilter {
+  readonly account: string
+  readonly submissionId?: string | undefined
+  readonly after?: string | undefined
+}
+
+/** The completeness of an account's submissions, by id. */
+export function listCompleteness(q: Query, filter: CompletenessFilter, limit: number): Promise<CompletenessView[]> {
+  let query = q.sql.selectFrom('completeness').selectAll().where('account', '=', filter.account)
+  if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
+  if (filter.after !== undefined) query = query.where('submission_id', '>', filter.after)
+  return query.orderBy('submission_id').limit(limit).execute()
+}

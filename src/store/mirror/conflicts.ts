@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { comparableText } from '../../base/sealed.ts'
+import type { ReadKind } from '../../model/reads.ts'
+import type { Via } from '../../model/records.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Tx } from '../engine/db.ts'
+import { valuesTable } from '../engine/sql.ts'
+import { syncArrivals, syncConflicts, syncUnreadable } from '../schema/completeness.ts'
+import { specOf } from '../schema/table.ts'
+
+/**
+ * How a record arrived, beyond its row: a `feed` showed it first, as news; a `replay` (full re-read) found it; a `webhook` announced it
+ * later.
+ */
+export interface Arrival {
+  readonly account: string
+  readonly entity: string
+  readonly submission_id: string
+  readonly record_id: string
+  readonly way: 'webhook' | 'feed' | 'replay'
+}
+
+/** A record that conflicts with the stored one (invariant 4). `kept` and `refused` are JSON text. */
+export interface Conflict {
+  readonly account: string
+  readonly entity: string
+  readonly submission_id: string
+  readonly record_id: string
+  /** The differing identity columns. */
+  readonly fields: readonly string[]
+  /** All identity columns of the refused record. A repeat of them is no new conflict. */
+  readonly identity: string
+  readonly kept: string
+  readonly refused: string
+  readonly via: Via
+}
+
+/** A feed item that could not be read. */
+export interface Unreadable {
+  readonly account: string
+  readonly submission_id: string
+  readonly read: ReadKind
+  /** JSON text. */
+  readonly raw: string
+}
+
+const arrivals = specOf(syncArrivals)
+const conflicts = specOf(syncConflicts)
+const unreadable = specOf(syncUnreadable)
+
+/** Records how records arrived; a recorded arrival stays unchanged. */
+export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {
+  const distinct = new Map(
+    items.map((a) => [`${a.account} ${a.entity} ${a.submission_id} ${a.record_id} ${a.way}`, { ...a, first_at: now }]),
+  )
+  await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
+}
+
+/** Conflicts kept per record: one that changes every time would fill the disk. */
+const MOST_CONFLICTS = 100
+
+/** Stores conflicts, each once, up to the limit per record. @returns how many are new. */
+export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
+  const full = await fullRecords(tx, items)
+  const rows = new Map(
+    items
+      .filter((item) => !full.has(recordOf(item)))
+      .map(({ identity, ...c }) => {
+        const conflict_key = digest(comparableText(`${c.fields.join()} ${identity}`))
+        return [`${recordOf(c)} ${conflict_key}`, { ...c, conflict_key, fields: c.fields.join(','), seen_at: now }]
+      }),
+  )
+  return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
+}
+
+/** Records that have reached the limit. */
+async function fullRecords(tx: Tx, items: readonly Conflict[]): Promise<Set<string>> {
+  const keys = items.map(({ account, entity, submission_id, record_id }) => ({ account, entity, submission_id, record_id }))
+  const distinct = new Map(keys.map((key) => [recordOf(key), key]))
+  const columns = { account: 'text', entity: 'text', submission_id: 'text', record_id: 'text' } as const
+  const rows = await tx.all(sql<RecordKey>`
+    select k.account, k.entity, k.submission_id, k.record_id
+    from ${valuesTable(tx, columns, [...distinct.values()])} join sync_conflicts k on k.account = given.account
+      and k.entity = given.entity and k.submission_id = given.submission_id and k.record_id = given.record_id
+    group by k.account, k.entity, k.submission_id, k.record_id having count(*) >= ${sql.lit(MOST_CONFLICTS)}`)
+  return new Set(rows.map(recordOf))
+}
+
+type RecordKey = Pick<Conflict, 'account' | 'entity' | 'submission_id' | 'record_id'>
+
+function recordOf({ account, entity, submission_id, record_id }: RecordKey): string {
+  return `${account} ${entity} ${submission_id} ${record_id}`
+}
+
+/** Unreadable items kept per feed: one that changes with every read would fill the disk. */
+const MOST_UNREADABLE = 1_000
+
+/** Stores unreadable feed items, each once, up to the limit per feed. @returns how many are new. */
+export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
+  const full = await fullFeeds(tx, items)
+  const rows = new Map(
+    items
+      .filter((item) => !full.has(feedOf(item)))
+      .map((item) => {
+        const { account, submission_id, read } = item
+        const place = { account, table: 'sync_unreadable', key: JSON.stringify([submission_id, read]), column: 'raw' }
+        const raw = tx.protection.text(item.raw, place)
+        const conflict_key = digest(comparableText(raw))
+        return [`${feedOf(item)} ${conflict_key}`, { ...item, raw, conflict_key, seen_at: now }]
+      }),
+  )
+  return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
+}
+
+/** Feeds that have reached the limit. */
+async function fullFeeds(tx: Tx, items: readonly Unreadable[]): Promise<Set<string>> {
+  const full = new Set<string>()
+  for (const [feed, { account, submission_id, read }] of new Map(items.map((item) => [feedOf(item), item]))) {
+    const kept = await tx.count(sql`
+      select count(*) from sync_unreadable where account = ${account} and submission_id = ${submission_id} and read = ${read}`)
+    if (kept >= MOST_UNREADABLE) full.add(feed)
+  }
+  return full
+}
+
+function feedOf({ account, submission_id, read }: Unreadable): string {
+  return `${account} ${submission_id} ${read}`
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import { isObject, parsedJson } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+import { logEnds } from '../changes/log-info.ts'
+import type { Db, Query } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+import type { AccountCompletenessView } from '../schema/completeness.ts'
+import type { InboxState } from '../schema/inbox.ts'
+import type { ReadCoverage } from './coverage.ts'
+import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
+
+/** Totals of one account. */
+export interface AccountTotals {
+  readonly submissions: number
+  /** No longer shown by the service. */
+  readonly unreachable: number
+  /** Submissions with a main read that was never completed, counted up to a limit. */
+  readonly never_read: number
+  readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
+  /** Requests per second that the schedule needs. */
+  readonly demand_rps: number
+  readonly coverage: {
+    readonly submissions: readonly ReadCoverage[]
+    readonly ids: readonly ReadCoverage[]
+    readonly extra: readonly ReadCoverage[]
+  }
+  readonly tables: readonly { readonly table: string; readonly read: string; readonly rows: number }[]
+  readonly documents: { readonly known: number; readonly stored: number }
+  readonly inbox: Readonly<Record<InboxState, number>>
+  readonly conflicts: number
+  readonly unreadable: number
+  /** null when the account was never started. */
+  readonly completeness: AccountCompletenessView | null
+}
+
+export type Totals = Readonly<Record<string, AccountTotals>>
+
+export interface CachedTotals {
+  readonly countedAt: TimeText
+  readonly sums: Totals
+}
+
+/** Totals of an account that was added after they were counted. */
+export const noTotals: AccountTotals = {
+  submissions: 0,
+  unreachable: 0,
+  never_read: 0,
+  reads: { overdue: 0, oldest_due_at: null, failing: 0 },
+  demand_rps: 0,
+  coverage: { submissions: [], ids: [], extra: [] },
+  tables: [],
+  documents: { known: 0, stored: 0 },
+  inbox: { ready: 0, done: 0, aside: 0, dead: 0 },
+  conflicts: 0,
+  unreadable: 0,
+  completeness: null,
+}
+
+/** Up to this many changes, counting everything takes about 10 ms. */
+const LITTLE = 20_000
+
+/** Whether the mirror is small enough for a request to count everything. @param most changes ever made. */
+export async function isSmallMirror(q: Query, most = LITTLE): Promise<boolean> {
+  return (await logEnds(q)).last_seq <= most
+}
+
+/** The totals counted last; null for none. */
+export async function cachedTotals(q: Query): Promise<CachedTotals | null> {
+  const row = await q.sql.selectFrom('sync_sums').select(['counted_at', 'sums']).where('id', '=', 1).executeTakeFirst()
+  const sums: unknown = row && parsedJson(row.sums)
+  return row && isObject(sums) ? { countedAt: row.counted_at, sums: sums as Totals } : null
+}
+
+/** Replaces the cached totals. @throws LeaseLostError when another process has taken over. */
+export async function cacheTotals(db: Db, lease: UpkeepLease, sums: Totals): Promise<void> {
+  await db.write(
+    'sums',
+    async (tx) => {
+      await renewUpkeep(tx, lease)
+      await tx.run(sql`
+        insert into sync_sums (id, counted_at, sums) values (1, ${dbTime(tx)}, ${JSON.stringify(sums)})
+        on conflict (id) do update set counted_at = excluded.counted_at, sums = excluded.sums`)
+    },
+    { relaxedDurability: true },
+  )
+}

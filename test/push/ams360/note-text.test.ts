@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { noteText } from '../../../src/push/ams360/notes.ts'
+import { itemOf } from '../http/support.ts'
+
+test('a note tells the columns that have a value, but for whose it is and which submission it is about', () => {
+  const { submissionId, messageId } = itemOf()
+  const after = { account: 'acme', submission_id: submissionId, type: 'quote_received', amount: null, is_final: false }
+  const lines = [
+    `Submission ${submissionId}: market_events insert`,
+    'type: quote_received',
+    'is_final: false',
+    `submission-mirror ${messageId}`,
+  ]
+  expect(noteText(itemOf({ after }), 1_000).split('\n')).toEqual(lines)
+})
+
+test('a note of what was filled in later says of which record, for its own columns do not', () => {
+  const item = itemOf({ operation: 'update', after: { status_label: 'Filled' } })
+  expect(noteText(item, 1_000).split('\n')[0]).toBe(`Submission ${item.submissionId}: market_events update of e1`)
+  const submission = itemOf({
+    operation: 'update',
+    entity: 'submissions',
+    entityId: JSON.stringify([item.submissionId]),
+    after: { state: 'TX' },
+  })
+  expect(noteText(submission, 1_000).split('\n')[0]).toBe(`Submission ${item.submissionId}: submissions update`)
+})
+
+test('a note of what left the filter says so, whatever columns it has', () => {
+  const item = itemOf({ operation: 'update', after: {}, leftFilter: true })
+  expect(noteText(item, 1_000).split('\n')[1]).toBe('No longer of concern here.')
+})
+
+test('a note of a message tells its direction once, from the agency’s side', () => {
+  const message = itemOf({ entity: 'thread_messages', direction: 'sent', after: { direction: 'inbound', channel: 'email' } })
+  const lines = [`Submission ${message.submissionId}: thread_messages insert, sent by the agency`, 'channel: email']
+  expect(noteText(message, 1_000).split('\n').slice(0, -1)).toEqual(lines)
+  expect(noteText({ ...message, direction: null }, 1_000)).toContain('direction: inbound')
+})
+
+test('a note that is too long is cut, says so, and keeps our id; what is just short enough stays whole', () => {
+  const item = itemOf({ after: { detail: 'x'.repeat(50) } })
+  const whole = noteText(item, 1_000)
+  const end = `\nsubmission-mirror ${item.messageId}`
+  const length = whole.length - end.length
+  expect(noteText(item, length)).toBe(whole)
+  expect(noteText(item, length - 1)).toBe(`${whole.slice(0, length - 1)}… (cut)${end}`)
+})
+
+test('no half of a character is left where a note is cut', () => {
+  const item = itemOf({ after: { detail: '😀'.repeat(50) } })
+  for (const length of [100, 101]) expect(noteText(item, length)).toMatch(/😀… \(cut\)$/m)
+})
