@@ -23,7 +23,7 @@ function tables(t: ColumnTypes): string[] {
     `create table sync_log_epochs (
       log_epoch ${t.id} not null primary key, epoch_no ${t.int} not null,
       after_seq ${t.int} not null, began_at ${t.time} not null, origin text not null, reason text not null,
-      server text not null, known_seq ${t.int}, instance text, full_reads_at ${t.time}, replayed_at ${t.time})`,
+      server text not null, known_seq ${t.int}, instance text, full_reads_at ${t.time}, fully_read_at ${t.time})`,
   ]
 }
 

@@ -50,13 +50,13 @@ function outbox(t: ColumnTypes): string[] {
   return [
     `create table sync_outbox (
       outbox_id ${t.serial},
-      destination ${t.id} not null, account ${t.id} not null, lane ${t.id} not null, submission_id ${t.id},
+      destination ${t.id} not null, account ${t.id} not null, stream ${t.id} not null, submission_id ${t.id},
       entity ${t.id} not null, entity_id ${t.id} not null, operation text not null, cause text not null, seq ${t.int} not null,
       snapshot ${t.raw}, message_id ${t.id} not null, state text not null, attempts ${t.int} not null, uncertain ${t.int} not null,
       queued_at ${t.time} not null, tried_at ${t.time}, status ${t.int}, detail text, error text, progress text, settled_at ${t.time},
       resent text, left_filter ${t.int})`,
     // The rows of one stream in order, for claims and for detecting an empty stream.
-    "create index sync_outbox_stream on sync_outbox (destination, account, lane, outbox_id) where state = 'ready'",
+    "create index sync_outbox_stream on sync_outbox (destination, account, stream, outbox_id) where state = 'ready'",
     "create index sync_outbox_ready on sync_outbox (destination, outbox_id) where state = 'ready'",
     "create index sync_outbox_stopped on sync_outbox (destination, state, outbox_id) where state in ('dead', 'unknown', 'skipped')",
     'create index sync_outbox_message on sync_outbox (message_id)',
@@ -68,12 +68,12 @@ function outbox(t: ColumnTypes): string[] {
     "create index sync_outbox_resent on sync_outbox (destination, seq) where resent is not null and state <> 'delivered'",
     ...(t.kind === 'sqlite' ? SQLITE_LOOKUPS : POSTGRES_LOOKUPS),
     `create table sync_push_streams (
-      destination ${t.id} not null, account ${t.id} not null, lane ${t.id} not null,
+      destination ${t.id} not null, account ${t.id} not null, stream ${t.id} not null,
       due_at ${t.time} not null, lease_token ${t.id}, blocked text, held_by ${t.int},
-      primary key (destination, account, lane))`,
+      primary key (destination, account, stream))`,
     'create index sync_push_streams_due on sync_push_streams (destination, due_at) where blocked is null',
     'create index sync_push_streams_blocked on sync_push_streams (destination, blocked, due_at) where blocked is not null',
-    "create index sync_push_streams_unmapped on sync_push_streams (destination, account, lane) where blocked = 'unmapped'",
+    "create index sync_push_streams_unmapped on sync_push_streams (destination, account, stream) where blocked = 'unmapped'",
   ]
 }
 

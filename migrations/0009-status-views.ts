@@ -1,5 +1,5 @@
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
-import { itsLane, itsRemoteId, ofPush, ofReady } from '../src/store/schema/push-states.ts'
+import { itsRemoteId, itsStream, ofPush, ofReady } from '../src/store/schema/push-states.ts'
 import { seconds } from './expressions.ts'
 
 /** Views of freshness, completeness and pushed changes. */
@@ -42,7 +42,7 @@ const KNOWN_IDS = `create view known_ids as
   select account, read, id, cast(nullif(named_for, '') as text), via, first_seen_at, last_read_at, error from sync_reads where named_for = ''`
 
 const LOG_EPOCHS = `create view log_epochs as
-  select log_epoch, epoch_no, began_at, after_seq, known_seq, reason, replayed_at from sync_log_epochs`
+  select log_epoch, epoch_no, began_at, after_seq, known_seq, reason, fully_read_at from sync_log_epochs`
 
 const PUSH_VERIFICATIONS = `create view push_verifications as
   select account, destination, submission_id, entity, entity_id, message_id, verified_at, result, repaired_at from sync_push_verifications`
@@ -56,7 +56,7 @@ interface Part {
   readonly deliveredAt?: string
 }
 
-const LANE = `left join sync_push_streams l on ${itsLane}`
+const STREAM = `left join sync_push_streams l on ${itsStream}`
 
 const READY: Part = {
   states: "o.state = 'ready'",
@@ -97,7 +97,7 @@ function partOf(t: ColumnTypes, { states, state, isOpen, nextTryAt, deliveredAt 
       o.status, o.error, r.remote_id
     from sync_outbox o
     join sync_destinations d on d.destination = o.destination
-    ${nextTryAt === undefined ? '' : LANE}
+    ${nextTryAt === undefined ? '' : STREAM}
     left join sync_remote_ids r on ${itsRemoteId}
     where ${states}`
 }
@@ -118,7 +118,7 @@ function greatest(t: ColumnTypes, values: readonly string[]): string {
 function arrivals(t: ColumnTypes): string {
   const of = (entity: string, id: string) => `
     select r.account, r.submission_id, '${entity}' as entity, r.${id} as record_id, r.occurred_at, r.first_seen_at as known_at,
-      case when r.first_seen_via = 'poll' and replayed.way is not null then 'replay' else r.first_seen_via end as known_via,
+      case when r.first_seen_via = 'poll' and reread.way is not null then 'full_read' else r.first_seen_via end as known_via,
       ${seconds(t, 'r.occurred_at', 'r.first_seen_at')} as delay_seconds,
       case when r.first_seen_via = 'webhook' then r.first_seen_at else told.first_at end as webhook_at,
       case when r.first_seen_via = 'webhook' then 'first' when told.way is not null then 'later'
@@ -126,8 +126,8 @@ function arrivals(t: ColumnTypes): string {
     from ${entity} r
     left join sync_arrivals told on told.account = r.account and told.entity = '${entity}' and told.submission_id = r.submission_id
       and told.record_id = r.${id} and told.way = 'webhook'
-    left join sync_arrivals replayed on replayed.account = r.account and replayed.entity = '${entity}'
-      and replayed.submission_id = r.submission_id and replayed.record_id = r.${id} and replayed.way = 'replay'`
+    left join sync_arrivals reread on reread.account = r.account and reread.entity = '${entity}'
+      and reread.submission_id = r.submission_id and reread.record_id = r.${id} and reread.way = 'full_read'`
   return `create view arrivals as ${of('market_events', 'event_id')} union all ${of('thread_messages', 'message_id')}`
 }
 

@@ -75,7 +75,7 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   await requestFetches(tx, writer.changes, session.newLinks)
   await learnIds(tx, [...session.knownIds.values()])
   await noteSharedDocuments(tx, session.sharedDocuments)
-  await requestFullRead(tx, [...session.replays.values()])
+  await requestFullRead(tx, [...session.fullReads.values()])
   await noteArrivals(tx, session.arrivals, session.now)
   await keepConflicts(session, tx, observer)
   const { changes } = writer

@@ -23,7 +23,7 @@ export function noteArrival(
   const note = { account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId }
   session.arrivals.push({ ...note, way: late ? 'webhook' : 'feed' })
   // A first feed read reads everything anyway, so it is no full re-read.
-  if (news && fact.isFullRead && !fact.firstFeedRead && firstVia === 'poll') session.arrivals.push({ ...note, way: 'replay' })
+  if (news && fact.isFullRead && !fact.firstFeedRead && firstVia === 'poll') session.arrivals.push({ ...note, way: 'full_read' })
 }
 
 /** Keeps both versions of a record that conflicts with the stored one. */

@@ -32,7 +32,7 @@ export class ApplySession {
   readonly threadAttachments: WorkingSet<RowOf<typeof threadAttachments>>
   readonly lanes: WorkingSet<RowOf<typeof lanes>>
   readonly wakes: Wake[] = []
-  readonly replays = new Map<string, SubmissionRef>()
+  readonly fullReads = new Map<string, SubmissionRef>()
   readonly arrivals: Arrival[] = []
   readonly conflicts: Conflict[] = []
   /** Purged submissions of the facts, each as `account submission_id`. */
@@ -74,7 +74,7 @@ export class ApplySession {
   }
 
   requestFullRead(place: SubmissionRef): void {
-    this.replays.set(`${place.account} ${place.submissionId}`, { account: place.account, submissionId: place.submissionId })
+    this.fullReads.set(`${place.account} ${place.submissionId}`, { account: place.account, submissionId: place.submissionId })
   }
 
   notePurged({ account, submissionId }: SubmissionRef): true {

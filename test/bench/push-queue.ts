@@ -55,14 +55,14 @@ export function addLargeQueue(path: string, from: string, to: string): void {
   database.transaction(() => {
     database
       .prepare(
-        `${copies} insert into sync_outbox (destination, account, lane, ${columns})
-         select ?, account, lane || '-' || copies.n, ${columns} from copies cross join sync_outbox where destination = ?`,
+        `${copies} insert into sync_outbox (destination, account, stream, ${columns})
+         select ?, account, stream || '-' || copies.n, ${columns} from copies cross join sync_outbox where destination = ?`,
       )
       .run(to, from)
     database
       .prepare(
-        `${copies} insert into sync_push_streams (destination, account, lane, due_at)
-         select ?, account, lane || '-' || copies.n, due_at from copies cross join sync_push_streams where destination = ?`,
+        `${copies} insert into sync_push_streams (destination, account, stream, due_at)
+         select ?, account, stream || '-' || copies.n, due_at from copies cross join sync_push_streams where destination = ?`,
       )
       .run(to, from)
   })()
@@ -77,8 +77,8 @@ export async function refill(db: Db, path: string): Promise<void> {
       update sync_outbox set state = 'ready', attempts = 0, uncertain = 0, status = null, detail = null, error = null,
         tried_at = null, settled_at = null`)
     await tx.run(sql`
-      insert into sync_push_streams (destination, account, lane, due_at)
-      select destination, account, lane, min(queued_at) from sync_outbox group by destination, account, lane order by min(outbox_id)`)
+      insert into sync_push_streams (destination, account, stream, due_at)
+      select destination, account, stream, min(queued_at) from sync_outbox group by destination, account, stream order by min(outbox_id)`)
   })
   const database = new Database(path)
   database.pragma('wal_checkpoint(passive)')

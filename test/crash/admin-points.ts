@@ -40,7 +40,7 @@ export const adminPoints: readonly KillPoint[] = [
       await withSession(rig, cookie, 'GET')
     },
   },
-  { transaction: 'reads-asked', action: 'submission.sync', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
+  { transaction: 'reads-requested', action: 'submission.sync', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
   {
     transaction: 'reconcile-request',
     action: 'reconcile.request',

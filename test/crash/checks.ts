@@ -49,12 +49,16 @@ export async function expectRefusal(receiver: string, secret: string): Promise<v
 /** Checks the database after the product restarted and finished its work. @param held leases of killed processes. */
 export async function checkSettled(outside: Outside, db: Db, sinceMs: number, held: ReadonlySet<string>): Promise<void> {
   const touched = [...outside.touched]
-  let left: unknown = 'not everything was done'
+  let left: unknown
   const agreed = await waitFor(async () => {
     // Deliveries acknowledged later haven't been applied yet.
-    if (outside.sandbox.stats().deliveriesPending > 0) return false
+    const { deliveriesPending } = outside.sandbox.stats()
+    left = `${deliveriesPending} deliveries are pending at the service`
+    if (deliveriesPending > 0) return false
     await endBackoffs(db, sinceMs, touched)
-    if ((await waiting(db, sinceMs, touched)) > 0 || (await stillHeld(db, held)).length > 0) return false
+    const unfinished = [...(await waiting(db, sinceMs, touched)), ...(await stillHeld(db, held)).map((token) => `lease ${token}`)]
+    left = unfinished.join('\n')
+    if (unfinished.length > 0) return false
     left = await differences(db, outside.sandbox, ACCOUNT, touched)
     return Array.isArray(left) && left.length === 0
   })
@@ -88,16 +92,21 @@ async function stillHeld(db: Db, held: ReadonlySet<string>): Promise<string[]> {
   return [...(await leases(db))].filter((token) => held.has(token))
 }
 
-async function waiting(db: Db, sinceMs: number, submissionIds: readonly string[]): Promise<number> {
+/** Unfinished work, described for the error message. */
+async function waiting(db: Db, sinceMs: number, submissionIds: readonly string[]): Promise<string[]> {
   const ready = (await inboxRows(db)).filter((row) => row['state'] === 'ready')
   const reads = db.read.sql
     .selectFrom('sync_reads')
-    .select('last_read_at')
+    .select(['submission_id', 'read', 'last_read_at', 'due_at', 'lease_token'])
     .where('id', '=', '')
     .where('submission_id', 'in', ['', ...submissionIds])
   const due = (await reads.execute()).filter((row) => row.last_read_at === null || Date.parse(row.last_read_at) < sinceMs)
-  const stopped = await db.read.sql.selectFrom('sync_accounts').select('account').where('state', '<>', 'active').execute()
-  return ready.length + due.length + stopped.length
+  const stopped = await db.read.sql
+    .selectFrom('sync_accounts')
+    .select(['account', 'state', 'retry_at'])
+    .where('state', '<>', 'active')
+    .execute()
+  return [...ready, ...due, ...stopped].map((row) => JSON.stringify(row))
 }
 
 /** Reads each feed from its stored cursor; every earlier record is in the mirror. */

@@ -101,5 +101,5 @@ async function command(rig: CrashRig, name: 'retry' | 'skip'): Promise<void> {
 }
 
 function claimedStreams({ read }: Db) {
-  return read.sql.selectFrom('sync_push_streams').select('lane').where('lease_token', 'is not', null).where('destination', '=', MAIN)
+  return read.sql.selectFrom('sync_push_streams').select('stream').where('lease_token', 'is not', null).where('destination', '=', MAIN)
 }

@@ -47,7 +47,7 @@ export const reconcilePoints: readonly KillPoint[] = [
       await wanted(rig, { submissions: [id] })
     },
   },
-  { transaction: 'reconcile-lanes', before: laneLost },
+  { transaction: 'reconcile-streams', before: streamLost },
   // A start corrects it; so does a concurrent run.
   { transaction: 'log-ends', before: misstatedLog },
   {
@@ -76,14 +76,14 @@ async function wanted(rig: CrashRig, options: RunOptions): Promise<void> {
 }
 
 /** A queued push whose stream was deleted. Its destination isn't in the settings, so nothing sends it. */
-async function laneLost(rig: CrashRig): Promise<void> {
+async function streamLost(rig: CrashRig): Promise<void> {
   const db = await rig.store()
   const destination = 'elsewhere'
   await ensureDestinations(db, [{ name: destination, start: 'now' }])
   const change = await db.read.sql.selectFrom('changes').selectAll().orderBy('seq', 'desc').limit(1).executeTakeFirstOrThrow()
   const { account, submission_id, entity, entity_id, operation, cause, seq } = change
-  const lane = submission_id ?? ''
-  const row = { destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, snapshot: null }
+  const stream = submission_id ?? ''
+  const row = { destination, account, stream, submission_id, entity, entity_id, operation, cause, seq, snapshot: null }
   await db.write('test', async (tx) => {
     await tx.sql.deleteFrom('sync_push_streams').where('destination', '=', destination).execute()
     await tx.sql
@@ -91,7 +91,7 @@ async function laneLost(rig: CrashRig): Promise<void> {
       .values({ ...row, message_id: randomUUID(), state: 'ready', attempts: 0, uncertain: 0, queued_at: timeFromMs(0) })
       .execute()
   })
-  await wanted(rig, { submissions: [lane] })
+  await wanted(rig, { submissions: [stream] })
 }
 
 /** Sets the beginning of the change log behind its first row. */

@@ -20,10 +20,10 @@ export const upkeepPoints: readonly KillPoint[] = [
   // Counted soon after a start in another minute or of another process.
   { transaction: 'sums', before: sumsDue },
   { transaction: 'protect', before: protectDue },
-  ...['replays-requested', 'replays-requested-all'].map(
+  ...['full-reads-requested', 'full-reads-requested-all'].map(
     (transaction): KillPoint => ({ transaction, before: (rig) => afterBreak(rig, false) }),
   ),
-  { transaction: 'replays-ended', before: (rig) => afterBreak(rig, true) },
+  { transaction: 'full-reads-ended', before: (rig) => afterBreak(rig, true) },
   ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
   {
     transaction: 'upkeep-wait',
@@ -87,6 +87,6 @@ async function afterBreak(rig: CrashRig, replayed: boolean): Promise<void> {
   const db = await rig.store()
   const long = timeFromMs(0)
   await db.write('test', (tx) =>
-    tx.run(sql`update sync_log_epochs set began_at = ${long}, full_reads_at = ${replayed ? long : null}, replayed_at = null`),
+    tx.run(sql`update sync_log_epochs set began_at = ${long}, full_reads_at = ${replayed ? long : null}, fully_read_at = null`),
   )
 }

@@ -100,7 +100,7 @@ it('a standby that lagged, promoted, gets nothing before it was checked, and the
     ),
   )
   await expect(applyAll(other, [event(6)])).rejects.toThrow(/another server or timeline/)
-  const claim = { lanes: 1, rowsPerStream: 1, leaseMs: 1_000, uncertain: false }
+  const claim = { streams: 1, rowsPerStream: 1, leaseMs: 1_000, uncertain: false }
   await expect(claimStreams(other, 'ams', claim)).rejects.toThrow(LogMovedError)
   expect(await checkLogEpoch(other)).toMatchObject({ reason: 'server', afterSeq: common, knownSeq: null })
   await applyAll(other, [event(6)])

@@ -38,7 +38,7 @@ export const onPostgres: Plants = {
     foundBy: ['store/changes/log-divergence.test.ts'],
   },
   'replays of all submissions are spread over weeks': {
-    file: 'store/reads/replay-all.ts',
+    file: 'store/reads/full-read-all.ts',
     edits: [['sql`1000 * ${wait}`', 'sql`3600 * 1000 * ${wait}`']],
     foundBy: ['store/changes/log-divergence.test.ts'],
   },

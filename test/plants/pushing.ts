@@ -8,9 +8,9 @@ export const pushing: Plants = {
     edits: [["(destination.backfill || change.cause !== 'backfill')", "(destination.backfill || change.cause !== '')"]],
     foundBy: ['push/queue/filter.test.ts'],
   },
-  'the rows of a lane are sent in any order': {
-    ...simulated['the rows of a lane are sent in any order'],
-    foundBy: ['store/outbox/work.test.ts', 'push/send/lanes.test.ts'],
+  'the rows of a stream are sent in any order': {
+    ...simulated['the rows of a stream are sent in any order'],
+    foundBy: ['store/outbox/work.test.ts', 'push/send/streams.test.ts'],
   },
   'rows are queued in the opposite order, on Postgres': {
     file: 'store/outbox/fan-out.ts',
@@ -26,16 +26,16 @@ export const pushing: Plants = {
     ...simulated['a push settles without its lease'],
     foundBy: ['store/outbox/work.test.ts', 'push/send/settler.test.ts'],
   },
-  'a lane of a process that died is never due again': {
+  'a stream of a process that died is never due again': {
     ...simulated['claims of a killed process are never released'],
     foundBy: ['store/outbox/work.test.ts'],
   },
-  'a lane that must wait is due at once, on Postgres': {
+  'a stream that must wait is due immediately, on Postgres': {
     file: 'store/outbox/work.ts',
     edits: [["clock_timestamp() + given.in_ms * interval '1 millisecond'", 'clock_timestamp()']],
     foundBy: ['store/outbox/work.test.ts'],
   },
-  'a lane is claimed while another process sends it': {
+  'a stream is claimed while another process sends it': {
     file: 'store/outbox/work.ts',
     edits: [
       [

@@ -91,8 +91,8 @@ function isAmong(`,
     foundBy: ['apply/requirements.test.ts', 'apply/details.test.ts'],
   },
   'an older event sets a lane': { ...simulated['an older event sets a lane'], foundBy: ['apply/market-events.test.ts'] },
-  'a lane that was not named yet asks for no replay': {
-    ...simulated['a lane that was not named yet asks for no replay'],
+  'a lane that was not named yet requests no full re-read': {
+    ...simulated['a lane that was not named yet requests no full re-read'],
     foundBy: ['apply/requirements.test.ts', 'poll/replay.test.ts'],
   },
   'what a view no longer shows is not marked as gone': {

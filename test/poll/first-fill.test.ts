@@ -15,7 +15,7 @@ function ago(hours: number): string {
 
 /** How records arrived, ignoring full re-reads. */
 async function arrivals(rig: Rig): Promise<Record<string, string[]>> {
-  const noted = rig.db.read.sql.selectFrom('sync_arrivals').select(['record_id', 'way']).where('way', '<>', 'replay')
+  const noted = rig.db.read.sql.selectFrom('sync_arrivals').select(['record_id', 'way']).where('way', '<>', 'full_read')
   const rows = await noted.orderBy('way').execute()
   const ways: Record<string, string[]> = {}
   for (const { record_id, way } of rows) ways[record_id] = [...(ways[record_id] ?? []), way]
@@ -76,7 +76,7 @@ describe.each(onSqlite)('records found by polling on $name', (database) => {
     expect(causeOf(oldMessage.id)).toEqual(['backfill', 'backfill'])
     expect(causeOf(recent?.id)).toEqual(['poll'])
     expect(causeOf(told.id)).toEqual(['webhook'])
-    const byFullRead = rig.db.read.sql.selectFrom('arrivals').select('record_id').where('known_via', '=', 'replay')
+    const byFullRead = rig.db.read.sql.selectFrom('arrivals').select('record_id').where('known_via', '=', 'full_read')
     expect(await byFullRead.execute(), 'no second reading was needed').toEqual([])
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ submission_id: id, tracked_via: 'webhook' }])
     expect(rig.asked('events', id)[0]?.has('since')).toBe(false)

@@ -72,7 +72,7 @@ describe.each(testDatabases)('full re-reads on $name', (database) => {
     await rig.passAndRest(DAY)
     expect(await eventIds(rig)).toContain(hidden)
     expect(replays(rig, id)).toBe(2)
-    const byFullRead = rig.db.read.sql.selectFrom('arrivals').select('record_id').where('known_via', '=', 'replay')
+    const byFullRead = rig.db.read.sql.selectFrom('arrivals').select('record_id').where('known_via', '=', 'full_read')
     expect(await byFullRead.execute()).toEqual([{ record_id: hidden }])
     // A full re-read keeps a valid cursor (invariant 6).
     expect((await rig.read(id, 'events')).cursor).toBe(cursor)

@@ -35,10 +35,10 @@ export async function pushFaults(db: Db, expected: Expected, taken: readonly str
     if (!got.has(id) && !skipped.has(id)) faults.push(`change ${seq} (${id}) never arrived`)
   }
   const rank = new Map(first.map((id, position) => [id, position]))
-  for (const [lane, own] of Map.groupBy(changes, (change) => `${change.account} ${change.submission_id}`)) {
+  for (const [stream, own] of Map.groupBy(changes, (change) => `${change.account} ${change.submission_id}`)) {
     const inTurn = own.map(({ seq }) => ids.get(seq) ?? '').filter((id) => rank.has(id) && !outOfTurn.has(id))
     const came = [...inTurn].sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
-    if (came.join() !== inTurn.join()) faults.push(`submission ${lane} got ${came.join()}, not ${inTurn.join()}`)
+    if (came.join() !== inTurn.join()) faults.push(`submission ${stream} got ${came.join()}, not ${inTurn.join()}`)
   }
   return faults.map((fault) => `${destination}: ${fault}`)
 }
@@ -73,7 +73,7 @@ export async function bodyFaults(db: Db, arrivals: readonly Arrival[]): Promise<
 
 /**
  * Checks what must hold for a destination at any moment, after any kill: the outbox has each change up to the cursor once, in
- * order; delivered rows were taken; counters are right; every ready row has its lane.
+ * order; delivered rows were taken; counters are right; every ready row has its stream.
  * @returns one line for each fault.
  */
 export async function outboxFaults(db: Db, { destination, wants = () => true }: Expected, taken: readonly string[]): Promise<string[]> {
@@ -87,14 +87,14 @@ export async function outboxFaults(db: Db, { destination, wants = () => true }: 
   const got = new Set(taken)
   const lost = rows.filter((row) => row.state === 'delivered' && !got.has(row.message_id))
   faults.push(...lost.map((row) => `${row.message_id} counts as delivered and was never taken`))
-  const lanes = await db.read.sql
+  const streams = await db.read.sql
     .selectFrom('sync_push_streams')
-    .select(['account', 'lane'])
+    .select(['account', 'stream'])
     .where('destination', '=', destination)
     .execute()
-  const open = new Set(lanes.map(({ account, lane }) => `${account} ${lane}`))
-  const stranded = rows.filter((row) => row.state === 'ready' && !open.has(`${row.account} ${row.lane}`))
-  faults.push(...stranded.map((row) => `row ${row.outbox_id} is ready, and its lane is not open`))
+  const open = new Set(streams.map(({ account, stream }) => `${account} ${stream}`))
+  const stranded = rows.filter((row) => row.state === 'ready' && !open.has(`${row.account} ${row.stream}`))
+  faults.push(...stranded.map((row) => `row ${row.outbox_id} is ready, and its stream is not open`))
   return faults.map((fault) => `${destination}: ${fault}`)
 }
 

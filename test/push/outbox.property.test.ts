@@ -12,7 +12,7 @@ import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/f
 import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
 import { delivered, testKind } from './kind.ts'
-import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, outboxOf, result, type TestDestination } from './outbox.ts'
+import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, outboxOf, result, streamsIn, type TestDestination } from './outbox.ts'
 import { PushRig, webhookTo } from './rig.ts'
 
 const all = destinationOf('all')
@@ -26,7 +26,7 @@ type Step = { readonly process: number } & Deed
 type Deed =
   | { readonly do: 'apply'; readonly submission: number; readonly n: number; readonly message: boolean }
   | { readonly do: 'fan-out' }
-  | { readonly do: 'claim'; readonly destination: number; readonly lanes: number; readonly rowsPerStream: number }
+  | { readonly do: 'claim'; readonly destination: number; readonly streams: number; readonly rowsPerStream: number }
   | { readonly do: 'settle'; readonly claim: number; readonly sent: number; readonly last: 'delivered' | 'ready' }
   | { readonly do: 'release'; readonly claim: number }
   | { readonly do: 'lose' }
@@ -39,7 +39,7 @@ const deedArbitrary: fc.Arbitrary<Deed> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('claim' as const),
       destination: fc.nat(1),
-      lanes: fc.integer({ min: 1, max: 3 }),
+      streams: fc.integer({ min: 1, max: 3 }),
       rowsPerStream: fc.integer({ min: 1, max: 4 }),
     }),
   },
@@ -59,7 +59,7 @@ const deedArbitrary: fc.Arbitrary<Deed> = fc.oneof(
 const stepArbitrary: fc.Arbitrary<Step> = fc.tuple(fc.nat(PROCESSES - 1), deedArbitrary).map(([process, deed]) => ({ process, ...deed }))
 
 class World {
-  readonly got: { destination: string; lane: string; seq: number; messageId: string }[] = []
+  readonly got: { destination: string; stream: string; seq: number; messageId: string }[] = []
   readonly #db: Db
   readonly #dbs: readonly Db[]
   readonly #clock: ManualClock
@@ -75,7 +75,7 @@ class World {
     const db = this.#dbs[step.process] ?? this.#db
     if (step.do === 'apply') await this.#apply(db, step.submission, step.n, step.message)
     if (step.do === 'fan-out') await fanOutOf(db, DESTINATIONS).step()
-    if (step.do === 'claim') await this.#claim(db, DESTINATIONS[step.destination] ?? all, step.lanes, step.rowsPerStream)
+    if (step.do === 'claim') await this.#claim(db, DESTINATIONS[step.destination] ?? all, step.streams, step.rowsPerStream)
     if (step.do === 'settle') await this.#settle(db, step.claim, step.sent, step.last)
     if (step.do === 'release') await this.#release(db, step.claim)
     if (step.do === 'lose') await this.#loseAll()
@@ -99,24 +99,24 @@ class World {
     await applyAll(db, [message ? messageFact(ACCOUNT, id, wireMessage(n)) : eventFact(ACCOUNT, id, wireEvent(n))])
   }
 
-  async #claim(db: Db, destination: TestDestination, lanes: number, rowsPerStream: number): Promise<void> {
-    this.#claims.push(...(await claimStreams(db, destination.name, { lanes, rowsPerStream, leaseMs: LEASE_MS, uncertain: false })))
+  async #claim(db: Db, destination: TestDestination, streams: number, rowsPerStream: number): Promise<void> {
+    this.#claims.push(...(await claimStreams(db, destination.name, { streams, rowsPerStream, leaseMs: LEASE_MS, uncertain: false })))
   }
 
   /** Sends the first `sent` rows of a claim, then reports it: a sender that lost the lease has sent them anyway. */
   async #settle(db: Db, claim: number, sent: number, last: 'delivered' | 'ready'): Promise<void> {
-    const [lane] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
-    if (!lane) return
-    const tried = lane.rows.slice(0, Math.max(1, sent))
+    const [stream] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
+    if (!stream) return
+    const tried = stream.rows.slice(0, Math.max(1, sent))
     const taken = last === 'delivered' ? tried : tried.slice(0, -1)
-    for (const { seq, messageId } of taken) this.got.push({ destination: lane.destination, lane: lane.lane, seq, messageId })
-    const { rows } = result({ ...lane, rows: tried }, 'delivered')
-    await settleStreams(db, [{ lane, rows: rows.with(-1, { ...rows.at(-1), state: last } as RowResult), next: { type: 'due', inMs: 0 } }])
+    for (const { seq, messageId } of taken) this.got.push({ destination: stream.destination, stream: stream.stream, seq, messageId })
+    const { rows } = result({ ...stream, rows: tried }, 'delivered')
+    await settleStreams(db, [{ stream, rows: rows.with(-1, { ...rows.at(-1), state: last } as RowResult), next: { type: 'due', inMs: 0 } }])
   }
 
   async #release(db: Db, claim: number): Promise<void> {
-    const [lane] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
-    if (lane) await releaseStreams(db, [lane], { clearUncertain: false })
+    const [stream] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
+    if (stream) await releaseStreams(db, [stream], { clearUncertain: false })
   }
 
   async #loseAll(): Promise<void> {
@@ -137,19 +137,19 @@ async function expectAllSent(db: Db, world: World): Promise<void> {
     expect(rows.map((row) => row.seq)).toEqual(matching.map((change) => change.seq))
     expect(rows.every((row) => row.state === 'delivered')).toBe(true)
     const got = world.got.filter((one) => one.destination === destination.name)
-    for (const lane of new Set(matching.map((change) => change.submission_id))) {
-      const first = [...new Set(got.filter((one) => one.lane === lane).map((one) => one.seq))]
-      expect(first).toEqual(matching.filter((change) => change.submission_id === lane).map((change) => change.seq))
+    for (const stream of new Set(matching.map((change) => change.submission_id))) {
+      const first = [...new Set(got.filter((one) => one.stream === stream).map((one) => one.seq))]
+      expect(first).toEqual(matching.filter((change) => change.submission_id === stream).map((change) => change.seq))
     }
     const { kept } = await counters(db, destination.name)
     expect(kept).toEqual([0, 0, 0])
   }
-  expect(await lanesIn(db)).toEqual([])
+  expect(await streamsIn(db)).toEqual([])
 }
 
 describe.each(testDatabases)('the outbox on $name', ({ name, open }) => {
   it.each([1, PROCESSES])(
-    'invariant 14: everybody gets every change, each lane in order, whatever happens in between, %i at a time',
+    'invariant 14: everybody gets every change, each stream in order, whatever happens in between, %i at a time',
     async (atATime) => {
       const property = fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 60, size: 'max' }), async (steps) => {
         const clock = new ManualClock()

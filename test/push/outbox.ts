@@ -7,7 +7,7 @@ import type { FanOutDestination } from '../../src/push/queue/queued-rows.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { CountedDestination } from '../../src/store/outbox/destinations.ts'
 import { firstRows, type OutboxRow } from '../../src/store/outbox/rows.ts'
-import { type ClaimedStream, type LaneResult, type RowResult, settleStreams } from '../../src/store/outbox/work.ts'
+import { type ClaimedStream, type RowResult, type StreamResult, settleStreams } from '../../src/store/outbox/work.ts'
 import type { OutboxState } from '../../src/store/schema/push.ts'
 import type { Tables } from '../../src/store/schema/tables.ts'
 import { type OpenedDatabase, openAgain, runSql, silentLog, type TestOptions } from '../tools/databases.ts'
@@ -76,7 +76,7 @@ export interface StoredRow {
   readonly outbox_id: number
   readonly destination: string
   readonly account: string
-  readonly lane: string
+  readonly stream: string
   readonly submission_id: string | null
   readonly entity: string
   readonly entity_id: string
@@ -99,27 +99,27 @@ export async function outboxOf(db: Db, destination?: string): Promise<StoredRow[
   return await db.read.all(sql<StoredRow>`select * from sync_outbox ${of} order by outbox_id`)
 }
 
-export interface StoredLane {
+export interface StoredStream {
   readonly destination: string
-  readonly lane: string
+  readonly stream: string
   readonly lease_token: string | null
   readonly blocked: string | null
   readonly held_by: number | null
 }
 
-export async function lanesIn(db: Db): Promise<StoredLane[]> {
-  return await db.read.all(sql<StoredLane>`
-    select destination, lane, lease_token, blocked, held_by from sync_push_streams order by destination, lane`)
+export async function streamsIn(db: Db): Promise<StoredStream[]> {
+  return await db.read.all(sql<StoredStream>`
+    select destination, stream, lease_token, blocked, held_by from sync_push_streams order by destination, stream`)
 }
 
 export async function contentOf(db: Db, destination: string): Promise<OutboxRow[]> {
-  const lanes = (await lanesIn(db)).filter((lane) => lane.destination === destination)
-  const { byLane } = await firstRows(
+  const streams = (await streamsIn(db)).filter((stream) => stream.destination === destination)
+  const { byStream } = await firstRows(
     db.read,
-    lanes.map(({ lane }) => ({ destination, account: ACCOUNT, lane })),
+    streams.map(({ stream }) => ({ destination, account: ACCOUNT, stream })),
     { limit: 100_000, submissions: false },
   )
-  return [...byLane.values()].flat()
+  return [...byStream.values()].flat()
 }
 
 export async function stateOf(db: Db, destination: string): Promise<CountedDestination> {
@@ -166,11 +166,11 @@ export function outboxRow(own: Partial<OutboxRow> = {}): OutboxRow {
   }
 }
 
-export function storedRow(seq: number, lane: string, over: object = {}): Insertable<Tables['sync_outbox']> {
+export function storedRow(seq: number, stream: string, over: object = {}): Insertable<Tables['sync_outbox']> {
   const about = {
     destination: 'ams',
     account: ACCOUNT,
-    lane,
+    stream,
     entity: 'market_events',
     entity_id: '["e"]',
     operation: 'insert',
@@ -180,12 +180,12 @@ export function storedRow(seq: number, lane: string, over: object = {}): Inserta
 }
 
 export function result(
-  lane: ClaimedStream,
+  stream: ClaimedStream,
   state: RowResult['state'],
   over: Partial<RowResult> = {},
-  next?: LaneResult['next'],
-): LaneResult {
-  const rows = lane.rows.map((row) => ({
+  next?: StreamResult['next'],
+): StreamResult {
+  const rows = stream.rows.map((row) => ({
     outboxId: row.outboxId,
     state,
     attempts: row.attempts + 1,
@@ -197,15 +197,15 @@ export function result(
     remoteId: null,
     ...over,
   }))
-  return { lane, rows, next: next ?? { type: 'due', inMs: 0 } }
+  return { stream, rows, next: next ?? { type: 'due', inMs: 0 } }
 }
 
 export function settleEach(
   db: Db,
-  lanes: readonly ClaimedStream[],
-  resultOf: (lane: ClaimedStream, n: number) => LaneResult,
-): Promise<LaneResult[]> {
-  return settleStreams(db, lanes.map(resultOf))
+  streams: readonly ClaimedStream[],
+  resultOf: (stream: ClaimedStream, n: number) => StreamResult,
+): Promise<StreamResult[]> {
+  return settleStreams(db, streams.map(resultOf))
 }
 
 /** Writes a row of `push_map` with SQL only. @param fields as JSON text. */

@@ -51,11 +51,11 @@ export const simulated = {
       ['const step = async (tx: Tx)', 'let later: Awaited<ReturnType<typeof rowsFor>> = []\n    const step = async (tx: Tx)'],
     ],
   },
-  'a lane goes on behind a push that failed': {
+  'a stream continues after a push that failed': {
     file: 'push/send/row-sender.ts',
-    edits: [["step = plan.lane\n      if (step.type !== 'go_on') break", 'step = plan.lane']],
+    edits: [["step = plan.stream\n      if (step.type !== 'go_on') break", 'step = plan.stream']],
   },
-  'the rows of a lane are sent in any order': {
+  'the rows of a stream are sent in any order': {
     file: 'store/outbox/rows.ts',
     edits: [["i.state = 'ready' order by i.outbox_id limit", "i.state = 'ready' order by i.message_id limit"]],
   },
@@ -97,7 +97,7 @@ export const simulated = {
     file: 'apply/market-events.ts',
     edits: [['if (lane !== null && (isOfRail(lane) || isNewer(lane, row))) continue', 'if (lane !== null && isOfRail(lane)) continue']],
   },
-  'a lane that was not named yet asks for no replay': {
+  'a lane that was not named yet requests no full re-read': {
     file: 'apply/lanes.ts',
     edits: [['if (before === null) session.requestFullRead(fact)', 'void before']],
   },
@@ -112,7 +112,7 @@ export const simulated = {
   },
   'a push settles without its lease': {
     file: 'store/outbox/work.ts',
-    edits: [['held.includes(lane)', 'held.length >= 0']],
+    edits: [['held.includes(stream)', 'held.length >= 0']],
   },
   'a read settles without its lease': {
     file: 'store/engine/leased.ts',

@@ -235,8 +235,8 @@ describe('each list, on SQLite without statistics,', () => {
     expect(await planOf(({ read }) => readsStatus(read))).toMatch(/SCAN sync_reads; /)
   })
 
-  it('only due lanes among those that wait for a client are read', async () => {
-    const claim = { lanes: 16, rowsPerStream: 1, leaseMs: 60_000, uncertain: false }
+  it('only due streams among those that wait for a client are read', async () => {
+    const claim = { streams: 16, rowsPerStream: 1, leaseMs: 60_000, uncertain: false }
     const plan = await planOf((db) => claimStreams(db, 'agency', { ...claim, unmapped: true }))
     expect(plan).toContain('sync_push_streams_blocked (destination=? AND blocked=? AND due_at<?)')
     expect(plan).not.toContain(sorted)
@@ -247,7 +247,7 @@ describe('each list, on SQLite without statistics,', () => {
     for (const narrowing of [{}, only, { search: 'bakery' }, { after: { account: 'acme', submissionId: uuid(9, 1) } }]) {
       const plan = await planOf(({ read }) => listUnmapped(read, { destination: 'agency', ...narrowing }, 50))
       expect(plan).toMatch(/SEARCH l USING (COVERING )?INDEX \S+ \(destination=\?/)
-      expect(plan).toContain('sync_outbox_stream (destination=? AND account=? AND lane=?)')
+      expect(plan).toContain('sync_outbox_stream (destination=? AND account=? AND stream=?)')
       expect(plan).not.toMatch(/SCAN (o|s)\b/)
     }
   })

@@ -149,14 +149,14 @@ function pushes(): string[] {
   const unmapped = submissionOf('Fairmont Networks Group LLC')
   return [
     `insert into sync_destinations (destination, state, cursor, log_epoch, failures) values ('ams', 'active', 4, 'one', 0)`,
-    `insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state, attempts,
+    `insert into sync_outbox (destination, account, stream, submission_id, entity, entity_id, operation, cause, seq, message_id, state, attempts,
       uncertain, queued_at)
       select 'ams', account, submission_id, submission_id, entity, entity_id, operation, cause, seq, 'message-' || seq,
         case when submission_id in (${refused}, ${unmapped}) then 'ready' else 'delivered' end, 0, 0, '2026-01-20T12:00:20.000000Z'
       from changes where entity = 'quotes' order by seq`,
     `update sync_outbox set state = 'dead', attempts = 1, status = 422, error = 'HTTP 422: the client does not exist'
       where seq = (select min(seq) from sync_outbox where submission_id = ${refused})`,
-    `insert into sync_push_streams (destination, account, lane, due_at, blocked) values
+    `insert into sync_push_streams (destination, account, stream, due_at, blocked) values
       ('ams', 'default', ${refused}, '2026-01-20T12:00:20.000000Z', 'held'),
       ('ams', 'default', ${unmapped}, '2026-01-20T12:00:20.000000Z', 'unmapped')`,
   ]

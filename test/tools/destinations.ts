@@ -13,7 +13,7 @@ export async function putOutbox(db: Db, destination: string, rows: Partial<Recor
     for (const [state, count] of Object.entries(rows)) {
       await tx.run(sql`
         with recursive numbered(n) as (select 1 union all select n + 1 from numbered where n < ${sql.lit(count)})
-        insert into sync_outbox (destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
+        insert into sync_outbox (destination, account, stream, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
         select ${destination}, 'put', 'put', 'lanes', '[]', 'insert', 'poll', n, 'put-' || n, ${state}, 0, 0, '2026-01-05T12:00:00.000000Z'
         from numbered where ${sql.lit(count)} > 0`)
     }

@@ -75,7 +75,11 @@ const extras = [
     [2, 'dead', "'HTTP 422: the client does not exist'"],
     [3, 'ready', 'null'],
   ].map(
-    ([seq, state, error]) => `insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq,
+    ([
+      seq,
+      state,
+      error,
+    ]) => `insert into sync_outbox (destination, account, stream, submission_id, entity, entity_id, operation, cause, seq,
       message_id, state, attempts, uncertain, queued_at, error) values ('agency', 'acme', '${BAKERY}', '${BAKERY}', 'market_events',
       '["${BAKERY}","${uuid(1, Number(seq))}"]', 'insert', 'webhook', ${seq}, 'message-${seq}', '${state}', 0, 0, '${at(40)}', ${error})`,
   ),

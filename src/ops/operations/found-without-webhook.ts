@@ -18,7 +18,7 @@ const found = record('FoundWithoutWebhook', {
   market_name: z.string().nullable(),
   occurred_at: time.nullable(),
   known_at: time.describe('when a feed read found it'),
-  known_via: z.string().describe('`poll`, `replay` (a full re-read of the feed), `reconcile`'),
+  known_via: z.string().describe('`poll`, `full_read` (a full re-read of the feed), `reconcile`'),
   lost: z.boolean().describe('its webhook did not arrive within `WEBHOOK_LOST_AFTER`'),
   before_tracked: z.boolean().describe('it happened before the submission was tracked, so its webhook may have arrived earlier'),
 })

@@ -13,7 +13,7 @@ const entry = record('OutboxRow', {
   destination: z.string(),
   destination_state: z.string(),
   account: z.string(),
-  lane: z.string().describe('stream that keeps the order: a submission, or another entity'),
+  stream: z.string().describe('stream that keeps the order: a submission, or another entity'),
   submission_id: z.string().nullable(),
   entity: z.string(),
   entity_id: z.string(),

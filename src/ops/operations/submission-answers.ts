@@ -240,7 +240,7 @@ export const timelineItem = record('TimelineItem', {
   known_via: z
     .string()
     .nullable()
-    .describe('`webhook`, `poll`, `replay`, `backfill`, `reconcile`, or the cause of a change; null for a push'),
+    .describe('`webhook`, `poll`, `full_read`, `backfill`, `reconcile`, or the cause of a change; null for a push'),
   late_ms: z.int().nullable().describe('ms from the event or message to its storage'),
   webhook: z.string().nullable().describe('webhook for it: `first`, `later` (a feed was first), `none`, `not expected`'),
   webhook_at: time.nullable(),

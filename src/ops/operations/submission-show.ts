@@ -53,7 +53,9 @@ function printView(to: Printer, { summary, hint, open_items, freshness, complete
   to.line('')
   to.rows('Freshness', freshness, ['read', 'last_read_at', 'last_changed_at'], 'Never read.')
   const without = completeness?.unconfirmed == null ? '' : ` without ${completeness.unconfirmed}`
-  to.line(`\nLast verified: ${summary.reconciled_at === null ? 'never' : when(summary.reconciled_at, to.now)}${without}. All rows: --json.`)
+  to.line(
+    `\nLast reconciled: ${summary.reconciled_at === null ? 'never' : when(summary.reconciled_at, to.now)}${without}. All rows: --json.`,
+  )
 }
 
 /** @returns all mirrored data of a submission except its timeline. @param limit rows per table. @throws NotFoundError if it is not tracked. */

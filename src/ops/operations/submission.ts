@@ -171,7 +171,7 @@ const sync = operation({
   name: 'submission.sync',
   summary: 'read submissions from the service now: feeds and state',
   description:
-    'Answers immediately; `serve` reads them within the rate of the account. Feeds are re-read in full unless `replay` is false. Failed reads ' +
+    'Answers immediately; `serve` reads them within the rate of the account. Feeds are re-read in full unless `full_read` is false. Failed reads ' +
     'keep their retry time. The view `freshness` shows when each was read.',
   role: 'operator',
   needs: 'account',
@@ -181,15 +181,15 @@ const sync = operation({
   input: z.strictObject({
     account: inOneAccount,
     ids: z.array(submissionId).min(1).max(MOST_SYNCED),
-    replay: z.boolean().default(true).describe('false: continue feeds from their cursor instead of re-reading them'),
+    full_read: z.boolean().default(true).describe('false: continue feeds from their cursor instead of re-reading them'),
   }),
   output: record('SyncRequested', { account: z.string(), submissions: z.int().describe('submissions that will be read') }),
-  run: async (c, { account: of, ids: given, replay }) => {
+  run: async (c, { account: of, ids: given, full_read: fullRead }) => {
     const { name: account } = accountNamed(c.config, of, c.nameOf('account'))
     const ids = [...new Set(given)]
     await refuseUntracked(c.db.read, account, ids)
-    const detail = { ...idsForAudit(ids), ...(!replay && { replay }) }
-    await requestReads(auditedDb(c.db, { who: c.who, action: 'submission.sync', target: account, detail }), account, ids, { replay })
+    const detail = { ...idsForAudit(ids), ...(!fullRead && { full_read: fullRead }) }
+    await requestReads(auditedDb(c.db, { who: c.who, action: 'submission.sync', target: account, detail }), account, ids, { fullRead })
     return { account, submissions: ids.length }
   },
 })

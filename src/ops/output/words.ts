@@ -43,7 +43,7 @@ const words: Readonly<Record<string, string>> = {
   outstanding_count: 'outstanding',
   premium_display: 'premium',
   process_id: 'process',
-  reconciled_at: 'last verified',
+  reconciled_at: 'last reconciled',
   queued_at: 'queued',
   received_at: 'received',
   rejected_id: 'number',
@@ -70,7 +70,7 @@ const words: Readonly<Record<string, string>> = {
   budget: 'budget ended',
   held: 'on hold',
   poll: 'polling',
-  replay: 'polling (full re-read)',
+  full_read: 'polling (full re-read)',
 }
 
 /** @returns the display word of a name. */

@@ -142,10 +142,10 @@ async function writeGroup(drop: Drop, group: Group, temporary: string, { writer,
 function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['destination']): readonly Group[] {
   const sorted = [...items].sort((a, b) => a.outboxId - b.outboxId)
   if (per === 'batch') return [{ parts: [name], account: null, submissionId: null, items: sorted }]
-  const byLane = Map.groupBy(sorted, (item) => JSON.stringify([item.account, item.submissionId ?? item.entity]))
-  return [...byLane.values()].flatMap((lane) => {
-    const [{ account, submissionId, entity } = { account: '', submissionId: null, entity: '' }] = lane
-    return [{ parts: [name, account, submissionId ?? entity], account, submissionId, items: lane }]
+  const byStream = Map.groupBy(sorted, (item) => JSON.stringify([item.account, item.submissionId ?? item.entity]))
+  return [...byStream.values()].flatMap((stream) => {
+    const [{ account, submissionId, entity } = { account: '', submissionId: null, entity: '' }] = stream
+    return [{ parts: [name, account, submissionId ?? entity], account, submissionId, items: stream }]
   })
 }
 

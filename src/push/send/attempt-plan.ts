@@ -3,7 +3,7 @@ import type { DestinationConfig } from '../../config/config.ts'
 import { storableText } from '../../model/json.ts'
 import { msFromTime } from '../../model/time.ts'
 import type { OutboxRow, RowResult } from '../../store/outbox/work.ts'
-import type { LaneBlock } from '../../store/schema/push.ts'
+import type { StreamBlock } from '../../store/schema/push.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { isRefusal, repeatable } from '../contract/outcomes.ts'
 
@@ -19,14 +19,14 @@ const TEXT_LENGTH = 1_000
  * How the stream continues: with the next row, with the same row after a while, or blocked until an operator acts. A stream that waits for
  * its client is looked up again after `inMs`.
  */
-export type LaneStep =
+export type StreamStep =
   | { readonly type: 'go_on' }
   | { readonly type: 'due'; readonly inMs: number }
-  | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
+  | { readonly type: 'blocked'; readonly as: StreamBlock; readonly inMs?: number }
 
 export interface AttemptPlan {
   readonly row: RowResult
-  readonly lane: LaneStep
+  readonly stream: StreamStep
 }
 
 export interface PlanContext {
@@ -38,7 +38,7 @@ export interface PlanContext {
 /** Restores the row as it was before its claim, but keeps progress: the attempt doesn't count. */
 export function planNotAttempted(row: RowOf, outcome?: Outcome): AttemptPlan {
   const kept = outcome?.type === 'unknown' ? withProgress(row, outcome) : row
-  return { row: result(kept, { uncertain: row.uncertain, status: row.status }), lane: { type: 'due', inMs: 0 } }
+  return { row: result(kept, { uncertain: row.uncertain, status: row.status }), stream: { type: 'due', inMs: 0 } }
 }
 
 /** Dead-letters a row whose change is gone from the change log. */
@@ -49,7 +49,7 @@ export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'on
 
 /** @param reason a sentence for the operator. */
 export function planSkipped(row: OutboxRow, reason: string): AttemptPlan {
-  return { row: result(row, { state: 'skipped', error: reason }), lane: { type: 'go_on' } }
+  return { row: result(row, { state: 'skipped', error: reason }), stream: { type: 'go_on' } }
 }
 
 /**
@@ -68,12 +68,12 @@ export function planAttempt(
     case 'delivered': {
       const { status, remoteId } = outcome
       const delivered = { state: 'delivered', attempts: row.attempts + 1, progress: null, remoteId } as const
-      return { row: result(row, { ...delivered, status, detail: outcome.detail }), lane: { type: 'go_on' } }
+      return { row: result(row, { ...delivered, status, detail: outcome.detail }), stream: { type: 'go_on' } }
     }
     case 'record_taken': {
       const { status, remoteId, progress } = outcome
       // The progress must be stored before the upload. Otherwise a crash could create the record twice.
-      return { row: result(row, { status, remoteId, progress }), lane: { type: 'due', inMs: 0 } }
+      return { row: result(row, { status, remoteId, progress }), stream: { type: 'due', inMs: 0 } }
     }
     case 'not_attempted':
     case 'split':
@@ -81,15 +81,15 @@ export function planAttempt(
     case 'unmapped':
       return {
         row: result(row, { error: outcome.error, uncertain: isLookup }),
-        lane: { type: 'blocked', as: 'unmapped', inMs: nextSearchMs(row, context) },
+        stream: { type: 'blocked', as: 'unmapped', inMs: nextSearchMs(row, context) },
       }
     case 'suspend':
       // The row keeps its place. Streams that became due earlier are tried first.
-      return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }), lane: { type: 'due', inMs: 0 } }
+      return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }), stream: { type: 'due', inMs: 0 } }
     case 'throttled':
       return {
         row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }),
-        lane: { type: 'due', inMs: outcome.retryAfterMs },
+        stream: { type: 'due', inMs: outcome.retryAfterMs },
       }
     case 'unknown':
       return afterUnknown(withProgress(row, outcome), outcome, context)
@@ -126,7 +126,7 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   const planned = destination.scheduleMs[attempts - 1] ?? 0
   const jittered = planned * (0.9 + clock.random() * 0.2)
   const inMs = Math.round(Math.max(jittered, outcome.retryAfterMs ?? 0))
-  return { row: result(row, { attempts, error, status, uncertain }), lane: { type: 'due', inMs } }
+  return { row: result(row, { attempts, error, status, uncertain }), stream: { type: 'due', inMs } }
 }
 
 /** A single rejection after an outage or throttling may be part of it. Only two rejections in a row count. */
@@ -146,7 +146,7 @@ function deadLettered(
     row: result(row, { state, attempts: row.attempts + 1, uncertain: state === 'unknown', ...cause }),
     // The stream is due again, not continued: this result must be stored before the next row is sent. Otherwise a crash could send this row
     // after the next one.
-    lane: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
+    stream: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
   }
 }
 

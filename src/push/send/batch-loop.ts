@@ -1,11 +1,11 @@
 import { firstOf, type TimeLimit } from '../../base/time-limit.ts'
 import type { ClaimedStream } from '../../store/outbox/work.ts'
 import type { Batching } from '../contract/delivery.ts'
-import { type Claim, type LaneClaims, SWEEP_MS } from './lane-claims.ts'
+import { type Claim, type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
 /** Streams, and rows of a stream, in one claim: a transaction on SQLite stays under 20 ms. */
-const LANES = 32
-const ROWS_PER_LANE = 16
+const STREAMS = 32
+const ROWS_PER_STREAM = 16
 /** Most items of a batch of any kind: all of them are in memory. */
 const MOST_ITEMS = 10_000
 /** Most claims of a batch that reach the limit of bytes. */
@@ -17,14 +17,14 @@ type Batch = Extract<Batching, { type: 'many' }>
 
 /** Sends rows of any streams together, one batch at a time. */
 export class BatchLoop {
-  readonly #claims: LaneClaims
+  readonly #claims: StreamClaims
   readonly #maxItems: number
   readonly #gatherMs: number
   readonly #hasGroups: boolean
   /** Current limit of streams that go together, for groups after a batch was rejected as a whole. */
   readonly #sizes = new Map<string, number>()
 
-  constructor(claims: LaneClaims, batch: Batch) {
+  constructor(claims: StreamClaims, batch: Batch) {
     this.#claims = claims
     this.#maxItems = Math.min(MOST_ITEMS, batch.maxItems)
     this.#gatherMs = batch.gatherMs
@@ -53,10 +53,10 @@ export class BatchLoop {
 
   /** @returns whether more rows may be waiting from before. */
   async #sendBatch(): Promise<boolean> {
-    const { lanes, lease, isCut } = await this.#gather()
-    if (lanes.length === 0) return false
+    const { streams, lease, isCut } = await this.#gather()
+    if (streams.length === 0) return false
     let [isOpen, hasMoved] = [true, false]
-    for (const [group, together] of this.#claims.context.rowSender.grouped(lanes)) {
+    for (const [group, together] of this.#claims.context.rowSender.grouped(streams)) {
       const sent = isOpen ? await this.#sendGroup(group, together, lease) : { left: together, isOpen, hasMoved: false }
       if (sent.left.length > 0) await this.#claims.release(sent.left)
       isOpen = sent.isOpen
@@ -69,8 +69,8 @@ export class BatchLoop {
    * Sends the streams of a group, in as many batches as it needs. Each batch's results are stored before the next one. @returns the streams
    * that are still claimed, whether more may be sent, and whether any row moved.
    */
-  async #sendGroup(group: string, lanes: readonly ClaimedStream[], lease: TimeLimit) {
-    let left = lanes
+  async #sendGroup(group: string, streams: readonly ClaimedStream[], lease: TimeLimit) {
+    let left = streams
     let hasMoved = false
     while (left.length > 0) {
       const size = this.#sizes.get(group) ?? this.#maxItems
@@ -92,37 +92,37 @@ export class BatchLoop {
   /** @returns the streams of one batch, and the earliest end of their leases. @throws database errors; then nothing stays claimed. */
   async #gather(): Promise<Claim & { readonly isCut: boolean }> {
     const { gate, destination } = this.#claims.context
-    const rowsPerStream = destination.idempotent && !this.#hasGroups ? ROWS_PER_LANE : 1
+    const rowsPerStream = destination.idempotent && !this.#hasGroups ? ROWS_PER_STREAM : 1
     const gathered: ClaimedStream[] = []
     let firstEnd: TimeLimit | null = null
     let fullClaims = 0
     let room = gate.isProbing ? 1 : this.#maxItems
     while (room > 0) {
-      const limit = Math.min(LANES, room)
+      const limit = Math.min(STREAMS, room)
       const claim: Claim = await this.#claims.orRelease(gathered, this.#claims.claim(limit, Math.min(rowsPerStream, room)))
-      const { lanes } = claim
-      const { taken, left } = within(lanes, room)
+      const { streams } = claim
+      const { taken, left } = within(streams, room)
       if (left.length > 0) await this.#claims.release(left)
       gathered.push(...taken)
       firstEnd = firstOf(firstEnd, claim.lease)
-      room -= taken.reduce((rows, lane) => rows + lane.rows.length, 0)
-      const isFull = lanes.some((lane) => lane.isFull)
+      room -= taken.reduce((rows, stream) => rows + stream.rows.length, 0)
+      const isFull = streams.some((stream) => stream.isFull)
       if (isFull) fullClaims += 1
-      if (fullClaims === MOST_FULL_CLAIMS || (lanes.length < limit && !isFull)) break
+      if (fullClaims === MOST_FULL_CLAIMS || (streams.length < limit && !isFull)) break
     }
-    const isCut = room === 0 || fullClaims > 0 || gathered.some((lane) => lane.rows.length === rowsPerStream)
-    return { lanes: gathered, lease: firstEnd ?? NO_TIME, isCut }
+    const isCut = room === 0 || fullClaims > 0 || gathered.some((stream) => stream.rows.length === rowsPerStream)
+    return { streams: gathered, lease: firstEnd ?? NO_TIME, isCut }
   }
 }
 
 /** The first streams that have at most `room` rows together; the last one may be cut. */
-function within(lanes: readonly ClaimedStream[], room: number): { taken: ClaimedStream[]; left: ClaimedStream[] } {
+function within(streams: readonly ClaimedStream[], room: number): { taken: ClaimedStream[]; left: ClaimedStream[] } {
   const taken: ClaimedStream[] = []
   let free = room
-  for (const lane of lanes) {
+  for (const stream of streams) {
     if (free === 0) break
-    taken.push(lane.rows.length <= free ? lane : { ...lane, rows: lane.rows.slice(0, free) })
-    free -= Math.min(free, lane.rows.length)
+    taken.push(stream.rows.length <= free ? stream : { ...stream, rows: stream.rows.slice(0, free) })
+    free -= Math.min(free, stream.rows.length)
   }
-  return { taken, left: lanes.slice(taken.length) }
+  return { taken, left: streams.slice(taken.length) }
 }

@@ -1,10 +1,10 @@
 import { withTimeout } from '../../base/abortable.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
-import type { ClaimedStream, LaneResult, OutboxRow, RowResult } from '../../store/outbox/work.ts'
+import type { ClaimedStream, OutboxRow, RowResult, StreamResult } from '../../store/outbox/work.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../contract/delivery.ts'
 import { requestedPauseMs } from '../contract/outcomes.ts'
-import type { AttemptPlan, LaneStep } from './attempt-plan.ts'
+import type { AttemptPlan, StreamStep } from './attempt-plan.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import { NO_OUTCOME, type Prepared, Preparer, type PreparerOptions } from './preparer.ts'
 import { Reports } from './reports.ts'
@@ -22,13 +22,13 @@ export interface Limits {
 }
 
 export interface SentTogether {
-  readonly results: readonly LaneResult[]
+  readonly results: readonly StreamResult[]
   /** None of them was taken, and smaller batches may be. */
   readonly isSplit: boolean
 }
 
 interface PreparedStream {
-  readonly lane: ClaimedStream
+  readonly stream: ClaimedStream
   readonly steps: readonly { readonly row: OutboxRow; readonly prepared: Prepared }[]
 }
 
@@ -45,11 +45,11 @@ export class RowSender {
   }
 
   /** Sends the rows of one stream in order, as far as possible. @param hasTurn whether the first row has its turn already. */
-  async sendStream(lane: ClaimedStream, limits: Limits, hasTurn: boolean): Promise<LaneResult> {
+  async sendStream(stream: ClaimedStream, limits: Limits, hasTurn: boolean): Promise<StreamResult> {
     const rows: RowResult[] = []
     const newIds = new Map<string, string>()
-    let step: LaneStep = { type: 'go_on' }
-    for (const row of lane.rows) {
+    let step: StreamStep = { type: 'go_on' }
+    for (const row of stream.rows) {
       if (!(hasTurn && rows.length === 0) && !(await this.#turn(limits))) break
       const plan = await this.#attempt(withNewId(row, newIds), limits.cancelled)
       if (plan === null) break
@@ -57,29 +57,29 @@ export class RowSender {
       if (plan.row.state === 'skipped') this.#o.gate.release()
       // The record's id at the target is not stored yet, and the stream may have more changes of the record.
       if (plan.row.remoteId !== null) newIds.set(recordText(row), plan.row.remoteId)
-      step = plan.lane
+      step = plan.stream
       if (step.type !== 'go_on') break
     }
-    return { lane, rows, next: nextOf(step) }
+    return { stream, rows, next: nextOf(step) }
   }
 
   /** @returns the streams that may go together, by group, in order. If the kind has groups, a stream has one row. */
-  grouped(lanes: readonly ClaimedStream[]): ReadonlyMap<string, readonly ClaimedStream[]> {
+  grouped(streams: readonly ClaimedStream[]): ReadonlyMap<string, readonly ClaimedStream[]> {
     const { batch } = this.#o.kind
     const groups = new Map<string, ClaimedStream[]>()
-    if (batch.type === 'one' || batch.groupOf === undefined) return groups.set('', [...lanes])
-    for (const lane of lanes) {
-      const [row] = lane.rows
+    if (batch.type === 'one' || batch.groupOf === undefined) return groups.set('', [...streams])
+    for (const stream of streams) {
+      const [row] = stream.rows
       const group = row === undefined ? '' : batch.groupOf(this.#preparer.itemOf(row))
       const found = groups.get(group)
-      if (found === undefined) groups.set(group, [lane])
-      else found.push(lane)
+      if (found === undefined) groups.set(group, [stream])
+      else found.push(stream)
     }
     return groups
   }
 
   /** Sends the rows of many streams together. @returns null if nothing may be sent now. */
-  async sendTogether(lanes: readonly ClaimedStream[], limits: Limits): Promise<SentTogether | null> {
+  async sendTogether(streams: readonly ClaimedStream[], limits: Limits): Promise<SentTogether | null> {
     const { gate, kind } = this.#o
     const { cancelled } = limits
     if (!(await this.#turn(limits))) return null
@@ -87,7 +87,7 @@ export class RowSender {
     await gate.refresh(true)
     const permit = gate.admit()
     if (permit === null) return null
-    const { prepared: batch, isHalted } = await this.#prepareAll(lanes, limits)
+    const { prepared: batch, isHalted } = await this.#prepareAll(streams, limits)
     const all = batch.flatMap(({ steps }) => steps.map(({ prepared }) => prepared))
     const items = all.flatMap((prepared) => (prepared.type === 'send' ? [prepared.item] : []))
     const startedAt = performance.now()
@@ -100,12 +100,12 @@ export class RowSender {
     if (isSent) this.#reports.took(startedAt)
     if (isSent) trace(items, outcomes)
     let sent = 0
-    const results = batch.map(({ lane, steps }) => {
+    const results = batch.map(({ stream, steps }) => {
       const plans = steps.map(({ row, prepared }) =>
         prepared.type === 'done' ? prepared.plan : this.#preparer.plan(row, outcomes[sent++] ?? NO_OUTCOME, false, cancelled),
       )
-      const last = plans.find((plan) => plan.lane.type !== 'go_on')
-      return { lane, rows: plans.map((plan) => plan.row), next: nextOf(last?.lane ?? { type: 'go_on' }) }
+      const last = plans.find((plan) => plan.stream.type !== 'go_on')
+      return { stream, rows: plans.map((plan) => plan.row), next: nextOf(last?.stream ?? { type: 'go_on' }) }
     })
     const split = outcomes.find((outcome) => outcome.type === 'split')
     if (split !== undefined) this.#reports.split(items.length, split)
@@ -156,20 +156,20 @@ export class RowSender {
    * Prepares the rows of each stream, up to the first that stops it. Each lookup takes its own turn. If time runs out, or the target takes
    * no more, later streams stay unprepared.
    */
-  async #prepareAll(lanes: readonly ClaimedStream[], limits: Limits): Promise<{ prepared: PreparedStream[]; isHalted: boolean }> {
+  async #prepareAll(streams: readonly ClaimedStream[], limits: Limits): Promise<{ prepared: PreparedStream[]; isHalted: boolean }> {
     const batch: PreparedStream[] = []
     let [isLate, isHalted] = [false, false]
-    for (const lane of lanes) {
+    for (const stream of streams) {
       const steps: { row: OutboxRow; prepared: Prepared }[] = []
-      for (const row of lane.rows) {
+      for (const row of stream.rows) {
         isLate ||= this.#preparer.looksUp(row) && !(await this.#turn(limits))
         if (isLate || isHalted) break
         const prepared = await this.#preparer.prepare(row, limits.cancelled)
         steps.push({ row, prepared })
         isHalted = prepared.type === 'done' && prepared.outcome !== null && isOfTarget(prepared.outcome)
-        if (prepared.type === 'done' && prepared.plan.lane.type !== 'go_on') break
+        if (prepared.type === 'done' && prepared.plan.stream.type !== 'go_on') break
       }
-      batch.push({ lane, steps })
+      batch.push({ stream, steps })
     }
     return { prepared: batch, isHalted }
   }
@@ -187,7 +187,7 @@ function withNewId(row: OutboxRow, newIds: ReadonlyMap<string, string>): OutboxR
   return remoteId === undefined ? row : { ...row, remoteId }
 }
 
-function nextOf(step: LaneStep): LaneResult['next'] {
+function nextOf(step: StreamStep): StreamResult['next'] {
   return step.type === 'go_on' ? { type: 'due', inMs: 0 } : step
 }
 

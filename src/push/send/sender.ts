@@ -6,10 +6,10 @@ import { releaseAllStreams } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import { BatchLoop } from './batch-loop.ts'
 import { DestinationGate } from './destination-gate.ts'
-import { LaneClaims, SWEEP_MS } from './lane-claims.ts'
-import { LaneLoop } from './lane-loop.ts'
 import { RowSender } from './row-sender.ts'
 import { Settler } from './settler.ts'
+import { StreamClaims, SWEEP_MS } from './stream-claims.ts'
+import { StreamLoop } from './stream-loop.ts'
 
 /** Longest wait of results to be stored together, while many streams are in flight. */
 const GATHER_MS = 32
@@ -36,7 +36,7 @@ export class Sender implements Service {
   readonly name: string
   readonly #o: SenderOptions
   readonly #gate: DestinationGate
-  #loop: LaneLoop | BatchLoop | null = null
+  #loop: StreamLoop | BatchLoop | null = null
 
   constructor(options: SenderOptions) {
     this.name = `sender ${options.destination.name}`
@@ -73,7 +73,7 @@ export class Sender implements Service {
     }
   }
 
-  #createLoop(stopping: AbortSignal, cancelled: AbortSignal): LaneLoop | BatchLoop {
+  #createLoop(stopping: AbortSignal, cancelled: AbortSignal): StreamLoop | BatchLoop {
     const { db, clock, log, observer, destination, kind } = this.#o
     const gate = this.#gate
     const rowSender = new RowSender({ db, clock, log, observer, destination, kind, gate })
@@ -81,8 +81,8 @@ export class Sender implements Service {
     const { name, idempotent } = destination
     const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, cancelled })
     const wakeUp = new WakeUp(clock)
-    const claims = new LaneClaims({ db, clock, log, destination, kind, gate, rowSender, settler, wakeUp, stopping, cancelled })
-    const loop: LaneLoop | BatchLoop = kind.batch.type === 'many' ? new BatchLoop(claims, kind.batch) : new LaneLoop(claims)
+    const claims = new StreamClaims({ db, clock, log, destination, kind, gate, rowSender, settler, wakeUp, stopping, cancelled })
+    const loop: StreamLoop | BatchLoop = kind.batch.type === 'many' ? new BatchLoop(claims, kind.batch) : new StreamLoop(claims)
     return loop
   }
 }

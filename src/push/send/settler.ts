@@ -2,7 +2,7 @@ import { backoffMs } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
-import { type LaneResult, settleStreams } from '../../store/outbox/work.ts'
+import { type StreamResult, settleStreams } from '../../store/outbox/work.ts'
 
 /** A transaction on SQLite stays under 20 ms. */
 export const SETTLED_ROWS = 400
@@ -21,7 +21,7 @@ export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log
 
 interface Waiting {
   /** Stored in the same transaction. */
-  readonly results: readonly LaneResult[]
+  readonly results: readonly StreamResult[]
   /** End of its lease. A result that isn't stored by then belongs to another worker. */
   readonly until: TimeLimit
   readonly done: () => void
@@ -41,7 +41,7 @@ export class Settler {
    * Resolves when the results are stored, or can't be; then the next claim of their rows sends them again. Results of up to `SETTLED_ROWS`
    * rows are stored in one transaction, all or none.
    */
-  async add(results: readonly LaneResult[], until: TimeLimit): Promise<void> {
+  async add(results: readonly StreamResult[], until: TimeLimit): Promise<void> {
     const stored = parts(results).map((part) => new Promise<void>((done) => void this.#waiting.push({ results: part, until, done })))
     if (!this.#isRunning) void this.#run()
     await Promise.all(stored)
@@ -79,10 +79,10 @@ export class Settler {
       try {
         const results = left.flatMap((waiting) => waiting.results)
         const lost = await settleStreams(db, results, { relaxedDurability: idempotent && results.every(isDelivered) })
-        for (const { lane } of lost) {
+        for (const { stream } of lost) {
           log.warn(
-            { destination, account: lane.account, lane: lane.lane },
-            `the lease of stream ${lane.lane} of destination ${destination} ended before its result was stored; its rows are sent again`,
+            { destination, account: stream.account, stream: stream.stream },
+            `the lease of stream ${stream.stream} of destination ${destination} ended before its result was stored; its rows are sent again`,
           )
         }
         return
@@ -102,8 +102,8 @@ export class Settler {
 }
 
 /** In parts of up to `SETTLED_ROWS` rows; one stream is never cut. */
-function parts(results: readonly LaneResult[]): LaneResult[][] {
-  const made: LaneResult[][] = []
+function parts(results: readonly StreamResult[]): StreamResult[][] {
+  const made: StreamResult[][] = []
   let room = 0
   for (const result of results) {
     const part = made.at(-1)
@@ -117,11 +117,11 @@ function parts(results: readonly LaneResult[]): LaneResult[][] {
   return made
 }
 
-function rowsIn(results: readonly LaneResult[]): number {
+function rowsIn(results: readonly StreamResult[]): number {
   return results.reduce((rows, result) => rows + result.rows.length, 0)
 }
 
 /** Whether the result only says that rows arrived. If it is lost, they are sent again, in order and with the same ids. */
-function isDelivered({ rows, next }: LaneResult): boolean {
+function isDelivered({ rows, next }: StreamResult): boolean {
   return next.type === 'due' && rows.every(({ state, remoteId }) => state === 'delivered' && remoteId === null)
 }

@@ -7,7 +7,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { type StoredRecord, storedEvents, storedMessages } from '../../store/mirror/absences.ts'
 import type { MirrorReader } from '../../store/mirror/reader.ts'
 import { finding, type NewFinding } from './finding.ts'
-import type { Replay, ShownKeys } from './replay.ts'
+import type { FullRead, ShownKeys } from './full-read.ts'
 
 /** Records of the mirror that a full re-read did not show. `marked`: marked as gone before this run. */
 export interface AbsentRecords {
@@ -25,13 +25,13 @@ export async function findAbsent(
   reader: MirrorReader,
   account: string,
   submissionId: string,
-  replay: Replay,
+  fullRead: FullRead,
   begunAt: TimeText,
 ): Promise<AbsentRecords> {
   const unmarked: StoredRecord[] = []
   const marked: StoredRecord[] = []
-  const { shown } = replay
-  for await (const page of storedRecords(db, reader, account, submissionId, replay)) {
+  const { shown } = fullRead
+  for await (const page of storedRecords(db, reader, account, submissionId, fullRead)) {
     const now = timeFromMs(db.clock.now())
     for (const record of page) {
       if (isShown(record, shown)) continue
@@ -52,7 +52,7 @@ function isShown({ id, position, hasMessage }: StoredRecord, shown: ShownKeys): 
 }
 
 /** Known findings for records that an earlier run marked. */
-export function knownAbsences(submissionId: string, feed: Replay['feed'], marked: readonly StoredRecord[]): NewFinding[] {
+export function knownAbsences(submissionId: string, feed: FullRead['feed'], marked: readonly StoredRecord[]): NewFinding[] {
   return marked.map((record) =>
     finding({
       ...keyOf(submissionId, feed, record),
@@ -63,7 +63,7 @@ export function knownAbsences(submissionId: string, feed: Replay['feed'], marked
   )
 }
 
-function keyOf(submissionId: string, feed: Replay['feed'], { id, position }: StoredRecord) {
+function keyOf(submissionId: string, feed: FullRead['feed'], { id, position }: StoredRecord) {
   const entity = feed === 'events' ? 'market_events' : position === null ? 'thread_messages' : 'thread_attachments'
   const entityId = JSON.stringify([submissionId, id, ...(position === null ? [] : [position])])
   return { submissionId, entity, entityId, read: feed }
@@ -74,14 +74,14 @@ async function* storedRecords(
   reader: MirrorReader,
   account: string,
   submissionId: string,
-  replay: Replay,
+  fullRead: FullRead,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  const preloaded = preloadedRecords(reader, submissionId, replay.feed)
+  const preloaded = preloadedRecords(reader, submissionId, fullRead.feed)
   if (preloaded !== null) yield preloaded
-  else yield* replay.feed === 'events' ? storedEvents(db.read, account, submissionId) : storedMessages(db.read, account, submissionId)
+  else yield* fullRead.feed === 'events' ? storedEvents(db.read, account, submissionId) : storedMessages(db.read, account, submissionId)
 }
 
-function preloadedRecords(reader: MirrorReader, submissionId: string, feed: Replay['feed']): StoredRecord[] | null {
+function preloadedRecords(reader: MirrorReader, submissionId: string, feed: FullRead['feed']): StoredRecord[] | null {
   if (feed === 'events') {
     const rows = reader.preloaded(marketEvents, submissionId) as readonly MarketEventRow[] | null
     return rows?.map((row) => recordOf(row.event_id, row)) ?? null

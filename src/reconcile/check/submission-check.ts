@@ -21,10 +21,10 @@ import { findAbsent, knownAbsences, stillAbsent } from './absences.ts'
 import { type Attempt, attemptFeed, type Failure } from './attempts.ts'
 import { type Comparer, type Comparison, derivedFacts } from './comparer.ts'
 import { FindingBuilder, finding, type NewFinding } from './finding.ts'
+import { type FullRead, reReadFeed } from './full-read.ts'
 import type { IdStateContext } from './id-states.ts'
 import { PendingCorrections } from './pending-corrections.ts'
 import { type RepairContext, Repairer } from './repairer.ts'
-import { type Replay, reReadFeed } from './replay.ts'
 import { type FailedRead, StateReads } from './state-reads.ts'
 
 /** Shared by all checks of one run. */
@@ -73,7 +73,7 @@ export class SubmissionCheck {
   /** Whether the states were compared before the first page of a long feed. They are compared again after the last page. */
   #statesCompared = false
   readonly #pending = new PendingCorrections()
-  readonly #secondReplays = new Map<Feed, Replay>()
+  readonly #secondReads = new Map<Feed, FullRead>()
 
   constructor(parts: CheckContext, candidate: Candidate, signal: AbortSignal) {
     const { submissionId, eventsReadAt, threadReadAt } = candidate
@@ -91,10 +91,10 @@ export class SubmissionCheck {
     if (parseUuid(this.#place.submissionId) !== this.#place.submissionId) return await this.#reportMisnamed()
     const begunAt = timeFromMs(clock.now())
     if (this.#candidate.unpolled && !dryRun) await restoreReads(db, account, this.#place.submissionId)
-    const { replays, failures } = await this.#o.slots.add(() => this.#readAll())
+    const { reads, failures } = await this.#o.slots.add(() => this.#readAll())
     const [firstFailed] = failures
     const isThere = failures.every(({ failure }) => failure.class !== 'gone')
-    const isNothingRead = replays.length === 0 && this.#states.all.length === 0
+    const isNothingRead = reads.length === 0 && this.#states.all.length === 0
     if (firstFailed && isNothingRead && failures.every(({ failure }) => failure.class === 'gone'))
       return await this.#reportGone(firstFailed)
     for (const failed of failures) await this.#reportFailedRead(failed)
@@ -102,15 +102,15 @@ export class SubmissionCheck {
       await this.#finishPages(isThere)
       return { isReconciled: false, unconfirmed: [], compared: this.#compared, failure: firstFailed.failure }
     }
-    const records = replays.flatMap((replay) => replay.facts ?? [])
-    const isWhole = replays.length === feeds.length && replays.every((replay) => replay.facts !== null)
+    const records = reads.flatMap((fullRead) => fullRead.facts ?? [])
+    const isWhole = reads.length === feeds.length && reads.every((fullRead) => fullRead.facts !== null)
     const states = this.#states.all
     const comparison = await this.#o.comparer.compare({ submissionId: this.#place.submissionId, states, records, isWhole, isThere })
     await this.#repairDifferences(comparison, records)
     const reader = this.#repairer.hasRepaired ? new MirrorReader(db.read, account) : comparison.reader
-    for (const replay of replays) await this.#markAbsent(reader, replay, begunAt)
+    for (const fullRead of reads) await this.#markAbsent(reader, fullRead, begunAt)
     if (this.#repairer.hasRepaired || differs(comparison.derived)) await this.#repairDerived(isThere, records)
-    for (const { feed, unreadable } of replays) {
+    for (const { feed, unreadable } of reads) {
       const raws = unreadable.map(({ raw }) => raw)
       await this.#repairer.reportUnreadable(feed, raws)
     }
@@ -125,21 +125,21 @@ export class SubmissionCheck {
     }
   }
 
-  async #readAll(): Promise<{ replays: readonly Replay[]; failures: readonly FailedRead[] }> {
-    const replays: Replay[] = []
+  async #readAll(): Promise<{ reads: readonly FullRead[]; failures: readonly FailedRead[] }> {
+    const reads: FullRead[] = []
     const failures = this.#o.withState ? await this.#states.readAll() : []
     this.#compared += this.#states.rows
     for (const feed of feeds) {
-      const read = await this.#replay(feed, (page) => this.#repairPage(page))
+      const read = await this.#readFully(feed, (page) => this.#repairPage(page))
       if (read.ok) {
-        replays.push(read.value)
+        reads.push(read.value)
         this.#compared += read.value.compared
       } else failures.push({ read: feed, failure: read.failure })
     }
-    return { replays, failures }
+    return { reads, failures }
   }
 
-  #replay(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Attempt<Replay>> {
+  #readFully(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Attempt<FullRead>> {
     const { client, clock } = this.#o
     const first = feed === 'events' ? this.#candidate.firstEvents : this.#candidate.firstThread
     return attemptFeed(clock, client, this.#signal, (retrying) => reReadFeed(retrying, this.#place, feed, first, onPage, this.#signal))
@@ -169,9 +169,9 @@ export class SubmissionCheck {
   async #confirmPending(): Promise<void> {
     for (const feed of feeds) {
       if (!this.#pending.has(feed)) continue
-      const again = await this.#o.slots.add(() => this.#replay(feed, (page) => this.#confirmPage(page)))
+      const again = await this.#o.slots.add(() => this.#readFully(feed, (page) => this.#confirmPage(page)))
       if (again.ok) {
-        this.#secondReplays.set(feed, again.value)
+        this.#secondReads.set(feed, again.value)
         await this.#confirmPage(again.value.facts ?? [])
         await this.#discardPending(feed, 'two full re-reads disagree on it')
       } else {
@@ -213,22 +213,22 @@ export class SubmissionCheck {
     await this.#reportFailedRead({ read, failure: { class: 'overtaken', reason, attempts: MAX_STATE_READS } })
   }
 
-  async #markAbsent(reader: MirrorReader, replay: Replay, begunAt: TimeText): Promise<void> {
+  async #markAbsent(reader: MirrorReader, fullRead: FullRead, begunAt: TimeText): Promise<void> {
     const { db, account } = this.#o
     const { submissionId } = this.#place
-    const { feed } = replay
-    const { unmarked, marked } = await findAbsent(db, reader, account, submissionId, replay, begunAt)
+    const { feed } = fullRead
+    const { unmarked, marked } = await findAbsent(db, reader, account, submissionId, fullRead, begunAt)
     if (marked.length > 0) await this.#repairer.report(knownAbsences(submissionId, feed, marked))
     if (unmarked.length === 0) return
-    const again = await this.#secondReplay(feed)
+    const again = await this.#secondRead(feed)
     if (!again.ok) return await this.#reportFailedRead({ read: feed, failure: again.failure })
     const absent = stillAbsent(unmarked, again.value.shown)
     for (let from = 0; from < absent.length; from += MARK_BATCH) await this.#markBatch(feed, absent.slice(from, from + MARK_BATCH))
   }
 
-  async #secondReplay(feed: Feed): Promise<Attempt<Replay>> {
-    const value = this.#secondReplays.get(feed)
-    return value ? { ok: true, value } : await this.#o.slots.add(() => this.#replay(feed, async () => {}))
+  async #secondRead(feed: Feed): Promise<Attempt<FullRead>> {
+    const value = this.#secondReads.get(feed)
+    return value ? { ok: true, value } : await this.#o.slots.add(() => this.#readFully(feed, async () => {}))
   }
 
   async #markBatch(feed: Feed, absent: readonly StoredRecord[]): Promise<void> {

@@ -49,11 +49,11 @@ async function reportState(scope: PushContext, destination: string, kind: Undeli
     const rows = await undeliveredAfter(db.read, destination, kind, after, PAGE, runId)
     const due = rows.filter((row) => row.overdue)
     const ofRun = due.filter((row) => row.account === account && (only === undefined || only.has(row.submission_id ?? '')))
-    const withLostLane = options.dry_run === true ? [] : ofRun.filter((row) => row.lane_lost)
-    if (withLostLane.length > 0)
+    const withLostStream = options.dry_run === true ? [] : ofRun.filter((row) => row.stream_lost)
+    if (withLostStream.length > 0)
       await reopenStreams(
         db,
-        withLostLane.map(({ lane }) => ({ destination, account, lane })),
+        withLostStream.map(({ stream }) => ({ destination, account, stream })),
       )
     const shown = ofRun.slice(0, Math.max(0, MAX_LISTED - listed))
     await recorder.recordInBatches(shown.map((row) => findingOf(row, destination, kind)))
@@ -92,8 +92,8 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   })
 }
 
-function blockedText({ lane_lost, blocked }: Undelivered): string | null {
-  if (lane_lost) return ' (its stream was lost; the next run other than a dry run reopens it)'
+function blockedText({ stream_lost, blocked }: Undelivered): string | null {
+  if (stream_lost) return ' (its stream was lost; the next run other than a dry run reopens it)'
   return blocked === null ? null : ` (${blocked})`
 }
 

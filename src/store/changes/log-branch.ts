@@ -63,7 +63,7 @@ export async function firstEpochOf(q: Query): Promise<string> {
 /** The newest epoch, if it followed a break and the feeds were not all re-read since; else null. */
 export async function currentBreak(q: Query): Promise<LogEpochsTable | null> {
   const [newest] = await epochsOf(q)
-  return newest !== undefined && newest.reason !== 'first' && newest.replayed_at === null ? newest : null
+  return newest !== undefined && newest.reason !== 'first' && newest.fully_read_at === null ? newest : null
 }
 
 /** @returns why the numbering cannot continue; null when it can. */

@@ -130,7 +130,7 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
     epoch: {
       logEpoch: row.log_epoch,
       restoredAt: row.reason === 'first' ? null : row.began_at,
-      isRecovering: index === 0 && row.replayed_at === null,
+      isRecovering: index === 0 && row.fully_read_at === null,
     },
   }))
   const oldest = epochs.at(-1)?.epoch ?? { logEpoch: (await infoOf(q)).log_epoch, restoredAt: null, isRecovering: false }
@@ -174,7 +174,7 @@ async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> 
 async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: NewEpoch): Promise<void> {
   const epochNo = sql<number>`(select coalesce(max(epoch_no), 0) + 1 from sync_log_epochs)`
   const done = reason === 'first' ? dbTime(tx) : null
-  const replays = { full_reads_at: done, replayed_at: done }
+  const reads = { full_reads_at: done, fully_read_at: done }
   const [origin, server] = [await originOf(tx), await serverOf(tx)]
   await tx.sql
     .insertInto('sync_log_epochs')
@@ -188,7 +188,7 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
       server,
       known_seq: knownSeq,
       instance: null,
-      ...replays,
+      ...reads,
     })
     .execute()
 }

@@ -25,7 +25,7 @@ export async function foundWithoutWebhook<T>(q: Query, account: string, lostAfte
   const rows = await q.all(sql<T & FoundPlace & { readonly occurred_at: TimeText | null; readonly tracked_at: TimeText }>`
     select s.tracked_at, seen.account, seen.submission_id, s.insured_name, seen.entity, seen.record_id, coalesce(e.type, m.kind) as what, e.market_name,
       coalesce(e.occurred_at, m.occurred_at) as occurred_at, seen.first_at as known_at,
-      case when replayed.way is null then coalesce(e.first_seen_via, m.first_seen_via) else 'replay' end as known_via
+      case when reread.way is null then coalesce(e.first_seen_via, m.first_seen_via) else 'full_read' end as known_via
     from (select account, entity, submission_id, record_id, first_at from sync_arrivals
       where account = ${account} and way = 'feed' order by first_at desc limit ${LOOKED_AT}) as seen
     join submissions s on s.account = seen.account and s.submission_id = seen.submission_id
@@ -33,8 +33,8 @@ export async function foundWithoutWebhook<T>(q: Query, account: string, lostAfte
       and e.submission_id = seen.submission_id
     left join thread_messages m on seen.entity = 'thread_messages' and m.account = seen.account and m.message_id = seen.record_id
       and m.submission_id = seen.submission_id
-    left join sync_arrivals replayed on replayed.account = seen.account and replayed.entity = seen.entity
-      and replayed.submission_id = seen.submission_id and replayed.record_id = seen.record_id and replayed.way = 'replay'
+    left join sync_arrivals reread on reread.account = seen.account and reread.entity = seen.entity
+      and reread.submission_id = seen.submission_id and reread.record_id = seen.record_id and reread.way = 'full_read'
     where ${isBehind} and coalesce(e.first_seen_via, m.first_seen_via) <> 'backfill' and ${isUnannounced}
     order by seen.first_at desc, seen.record_id limit ${limit}`)
   return rows.map(({ tracked_at, ...row }) => ({

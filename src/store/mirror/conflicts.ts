@@ -18,7 +18,7 @@ export interface Arrival {
   readonly entity: string
   readonly submission_id: string
   readonly record_id: string
-  readonly way: 'webhook' | 'feed' | 'replay'
+  readonly way: 'webhook' | 'feed' | 'full_read'
 }
 
 /** A record that conflicts with the stored one (invariant 4). `kept` and `refused` are JSON text. */

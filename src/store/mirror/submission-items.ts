@@ -71,7 +71,7 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
         sum(case when x.state = 'ready' and l.blocked = 'unmapped' then 1 else 0 end) as unmapped,
         sum(case when x.state = 'ready' and l.blocked = 'held' then 1 else 0 end) as held,
         sum(case when x.state <> 'ready' then 1 else 0 end) as dead`,
-      sql`sync_outbox x ${byIndex} left join sync_push_streams l on l.destination = x.destination and l.account = x.account and l.lane = x.lane
+      sql`sync_outbox x ${byIndex} left join sync_push_streams l on l.destination = x.destination and l.account = x.account and l.stream = x.stream
         where x.state in ('ready', 'dead', 'unknown')`,
       { group: sql`x.account, x.submission_id` },
     ),

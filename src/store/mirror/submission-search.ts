@@ -175,19 +175,19 @@ export interface UnmappedFilter {
 export async function listUnmapped(q: Query, { destination, account, search, after }: UnmappedFilter, limit: number) {
   const conditions = [sql`l.destination = ${destination}`, sql`l.blocked = 'unmapped'`]
   if (account !== undefined) conditions.push(sql`l.account = ${account}`)
-  if (after !== undefined) conditions.push(sql`(l.account, l.lane) > (${after.account}, ${after.submissionId})`)
+  if (after !== undefined) conditions.push(sql`(l.account, l.stream) > (${after.account}, ${after.submissionId})`)
   const tests = conditionsOf(q, { search }).map(({ test }) => test)
-  const ofLane = sql`o.destination = found.destination and o.account = found.account and o.lane = found.lane and o.state = 'ready'`
+  const ofStream = sql`o.destination = found.destination and o.account = found.account and o.stream = found.stream and o.state = 'ready'`
   return await q.all(sql<
     Columns<'submission_overview', 'account' | 'submission_id' | 'insured_name'> & { changes: number; since: TimeText | null }
   >`
-    select found.account, found.lane as submission_id, found.insured_name,
-      (select count(*) from sync_outbox o where ${ofLane}) as changes,
-      (select o.queued_at from sync_outbox o where ${ofLane} order by o.outbox_id limit 1) as since
+    select found.account, found.stream as submission_id, found.insured_name,
+      (select count(*) from sync_outbox o where ${ofStream}) as changes,
+      (select o.queued_at from sync_outbox o where ${ofStream} order by o.outbox_id limit 1) as since
     from (
-      select l.destination, l.account, l.lane, s.insured_name from sync_push_streams l
-      left join submissions s on s.account = l.account and s.submission_id = l.lane
+      select l.destination, l.account, l.stream, s.insured_name from sync_push_streams l
+      left join submissions s on s.account = l.account and s.submission_id = l.stream
       where ${sql.join([...conditions, ...tests], sql` and `)}
-      order by l.account, l.lane limit ${sql.lit(limit)}) as found
-    order by found.account, found.lane`)
+      order by l.account, l.stream limit ${sql.lit(limit)}) as found
+    order by found.account, found.stream`)
 }

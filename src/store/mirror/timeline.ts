@@ -3,7 +3,7 @@ import { parseTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue, unindexed } from '../engine/sql.ts'
 import type { ArrivalsView } from '../schema/completeness.ts'
-import { itsLane, ofPush } from '../schema/push-states.ts'
+import { itsStream, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
 /** Kinds of entries, in the order for entries of the same time. */
@@ -89,7 +89,7 @@ const PUSH = sql`
     ${sql.raw(ofPush.state)} as state, ${sql.raw(ofPush.deliveredAt)} as delivered_at, o.status, o.error,
     case when o.resent is null then 0 else 1 end as is_resent
   from sync_outbox o
-  left join sync_push_streams l on ${sql.raw(itsLane)}`
+  left join sync_push_streams l on ${sql.raw(itsStream)}`
 
 /** Pushes after a position, by when they were settled, else last tried, else queued; the newest first. */
 export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {

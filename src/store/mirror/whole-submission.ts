@@ -8,7 +8,7 @@ import { entities } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
 import { keyText } from '../../model/row-key.ts'
 import type { Query } from '../engine/db.ts'
-import { isAnswered, itsLane, ofPush, readyAs } from '../schema/push-states.ts'
+import { isAnswered, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
 import type { FreshnessView } from '../schema/reads.ts'
 import { specWithoutRaw } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
@@ -105,7 +105,7 @@ export async function reachedOf<T>(q: Query, { account, submission_id }: Key): P
         ${ready(readyAs.unmapped)} as unmapped, ${ready(readyAs.held)} as held,
         ${ended('dead')} as dead, ${ended('unknown')} as unknown, ${ended('skipped')} as skipped
       from sync_outbox o
-      left join sync_push_streams l on ${sql.raw(itsLane)}
+      left join sync_push_streams l on ${sql.raw(itsStream)}
       where o.account = ${account} and o.submission_id = ${submission_id}
         and o.state in ('ready', 'delivered', 'dead', 'unknown', 'skipped')
       group by o.destination) as f on f.destination = d.destination

@@ -1,30 +1,30 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import type { LaneBlock } from '../schema/push.ts'
-import { itsLane } from '../schema/push-states.ts'
+import type { StreamBlock } from '../schema/push.ts'
+import { itsStream } from '../schema/push-states.ts'
 
 const ROWS = 1_000
-const LANES = 200
+const STREAMS = 200
 
 /** When the oldest change was queued whose stream is blocked for this reason, or not (null). Oldest rows first, then streams due first. */
-export async function oldestReady(q: Query, destination: string, reason: LaneBlock | null): Promise<TimeText | null> {
-  const lane = sql`select 1 from sync_push_streams l where ${sql.raw(itsLane)}`
-  const wanted = reason === null ? sql`not exists (${lane} and l.blocked is not null)` : sql`exists (${lane} and l.blocked = ${reason})`
+export async function oldestReady(q: Query, destination: string, reason: StreamBlock | null): Promise<TimeText | null> {
+  const stream = sql`select 1 from sync_push_streams l where ${sql.raw(itsStream)}`
+  const wanted = reason === null ? sql`not exists (${stream} and l.blocked is not null)` : sql`exists (${stream} and l.blocked = ${reason})`
   const row = await q.one(sql<{ at: TimeText }>`
     select queued_at as at from (
-      select outbox_id, destination, account, lane, queued_at from sync_outbox
+      select outbox_id, destination, account, stream, queued_at from sync_outbox
       where destination = ${destination} and state = 'ready' order by outbox_id limit ${sql.lit(ROWS)}) as o
     where ${wanted} order by outbox_id limit 1`)
   return row?.at ?? (await oldestOfStreams(q, destination, reason))
 }
 
-async function oldestOfStreams(q: Query, destination: string, reason: LaneBlock | null): Promise<TimeText | null> {
+async function oldestOfStreams(q: Query, destination: string, reason: StreamBlock | null): Promise<TimeText | null> {
   const isWanted = reason === null ? sql`blocked is null` : sql`blocked = ${reason}`
   const row = await q.one(sql<{ at: TimeText | null }>`
-    select min((select o.queued_at from sync_outbox o where o.destination = ${destination} and o.account = l.account and o.lane = l.lane
+    select min((select o.queued_at from sync_outbox o where o.destination = ${destination} and o.account = l.account and o.stream = l.stream
       and o.state = 'ready' order by o.outbox_id limit 1)) as at
-    from (select account, lane from sync_push_streams where destination = ${destination} and ${isWanted} order by due_at limit ${sql.lit(LANES)}) as l`)
+    from (select account, stream from sync_push_streams where destination = ${destination} and ${isWanted} order by due_at limit ${sql.lit(STREAMS)}) as l`)
   return row?.at ?? null
 }
 

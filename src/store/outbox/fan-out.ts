@@ -11,8 +11,8 @@ import { purgedAmong, submissionKeys } from '../reads/purged.ts'
 import { syncOutbox } from '../schema/push.ts'
 import { specWithout } from '../schema/table.ts'
 import type { DestinationRow } from './destinations.ts'
-import { lanesOf, openLanes } from './lanes.ts'
 import type { QueuedChange } from './rows.ts'
+import { openStreams, streamsOf } from './streams.ts'
 
 /** The columns of a change that fan-out needs. The content stays in the log. */
 export interface FanOutChange {
@@ -112,7 +112,7 @@ export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: rea
   const rows = await withoutPurged(tx, all)
   const given = rows.map((row) => givenOf(row, queuedAt))
   await insertInOrder(tx, given)
-  await openLanes(tx, lanesOf(given))
+  await openStreams(tx, streamsOf(given))
   for (const { destination, cursor, snapshot, filtered = 0 } of [...moves].sort((a, b) => (a.destination < b.destination ? -1 : 1))) {
     const progress = snapshot === undefined ? {} : { snapshot: snapshot === null ? null : JSON.stringify(snapshot) }
     await tx.sql
@@ -130,13 +130,13 @@ async function withoutPurged(tx: Tx, rows: readonly NewOutboxRow[]): Promise<rea
   return rows.filter(({ account, submissionId, operation }) => operation === 'purged' || !purged.has(`${account} ${submissionId}`))
 }
 
-type GivenRow = Row & { destination: string; account: string; lane: string }
+type GivenRow = Row & { destination: string; account: string; stream: string }
 
 function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
   return {
     destination: row.destination,
     account: row.account,
-    lane: row.submissionId ?? `entity:${row.entity}`,
+    stream: row.submissionId ?? `entity:${row.entity}`,
     submission_id: row.submissionId,
     entity: row.entity,
     entity_id: row.entityId,

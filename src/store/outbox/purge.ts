@@ -4,12 +4,12 @@ import type { Db, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { dbTime } from '../engine/sql.ts'
 import { FAN_OUT } from './fan-out.ts'
-import { closeEmptyStreams, type LaneKey, type LockedStream, lanesOf, laneText, lockStreams } from './lanes.ts'
+import { closeEmptyStreams, type LockedStream, lockStreams, type StreamKey, streamsOf, streamText } from './streams.ts'
 
 /** Rows deleted per transaction: few, so that a running `serve` does not wait (invariant 13). */
 const STEP = 100
 
-interface Victim extends LaneKey {
+interface Victim extends StreamKey {
   readonly outbox_id: number
 }
 
@@ -24,24 +24,27 @@ export function purgePushes(db: Db, { account, submissionId }: SubmissionRef): P
   return db.write('purge', async (tx) => {
     // Fan-out that began before the submission was marked as purged has ended under this lock, and its rows are visible.
     await lockNamed(tx, FAN_OUT)
-    const victims = tx.sql.selectFrom('sync_outbox').select(['outbox_id', 'destination', 'account', 'lane']).where('account', '=', account)
+    const victims = tx.sql
+      .selectFrom('sync_outbox')
+      .select(['outbox_id', 'destination', 'account', 'stream'])
+      .where('account', '=', account)
     const found: Victim[] = await victims.where('submission_id', '=', submissionId).where('operation', '<>', 'purged').limit(STEP).execute()
     if (found.length === 0) return 'none'
-    const locked = await lockStreams(tx, lanesOf(found))
-    const claimed = new Set(locked.filter(({ in_flight }) => in_flight === 1).map(laneText))
-    const rows = found.filter((row) => !claimed.has(laneText(row)))
+    const locked = await lockStreams(tx, streamsOf(found))
+    const claimed = new Set(locked.filter(({ in_flight }) => in_flight === 1).map(streamText))
+    const rows = found.filter((row) => !claimed.has(streamText(row)))
     if (rows.length === 0) return 'inFlight'
     const ids = rows.map(({ outbox_id }) => outbox_id)
     await tx.sql.deleteFrom('sync_outbox').where('outbox_id', 'in', ids).execute()
-    const free = locked.filter((lane) => !claimed.has(laneText(lane)))
-    for (const lane of free) if (lane.held_by !== null && ids.includes(lane.held_by)) await unblock(tx, lane)
+    const free = locked.filter((stream) => !claimed.has(streamText(stream)))
+    for (const stream of free) if (stream.held_by !== null && ids.includes(stream.held_by)) await unblock(tx, stream)
     await closeEmptyStreams(tx, free)
     return 'more'
   })
 }
 
-async function unblock(tx: Tx, { destination, account, lane }: LockedStream): Promise<void> {
+async function unblock(tx: Tx, { destination, account, stream }: LockedStream): Promise<void> {
   await tx.run(sql`
     update sync_push_streams set blocked = null, held_by = null, due_at = ${dbTime(tx)}
-    where destination = ${destination} and account = ${account} and lane = ${lane}`)
+    where destination = ${destination} and account = ${account} and stream = ${stream}`)
 }

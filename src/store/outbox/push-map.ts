@@ -4,7 +4,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import { givenStreams, type LaneKey, lanesOf, laneText, lockStreams } from './lanes.ts'
+import { givenStreams, lockStreams, type StreamKey, streamsOf, streamText } from './streams.ts'
 
 /** The client or policy in a destination's AMS of a submission. */
 export interface MappingRow {
@@ -27,7 +27,7 @@ const isOther = sql<boolean>`
 
 /** Stores mappings, and unblocks the streams that waited for them. Steps before a failure stay. @param via `import`, `admin`, `lookup`. */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
-  const distinct = new Map(rows.map((row) => [laneText(laneOf(row)), row]))
+  const distinct = new Map(rows.map((row) => [streamText(streamOf(row)), row]))
   const all = [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? [])
   for (let from = 0; from < all.length; from += STEP) await storeStep(db, all.slice(from, from + STEP), via)
 }
@@ -50,7 +50,7 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
         .onConflict((conflict) => conflict.columns(['destination', 'account', 'submission_id']).doUpdateSet(mapping).where(isOther))
         .execute()
     }
-    await unblock(tx, rows.map(laneOf))
+    await unblock(tx, rows.map(streamOf))
   })
 }
 
@@ -63,18 +63,18 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 export async function releaseMappedStreams(
   db: Db,
   destination: string,
-  after: LaneKey | null,
+  after: StreamKey | null,
   limit: number,
   isNeeded = true,
-): Promise<LaneKey | null> {
-  const behind = after === null ? sql`` : sql`and (account, lane) > (${after.account}, ${after.lane})`
-  const rows = await db.read.all(sql<LaneKey & { mapped: number }>`
-    select l.destination, l.account, l.lane, case when m.client is null then 0 else 1 end as mapped
+): Promise<StreamKey | null> {
+  const behind = after === null ? sql`` : sql`and (account, stream) > (${after.account}, ${after.stream})`
+  const rows = await db.read.all(sql<StreamKey & { mapped: number }>`
+    select l.destination, l.account, l.stream, case when m.client is null then 0 else 1 end as mapped
     from (
-      select destination, account, lane from sync_push_streams where destination = ${destination} and blocked = 'unmapped' ${behind}
-      order by account, lane limit ${sql.lit(limit)}) as l
-    left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.lane and ${namesClient}
-    order by l.account, l.lane`)
+      select destination, account, stream from sync_push_streams where destination = ${destination} and blocked = 'unmapped' ${behind}
+      order by account, stream limit ${sql.lit(limit)}) as l
+    left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.stream and ${namesClient}
+    order by l.account, l.stream`)
   const mapped = rows.filter((row) => !isNeeded || row.mapped === 1)
   for (let from = 0; from < mapped.length; from += STEP) {
     await db.write('push-map', async (tx) => {
@@ -85,13 +85,13 @@ export async function releaseMappedStreams(
   return rows.length < limit ? null : (rows.at(-1) ?? null)
 }
 
-async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
-  const waiting = (await lockStreams(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
-  for (const { destination, account, lane, in_flight } of waiting) {
+async function unblock(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
+  const waiting = (await lockStreams(tx, streams)).filter((stream) => stream.blocked === 'unmapped')
+  for (const { destination, account, stream, in_flight } of waiting) {
     // A stream in flight is being looked up; its holder keeps it until the result is settled.
     await tx.run(sql`
       update sync_push_streams set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
-      where destination = ${destination} and account = ${account} and lane = ${lane}`)
+      where destination = ${destination} and account = ${account} and stream = ${stream}`)
   }
   if (waiting.length > 0) wake(tx, 'outbox')
 }
@@ -101,18 +101,18 @@ export async function lockMappings(tx: Tx): Promise<void> {
   await lockNamed(tx, 'push-map')
 }
 
-/** The streams that have a mapping. @returns keys of `laneText`. */
-export async function mappedStreams(q: Query, lanes: readonly LaneKey[]): Promise<ReadonlySet<string>> {
-  if (lanes.length === 0) return new Set()
-  const rows = await q.all(sql<LaneKey>`
-    select given.destination, given.account, given.lane
-    from ${givenStreams(q, lanesOf(lanes))} join push_map m
-      on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane and ${namesClient}`)
-  return new Set(rows.map(laneText))
+/** The streams that have a mapping. @returns keys of `streamText`. */
+export async function mappedStreams(q: Query, streams: readonly StreamKey[]): Promise<ReadonlySet<string>> {
+  if (streams.length === 0) return new Set()
+  const rows = await q.all(sql<StreamKey>`
+    select given.destination, given.account, given.stream
+    from ${givenStreams(q, streamsOf(streams))} join push_map m
+      on m.destination = given.destination and m.account = given.account and m.submission_id = given.stream and ${namesClient}`)
+  return new Set(rows.map(streamText))
 }
 
-function laneOf({ destination, account, submissionId }: MappingRow): LaneKey {
-  return { destination, account, lane: submissionId }
+function streamOf({ destination, account, submissionId }: MappingRow): StreamKey {
+  return { destination, account, stream: submissionId }
 }
 
 export interface MappingFilter {

@@ -7,7 +7,7 @@ import { searchRows } from '../engine/search-rows.ts'
 import { distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
-import { itsLane, itsRemoteId, ofPush, readyAs } from '../schema/push-states.ts'
+import { itsRemoteId, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
 
 /** Fields left out do not narrow. */
 export interface OutboxFilter {
@@ -26,20 +26,20 @@ export interface OutboxFilter {
 /** A listed row. `state` is as in the view push_status (`waiting`, `retrying`, `unmapped`, `held` for ready rows). */
 export interface OutboxEntry extends PushStatusView {
   readonly outbox_id: number
-  readonly lane: string
+  readonly stream: string
   readonly detail: string | null
   readonly insured_name: string | null
 }
 
 const ENTRY = sql`
-  select o.outbox_id, o.destination, d.state as destination_state, o.account, o.lane, o.submission_id, o.entity, o.entity_id, o.operation,
+  select o.outbox_id, o.destination, d.state as destination_state, o.account, o.stream, o.submission_id, o.entity, o.entity_id, o.operation,
     o.seq, o.message_id,
     ${sql.raw(ofPush.state)} as state, o.attempts, o.queued_at, o.tried_at, ${sql.raw(ofPush.nextTryAt)} as next_try_at,
     ${sql.raw(ofPush.deliveredAt)} as delivered_at, o.status, o.detail, o.error, r.remote_id,
     (select s.insured_name from submissions s where s.account = o.account and s.submission_id = o.submission_id) as insured_name`
 const JOINED = sql`
   join sync_destinations d on d.destination = o.destination
-  left join sync_push_streams l on ${sql.raw(itsLane)}
+  left join sync_push_streams l on ${sql.raw(itsStream)}
   left join sync_remote_ids r on ${sql.raw(itsRemoteId)}`
 
 /** Stored states, and those shown for ready rows. */

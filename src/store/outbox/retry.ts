@@ -3,10 +3,19 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, rowLock, skipLocked } from '../engine/sql.ts'
 import type { OutboxState } from '../schema/push.ts'
-import { itsLane } from '../schema/push-states.ts'
-import { closeEmptyStreams, type LaneKey, type LockedStream, lanesOf, laneText, lockStreams, makeDue, openLanes } from './lanes.ts'
+import { itsStream } from '../schema/push-states.ts'
 import { matches, type OutboxFilter, place, STOPPED } from './queries.ts'
 import { amongIds, ID_NOT_KNOWN } from './rows.ts'
+import {
+  closeEmptyStreams,
+  type LockedStream,
+  lockStreams,
+  makeDue,
+  openStreams,
+  type StreamKey,
+  streamsOf,
+  streamText,
+} from './streams.ts'
 import { claimedStreams } from './work.ts'
 
 /** `inFlight`: rows left alone because their streams are being sent. `nextAfter`: start of the next step; null at the end. */
@@ -19,7 +28,7 @@ export interface OutboxStep {
 /** The rows of a filter, or the given ones. */
 export type OutboxSelection = OutboxFilter | { readonly outboxIds: readonly number[] }
 
-interface Chosen extends LaneKey {
+interface Chosen extends StreamKey {
   readonly outbox_id: number
   readonly state: OutboxState
 }
@@ -40,9 +49,9 @@ export async function retryRows(
   const found = await choose(db.read, selection, ['dead', 'unknown', 'skipped'], after, limit)
   const chosen = await limitWithFollowers(db.read, found, limit)
   const changed = await db.write('outbox-retry', async (tx) => {
-    const lanes = lanesOf(chosen)
-    await openLanes(tx, lanes)
-    const locked = await lockStreams(tx, lanes)
+    const streams = streamsOf(chosen)
+    await openStreams(tx, streams)
+    const locked = await lockStreams(tx, streams)
     const rows = await lockRows(tx, [...chosen, ...(await followersOf(tx, chosen))], ['dead', 'unknown', 'skipped'])
     const again = sql`state = 'ready', attempts = 0, status = null, detail = null, error = null, settled_at = null`
     const { looked = [], others = [] } = Object.groupBy(rows, ({ destination }) => (withLookup.includes(destination) ? 'looked' : 'others'))
@@ -59,10 +68,10 @@ export async function retryRows(
 export async function skipRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
   const chosen = await choose(db.read, selection, ['ready', 'dead', 'unknown'], after, limit)
   const { changed, inFlight } = await db.write('outbox-skip', async (tx) => {
-    const locked = await lockStreams(tx, lanesOf(chosen))
-    const free = new Set(locked.filter((lane) => lane.in_flight === 0).map(laneText))
+    const locked = await lockStreams(tx, streamsOf(chosen))
+    const free = new Set(locked.filter((stream) => stream.in_flight === 0).map(streamText))
     const found = await lockRows(tx, chosen, ['ready', 'dead', 'unknown'])
-    const rows = found.filter((row) => row.state !== 'ready' || free.has(laneText(row)))
+    const rows = found.filter((row) => row.state !== 'ready' || free.has(streamText(row)))
     await setRows(tx, rows, sql`state = 'skipped', settled_at = ${dbTime(tx)}`)
     await unblockStreams(tx, locked, rows)
     await finish(tx, locked)
@@ -99,7 +108,7 @@ async function choose(
   const which = named ? sql`o.outbox_id in ${amongIds(q, selection.outboxIds)}` : matches(q, selection, true)
   const number = named ? sql`o.outbox_id` : place(q, { ...selection, state: implied[0] })
   return await q.all(sql<Chosen>`
-    select o.outbox_id, o.destination, o.account, o.lane, o.state from sync_outbox o
+    select o.outbox_id, o.destination, o.account, o.stream, o.state from sync_outbox o
     where ${which} and o.state in (${sql.join(implied.map((state) => sql.lit(state)))}) ${stopped} and ${number} > ${after}
     order by ${number} limit ${sql.lit(limit)}`)
 }
@@ -121,7 +130,7 @@ async function limitWithFollowers(q: Query, chosen: readonly Chosen[], limit: nu
 async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]> {
   if (chosen.length === 0) return []
   return await tx.all(sql<Chosen>`
-    select f.outbox_id, f.destination, f.account, f.lane, f.state ${followers(tx, chosen)}`)
+    select f.outbox_id, f.destination, f.account, f.stream, f.state ${followers(tx, chosen)}`)
 }
 
 /** `f`: changes skipped because an insert `i` among `chosen` was not delivered. */
@@ -141,7 +150,7 @@ async function lockRows(tx: Tx, chosen: readonly Chosen[], states: readonly Outb
   if (chosen.length === 0) return []
   const lock = rowLock(tx, 'for update')
   const rows = await tx.all(sql<Chosen>`
-    select outbox_id, destination, account, lane, state from sync_outbox
+    select outbox_id, destination, account, stream, state from sync_outbox
     where outbox_id in ${amongIds(tx, chosen.map(idOf))} order by outbox_id ${lock}`)
   return rows.filter((row) => states.includes(row.state))
 }
@@ -157,15 +166,15 @@ function idOf(row: Chosen): number {
 
 /** Unblocks streams that one of the rows held, and makes others not in flight due. Clears expired leases, so that former holders cannot settle. */
 async function unblockStreams(tx: Tx, locked: readonly LockedStream[], rows: readonly Chosen[]): Promise<void> {
-  const touched = new Set(rows.map(laneText))
+  const touched = new Set(rows.map(streamText))
   const ids = new Set(rows.map(idOf))
-  for (const lane of locked) {
-    if (!touched.has(laneText(lane)) || lane.in_flight === 1) continue
-    const held = lane.held_by !== null && !ids.has(lane.held_by)
+  for (const stream of locked) {
+    if (!touched.has(streamText(stream)) || stream.in_flight === 1) continue
+    const held = stream.held_by !== null && !ids.has(stream.held_by)
     await tx.run(sql`
       update sync_push_streams set lease_token = null, due_at = ${dbTime(tx)}
-        ${held || lane.blocked === 'unmapped' ? sql`` : sql`, blocked = null, held_by = null`}
-      where destination = ${lane.destination} and account = ${lane.account} and lane = ${lane.lane}`)
+        ${held || stream.blocked === 'unmapped' ? sql`` : sql`, blocked = null, held_by = null`}
+      where destination = ${stream.destination} and account = ${stream.account} and stream = ${stream.stream}`)
   }
 }
 
@@ -175,9 +184,9 @@ async function finish(tx: Tx, locked: readonly LockedStream[]): Promise<void> {
 }
 
 /** Condition: the row waits neither for a client nor behind a dead letter. */
-const IS_OPEN = sql`exists (select 1 from sync_push_streams l where ${sql.raw(itsLane)} and l.blocked is null)`
+const IS_OPEN = sql`exists (select 1 from sync_push_streams l where ${sql.raw(itsStream)} and l.blocked is null)`
 
-type Retrying = LaneKey & { readonly outbox_id: number }
+type Retrying = StreamKey & { readonly outbox_id: number }
 
 /**
  * Makes failed rows that wait for their next attempt due now, and ends the backoff of their destinations. Their attempts stay counted. One step of
@@ -188,8 +197,8 @@ export async function retryNow(db: Db, filter: OutboxFilter, after: number, limi
   const next = rows.length < limit ? null : (rows.at(-1)?.outbox_id ?? null)
   if (rows.length === 0) return { changed: 0, inFlight: 0, nextAfter: next }
   return db.write('outbox-retry', async (tx) => {
-    const locked = await lockStreams(tx, lanesOf(rows))
-    const idle = locked.filter((lane) => lane.in_flight === 0 && lane.blocked === null)
+    const locked = await lockStreams(tx, streamsOf(rows))
+    const idle = locked.filter((stream) => stream.in_flight === 0 && stream.blocked === null)
     await makeDue(tx, idle)
     for (const destination of [...new Set(rows.map((row) => row.destination))].sort()) {
       await tx.run(sql`
@@ -197,8 +206,8 @@ export async function retryNow(db: Db, filter: OutboxFilter, after: number, limi
         where destination = ${destination} and state = 'active' and retry_at is not null`)
     }
     wake(tx, 'outbox')
-    const due = new Set(idle.map(laneText))
-    const changed = rows.filter((row) => due.has(laneText(row))).length
+    const due = new Set(idle.map(streamText))
+    const changed = rows.filter((row) => due.has(streamText(row))).length
     return { changed, inFlight: rows.length - changed, nextAfter: next }
   })
 }
@@ -207,7 +216,7 @@ export async function retryNow(db: Db, filter: OutboxFilter, after: number, limi
 export async function makeStreamsDue(db: Db, name: string, limit: number): Promise<number> {
   return db.write('destination-state', async (tx) => {
     // A leased stream is in flight; its time is the end of the lease.
-    const waiting = sql`select destination, account, lane from sync_push_streams
+    const waiting = sql`select destination, account, stream from sync_push_streams
       where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
       order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)}`
     const changed = await claimedStreams.change(tx, waiting, sql`due_at = ${dbTime(tx)}`)
@@ -223,7 +232,7 @@ export async function countRetrying(q: Query, filter: OutboxFilter, cap: number)
 
 async function retrying(q: Query, filter: OutboxFilter, after: number, limit: number): Promise<Retrying[]> {
   return await q.all(sql<Retrying>`
-    select o.outbox_id, o.destination, o.account, o.lane from sync_outbox o
+    select o.outbox_id, o.destination, o.account, o.stream from sync_outbox o
     where ${matches(q, { ...filter, state: 'ready' })} and o.attempts > 0 and ${IS_OPEN} and o.outbox_id > ${after}
     order by o.outbox_id limit ${sql.lit(limit)}`)
 }

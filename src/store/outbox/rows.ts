@@ -8,10 +8,10 @@ import { valuesTable } from '../engine/sql.ts'
 import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { itsRemoteId } from '../schema/push-states.ts'
 import { relationOf, specOf } from '../schema/table.ts'
-import { givenStreams, type LaneKey } from './lanes.ts'
 import { presentSubmissions } from './present-rows.ts'
 import type { PushProgress } from './progress.ts'
 import { namesClient } from './push-map.ts'
+import { givenStreams, type StreamKey } from './streams.ts'
 
 /** The `error` of a skipped change whose record has no known id at the target. A retry of the insert finds its followers by it. */
 export const ID_NOT_KNOWN =
@@ -48,7 +48,7 @@ export interface OutboxRow extends QueuedChange {
   /** Before this claim: an attempt of unknown outcome began. */
   readonly uncertain: boolean
   readonly progress: PushProgress | null
-  /** Before this claim: when the last attempt ended, or may have begun (see `LaneClaim.lookupAfterMs`). */
+  /** Before this claim: when the last attempt ended, or may have begun (see `StreamClaim.lookupAfterMs`). */
   readonly triedAt: TimeText | null
   /** Resent by an operator, under the same id or a new one. */
   readonly resent: 'same' | 'new' | null
@@ -65,7 +65,7 @@ export interface OutboxRow extends QueuedChange {
 const directions = specOf(relationOf(threadMessages), 'account', 'submission_id', 'message_id', 'direction')
 
 interface Found {
-  lane: string
+  stream: string
   outbox_id: number
   message_id: string
   account: string
@@ -94,8 +94,8 @@ interface Found {
 }
 
 export interface FirstRows {
-  /** By `account lane`. Empty streams are missing. */
-  readonly byLane: ReadonlyMap<string, OutboxRow[]>
+  /** By `account stream`. Empty streams are missing. */
+  readonly byStream: ReadonlyMap<string, OutboxRow[]>
   /** Whether the byte limit excluded rows. */
   readonly isFull: boolean
 }
@@ -106,22 +106,22 @@ export interface FirstRows {
  */
 export async function firstRows(
   q: Query,
-  lanes: readonly LaneKey[],
+  streams: readonly StreamKey[],
   options: { readonly limit: number; readonly submissions: boolean },
 ): Promise<FirstRows> {
-  const { ids, isFull } = await firstIds(q, lanes, options.limit)
+  const { ids, isFull } = await firstIds(q, streams, options.limit)
   const found = await readRows(q, sql`${givenIds(q, ids)} join sync_outbox o on o.outbox_id = given.outbox_id`)
   const known = await presentSubmissions(q, options.submissions ? found : [])
   const directionOf = await readDirections(q, found)
-  const byLane = new Map<string, OutboxRow[]>()
+  const byStream = new Map<string, OutboxRow[]>()
   for (const row of found) {
-    const key = `${row.account} ${row.lane}`
-    const rows = byLane.get(key) ?? []
-    byLane.set(key, rows)
+    const key = `${row.account} ${row.stream}`
+    const rows = byStream.get(key) ?? []
+    byStream.set(key, rows)
     const submission = known.get(`${row.account} ${row.submission_id}`) ?? null
     rows.push(outboxRow(row, submission, directionOf.get(row.outbox_id) ?? null))
   }
-  return { byLane, isFull }
+  return { byStream, isFull }
 }
 
 const unqueued = {
@@ -129,7 +129,7 @@ const unqueued = {
   message_id: 'text',
   destination: 'text',
   account: 'text',
-  lane: 'text',
+  stream: 'text',
   submission_id: 'text',
   entity: 'text',
   entity_id: 'text',
@@ -150,7 +150,7 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
     message_id: messageId,
     destination,
     account,
-    lane: submissionId ?? '',
+    stream: submissionId ?? '',
     submission_id: submissionId,
     entity,
     entity_id: entityId,
@@ -183,7 +183,7 @@ async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
   // On SQLite an expression is not a column, so its JSON text is returned undecoded.
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const rows = await q.all(sql<Found>`
-    select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
+    select o.stream, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
       o.attempts, o.status, o.uncertain, o.tried_at, o.progress, o.resent, o.left_filter, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${from}
     left join changes c on c.seq = o.seq and o.snapshot is null
@@ -295,10 +295,10 @@ const CLAIM_BYTES = 2 << 20
 /** `isFull`: the byte limit excluded rows. */
 async function firstIds(
   q: Query,
-  lanes: readonly LaneKey[],
+  streams: readonly StreamKey[],
   limit: number,
 ): Promise<{ readonly ids: readonly number[]; readonly isFull: boolean }> {
-  const measured = await measureRows(q, lanes, limit)
+  const measured = await measureRows(q, streams, limit)
   const ids = oldestWithin(measured, CLAIM_BYTES)
   return { ids, isFull: ids.length < measured.length }
 }
@@ -309,15 +309,15 @@ interface Measured {
 }
 
 /** Written for each database so that both get from stream to rows by the index. */
-async function measureRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<readonly Measured[]> {
-  const given = givenStreams(q, lanes)
-  const ofLane = (columns: string) => sql`
+async function measureRows(q: Query, streams: readonly StreamKey[], limit: number): Promise<readonly Measured[]> {
+  const given = givenStreams(q, streams)
+  const ofStream = (columns: string) => sql`
     select ${sql.raw(columns)} from sync_outbox i where i.destination = given.destination and i.account = given.account
-      and i.lane = given.lane and i.state = 'ready' order by i.outbox_id limit ${sql.lit(limit)}`
+      and i.stream = given.stream and i.state = 'ready' order by i.outbox_id limit ${sql.lit(limit)}`
   const first =
     q.kind === 'postgres'
-      ? sql`${given} cross join lateral (${ofLane('*')}) as o`
-      : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofLane('i.outbox_id')})`
+      ? sql`${given} cross join lateral (${ofStream('*')}) as o`
+      : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofStream('i.outbox_id')})`
   const bytes = sql.join(
     ['c.before', 'c.after', 'o.snapshot', 'o.progress'].map((column) => bytesOf(q, sql.ref(column))),
     sql` + `,

@@ -91,7 +91,7 @@ const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', enti
 
 /** Condition: a newer change of the record waits. Without the record's id at the target, which a repair deletes, it would be skipped. */
 const aNewerWaits = (tx: Tx) => sql`
-  exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.lane = o.lane and n.state = 'ready'
+  exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.stream = o.stream and n.state = 'ready'
     and n.entity = o.entity and n.entity_id = o.entity_id and ${unindexed(tx, 'n.seq')} > o.seq)`
 
 /** A row to send again, under its id. */

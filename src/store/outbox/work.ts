@@ -7,22 +7,22 @@ import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
-import { type LaneBlock, type OutboxState, syncOutbox } from '../schema/push.ts'
+import { type OutboxState, type StreamBlock, syncOutbox } from '../schema/push.ts'
 import { specOf } from '../schema/table.ts'
-import { closeEmptyStreams, type LaneKey, laneText, lockStreams, makeDue } from './lanes.ts'
 import type { PushProgress } from './progress.ts'
 import { lockMappings, mappedStreams } from './push-map.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
+import { closeEmptyStreams, lockStreams, makeDue, type StreamKey, streamText } from './streams.ts'
 import { returnProbe, takeProbe } from './suspensions.ts'
 
 export type { OutboxRow }
 
-interface LaneLease extends LaneKey {
+interface StreamLease extends StreamKey {
   readonly leaseToken: string
 }
 
 /** A stream that this process may send until its lease ends. */
-export interface ClaimedStream extends LaneLease {
+export interface ClaimedStream extends StreamLease {
   /** The first rows of the stream, in order; at least one. */
   readonly rows: readonly OutboxRow[]
   /** Whether the claim reached its byte limit, so that more may be due. */
@@ -31,8 +31,8 @@ export interface ClaimedStream extends LaneLease {
   readonly isProbe: boolean
 }
 
-export interface LaneClaim {
-  readonly lanes: number
+export interface StreamClaim {
+  readonly streams: number
   readonly rowsPerStream: number
   readonly leaseMs: number
   /** Marks rows as attempted when claiming them, so that an attempt with an unknown end is detected. */
@@ -44,7 +44,7 @@ export interface LaneClaim {
   readonly unmapped?: boolean
 }
 
-/** The result of a row; a LaneResult has none for unprocessed rows. */
+/** The result of a row; a StreamResult has none for unprocessed rows. */
 export interface RowResult {
   readonly outboxId: number
   readonly state: OutboxState
@@ -60,27 +60,27 @@ export interface RowResult {
 }
 
 /** The result of a claimed stream, and when it continues. */
-export interface LaneResult {
-  readonly lane: ClaimedStream
+export interface StreamResult {
+  readonly stream: ClaimedStream
   readonly rows: readonly RowResult[]
   readonly next:
     | { readonly type: 'due'; readonly inMs: number }
     /** `inMs`: delay until an unmapped stream may be claimed for a lookup. */
-    | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
+    | { readonly type: 'blocked'; readonly as: StreamBlock; readonly inMs?: number }
 }
 
 const outbox = specOf(syncOutbox)
 const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'progress', 'settled_at']
 
-export const claimedStreams = new Leased<LaneLease>({
+export const claimedStreams = new Leased<StreamLease>({
   table: 'sync_push_streams',
-  what: 'lane',
-  key: { destination: 'destination', account: 'account', lane: 'lane' },
+  what: 'stream',
+  key: { destination: 'destination', account: 'account', stream: 'stream' },
   topic: 'outbox',
 })
 
 /** Claims due streams of a destination, longest due first; none while it is paused or backs off, one for a probe while it is suspended. */
-export async function claimStreams(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedStream[]> {
+export async function claimStreams(db: Db, destination: string, claim: StreamClaim): Promise<ClaimedStream[]> {
   const leaseToken = newLeaseToken(db)
   const take = async (tx: Tx): Promise<ClaimedStream[]> => {
     const isOpen = sql`exists (
@@ -89,7 +89,7 @@ export async function claimStreams(db: Db, destination: string, claim: LaneClaim
     const isDue = sql`destination = ${destination} and ${claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`}`
     const keysOf = async (where: RawBuilder<unknown>, limit: number) =>
       await claimedStreams.claim(tx, leaseToken, claimedStreams.select(tx, { where, limit }), { leaseMs: claim.leaseMs })
-    let keys = await keysOf(sql`${isDue} and ${isOpen}`, claim.lanes)
+    let keys = await keysOf(sql`${isDue} and ${isOpen}`, claim.streams)
     const isProbe = keys.length === 0 && claim.unmapped !== true && (await takeProbe(tx, destination, claim.leaseMs))
     if (isProbe) keys = await keysOf(isDue, 1)
     if (keys.length === 0) {
@@ -98,18 +98,18 @@ export async function claimStreams(db: Db, destination: string, claim: LaneClaim
     }
     // The rows may have been sent by a server that has failed since.
     await requireCheckedServer(tx)
-    const { byLane, isFull } = await firstRows(tx, keys, {
+    const { byStream, isFull } = await firstRows(tx, keys, {
       limit: isProbe ? 1 : claim.rowsPerStream,
       submissions: claim.withoutSubmissions !== true,
     })
-    const found = keys.map((key) => ({ ...key, isFull, isProbe, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
-    const lanes = isFull ? found.filter(({ rows }) => rows.length > 0) : found
+    const found = keys.map((key) => ({ ...key, isFull, isProbe, rows: byStream.get(`${key.account} ${key.stream}`) ?? [] }))
+    const streams = isFull ? found.filter(({ rows }) => rows.length > 0) : found
     const left = found.filter(({ rows }) => rows.length === 0)
     if (isFull && left.length > 0) await makeDue(tx, left)
-    if (claim.uncertain) await setUncertain(tx, lanes.flatMap(certainRows), true)
-    if (claim.uncertain && claim.lookupAfterMs !== undefined) await noteAttempts(tx, lanes, claim.lookupAfterMs)
+    if (claim.uncertain) await setUncertain(tx, streams.flatMap(certainRows), true)
+    if (claim.uncertain && claim.lookupAfterMs !== undefined) await noteAttempts(tx, streams, claim.lookupAfterMs)
     // The update returns streams in any order. Sort by their oldest row, which nearly always is the longest due.
-    return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
+    return streams.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
   // The mark must be durable before the attempt; a lease doesn't survive its holder.
   return db.write('outbox-claim', take, { relaxedDurability: !claim.uncertain })
@@ -118,44 +118,44 @@ export async function claimStreams(db: Db, destination: string, claim: LaneClaim
 /** Settles streams. @param options `relaxedDurability`: a power failure may undo it. @returns unwritten results, whose lease was lost. */
 export async function settleStreams(
   db: Db,
-  results: readonly LaneResult[],
+  results: readonly StreamResult[],
   options: { readonly relaxedDurability?: boolean } = {},
-): Promise<LaneResult[]> {
+): Promise<StreamResult[]> {
   if (results.length === 0) return []
-  const settle = async (tx: Tx): Promise<LaneResult[]> => {
-    const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ lane }) => lane)
+  const settle = async (tx: Tx): Promise<StreamResult[]> => {
+    const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ stream }) => stream)
     // A mapping stored in between is seen here, or its transaction finds the streams blocked here.
     if (unmapped.length > 0) await lockMappings(tx)
-    const held = await heldLanes(tx, lanesIn(results))
-    const isOurs = ({ lane }: LaneResult) => held.includes(lane)
+    const held = await heldStreams(tx, streamsIn(results))
+    const isOurs = ({ stream }: StreamResult) => held.includes(stream)
     const ours = await withoutRequeued(tx, results.filter(isOurs))
     await writeRows(tx, ours)
     await writeRemoteIds(tx, ours)
-    await writeLanes(tx, ours, await mappedStreams(tx, unmapped))
+    await writeStreams(tx, ours, await mappedStreams(tx, unmapped))
     return results.filter((result) => !isOurs(result))
   }
   return db.write('outbox-settle', settle, options)
 }
 
 /** Drops rows that were skipped because of an insert that is ready again: they must follow it. */
-async function withoutRequeued(tx: Tx, results: readonly LaneResult[]): Promise<readonly LaneResult[]> {
+async function withoutRequeued(tx: Tx, results: readonly StreamResult[]): Promise<readonly StreamResult[]> {
   const skipped = results.flatMap(({ rows }) => rows.filter(({ state, error }) => state === 'skipped' && error === ID_NOT_KNOWN))
   if (skipped.length === 0) return results
   const found = await tx.all(sql<{ outbox_id: number }>`
     select o.outbox_id from sync_outbox o
     where o.outbox_id in (${sql.join(skipped.map(({ outboxId }) => outboxId))}) and exists (
-      select 1 from sync_outbox i where i.destination = o.destination and i.account = o.account and i.lane = o.lane and i.state = 'ready'
+      select 1 from sync_outbox i where i.destination = o.destination and i.account = o.account and i.stream = o.stream and i.state = 'ready'
         and i.outbox_id < o.outbox_id and i.entity = o.entity and i.entity_id = o.entity_id and i.operation = 'insert')`)
   const requeued = new Set(found.map((row) => row.outbox_id))
   return results.map((result) => ({ ...result, rows: result.rows.filter(({ outboxId }) => !requeued.has(outboxId)) }))
 }
 
-async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> {
+async function writeRows(tx: Tx, results: readonly StreamResult[]): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const attempted: Row[] = []
   const others: Row[] = []
-  for (const { lane, rows } of results) {
-    const before = new Map(lane.rows.map((row) => [row.outboxId, row]))
+  for (const { stream, rows } of results) {
+    const before = new Map(stream.rows.map((row) => [row.outboxId, row]))
     for (const { outboxId, state, attempts, uncertain, status, detail, error, progress } of rows) {
       const claimed = before.get(outboxId)
       const kept = progress && claimed ? protectedProgress(tx, claimed, progress) : null
@@ -180,17 +180,17 @@ function storableOrNull(text: string | null): string | null {
   return text === null ? null : storableText(text)
 }
 
-async function writeRemoteIds(tx: Tx, results: readonly LaneResult[]): Promise<void> {
+async function writeRemoteIds(tx: Tx, results: readonly StreamResult[]): Promise<void> {
   const ids = new Map<string, Row>()
-  for (const { lane, rows } of results) {
-    const byId = new Map(lane.rows.map((row) => [row.outboxId, row]))
+  for (const { stream, rows } of results) {
+    const byId = new Map(stream.rows.map((row) => [row.outboxId, row]))
     for (const { outboxId, remoteId } of rows) {
       const row = byId.get(outboxId)
       if (!row || remoteId === null) continue
-      const { destination, account } = lane
+      const { destination, account } = stream
       const { entity, entityId } = row
       const given = { destination, account, entity, entity_id: entityId, remote_id: storableText(remoteId) }
-      ids.set(`${laneText(lane)} ${entity} ${entityId}`, given)
+      ids.set(`${streamText(stream)} ${entity} ${entityId}`, given)
     }
   }
   if (ids.size === 0) return
@@ -203,48 +203,48 @@ async function writeRemoteIds(tx: Tx, results: readonly LaneResult[]): Promise<v
       do update set remote_id = excluded.remote_id, stored_at = excluded.stored_at`)
 }
 
-async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: ReadonlySet<string>): Promise<void> {
+async function writeStreams(tx: Tx, results: readonly StreamResult[], mapped: ReadonlySet<string>): Promise<void> {
   if (results.length === 0) return
-  const lanes = results.map(({ lane, rows, next }) => {
-    const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(laneText(lane))) ? next.as : null
+  const streams = results.map(({ stream, rows, next }) => {
+    const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(streamText(stream))) ? next.as : null
     const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
     // A stream whose mapping was stored in between is not blocked.
     const waits = next.type === 'due' || blocked === 'unmapped'
     const inMs = waits ? Math.max(0, Math.round(next.inMs ?? 0)) : 0
-    const { destination, account, lane: name } = lane
-    return { destination, account, lane: name, due_at: timeFromMs(tx.clock.now() + inMs), in_ms: inMs, blocked, held_by }
+    const { destination, account, stream: name } = stream
+    return { destination, account, stream: name, due_at: timeFromMs(tx.clock.now() + inMs), in_ms: inMs, blocked, held_by }
   })
-  const key = { destination: 'text', account: 'text', lane: 'text' } as const
+  const key = { destination: 'text', account: 'text', stream: 'text' } as const
   const columns = { ...key, due_at: 'text', in_ms: 'int', blocked: 'text', held_by: 'int' } as const
   const dueAt: RawBuilder<unknown> =
     tx.kind === 'sqlite' ? sql`given.due_at` : sql`clock_timestamp() + given.in_ms * interval '1 millisecond'`
   await tx.run(sql`
     update sync_push_streams set lease_token = null, due_at = ${dueAt}, blocked = given.blocked, held_by = given.held_by
-    from ${valuesTable(tx, columns, lanes)}
+    from ${valuesTable(tx, columns, streams)}
     where sync_push_streams.destination = given.destination and sync_push_streams.account = given.account
-      and sync_push_streams.lane = given.lane`)
-  await closeEmptyStreams(tx, lanesIn(results))
+      and sync_push_streams.stream = given.stream`)
+  await closeEmptyStreams(tx, streamsIn(results))
 }
 
-function lanesIn(results: readonly LaneResult[]): ClaimedStream[] {
-  return results.map(({ lane }) => lane)
+function streamsIn(results: readonly StreamResult[]): ClaimedStream[] {
+  return results.map(({ stream }) => stream)
 }
 
-/** Locks lanes. @returns those whose lease this process still has. */
-async function heldLanes(tx: Tx, lanes: readonly ClaimedStream[]): Promise<ClaimedStream[]> {
-  const tokens = new Map((await lockStreams(tx, lanes)).map((lane) => [laneText(lane), lane.lease_token]))
-  return lanes.filter((lane) => tokens.get(laneText(lane)) === lane.leaseToken)
+/** Locks streams. @returns those whose lease this process still has. */
+async function heldStreams(tx: Tx, streams: readonly ClaimedStream[]): Promise<ClaimedStream[]> {
+  const tokens = new Map((await lockStreams(tx, streams)).map((stream) => [streamText(stream), stream.lease_token]))
+  return streams.filter((stream) => tokens.get(streamText(stream)) === stream.leaseToken)
 }
 
 /** Releases streams whose lease is held, due immediately. @param options `clearUncertain`: removes the marks of the claim. */
 export async function releaseStreams(
   db: Db,
-  lanes: readonly ClaimedStream[],
+  streams: readonly ClaimedStream[],
   options: { readonly clearUncertain: boolean },
 ): Promise<void> {
-  if (lanes.length === 0) return
+  if (streams.length === 0) return
   await db.write('outbox-release', async (tx) => {
-    const ours = await heldLanes(tx, lanes)
+    const ours = await heldStreams(tx, streams)
     const empty = ours.filter(({ rows }) => rows.length === 0)
     await makeDue(tx, ours)
     await closeEmptyStreams(tx, empty)
@@ -259,16 +259,16 @@ export async function releaseAllStreams(db: Db, destination: string): Promise<vo
 }
 
 /** Excludes rows whose earlier attempt is too young for a lookup to decide. */
-async function noteAttempts(tx: Tx, lanes: readonly ClaimedStream[], lookupAfterMs: number): Promise<void> {
+async function noteAttempts(tx: Tx, streams: readonly ClaimedStream[], lookupAfterMs: number): Promise<void> {
   const now = tx.clock.now()
-  const rows = lanes.flatMap((lane) => lane.rows)
+  const rows = streams.flatMap((stream) => stream.rows)
   const attempted = rows.filter((row) => !row.uncertain || row.triedAt === null || now - msFromTime(row.triedAt) >= lookupAfterMs)
   const set = attempted.map(({ outboxId }) => ({ outbox_id: outboxId, tried_at: timeFromMs(now) }))
   await tx.updateMany(outbox, ['tried_at'], set)
 }
 
-function certainRows(lane: ClaimedStream): number[] {
-  return lane.rows.filter((row) => !row.uncertain).map((row) => row.outboxId)
+function certainRows(stream: ClaimedStream): number[] {
+  return stream.rows.filter((row) => !row.uncertain).map((row) => row.outboxId)
 }
 
 async function setUncertain(tx: Tx, outboxIds: readonly number[], uncertain: boolean): Promise<void> {

@@ -9,15 +9,15 @@ import { addReadRequests } from './reads.ts'
 /**
  * Requests the state and feeds of submissions now. Failing reads keep their backoff; a read in flight is repeated.
  * @param submissionIds known ones; at most some hundreds.
- * @param replay whether the feeds are read from the beginning.
+ * @param fullRead whether the feeds are read from the beginning.
  */
-export async function requestReads(db: Db, account: string, submissionIds: readonly string[], { replay = true } = {}): Promise<void> {
+export async function requestReads(db: Db, account: string, submissionIds: readonly string[], { fullRead = true } = {}): Promise<void> {
   if (submissionIds.length === 0) return
   const wakes = submissionIds.flatMap((submissionId) => readKinds.map((read) => ({ account, submissionId, read })))
-  await db.write('reads-asked', async (tx) => {
+  await db.write('reads-requested', async (tx) => {
     const now = dbTime(tx)
     // A feed that was never completed has no re-read time: it is being read from the beginning.
-    if (replay)
+    if (fullRead)
       await tx.run(sql`
       update sync_reads set full_read_due_at = ${least(tx, sql`full_read_due_at`, now)}
       where account = ${account} and submission_id in (${sql.join(submissionIds)}) and full_read_due_at is not null`)

@@ -3,9 +3,9 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import { type LaneKey, lanesOf, openLanes } from '../outbox/lanes.ts'
 import { isIn } from '../outbox/queries.ts'
-import { itsLane } from '../schema/push-states.ts'
+import { openStreams, type StreamKey, streamsOf } from '../outbox/streams.ts'
+import { itsStream } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
@@ -16,18 +16,18 @@ export type UndeliveredState = 'dead' | 'unknown' | 'ready'
 
 export interface Undelivered
   extends Columns<'sync_outbox', 'outbox_id' | 'account' | 'submission_id' | 'entity' | 'entity_id' | 'operation' | 'seq'>,
-    Columns<'sync_outbox', 'attempts' | 'queued_at' | 'status' | 'error' | 'lane'> {
+    Columns<'sync_outbox', 'attempts' | 'queued_at' | 'status' | 'error' | 'stream'> {
   /** Why its stream is blocked; null when it is not. */
   readonly blocked: string | null
   /** Whether the stream's row was deleted: nothing is sent until a new change enters the stream. */
-  readonly lane_lost: boolean
+  readonly stream_lost: boolean
   /** Whether it waits too long; always true for dead and unknown ones. */
   readonly overdue: boolean
   /** Whether an earlier run has reported it, not counting dry runs. */
   readonly reported: boolean
 }
 
-type Flag = 'overdue' | 'reported' | 'lane_lost'
+type Flag = 'overdue' | 'reported' | 'stream_lost'
 
 /** The destinations in the store, each with its oldest overdue unqueued change. @param configured the others get nothing more. */
 export async function pushDestinations(
@@ -61,22 +61,22 @@ export async function undeliveredAfter(
 ): Promise<Undelivered[]> {
   const rows = await q.all(sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
     select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.status, o.error,
-      o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
+      o.stream, l.blocked, case when o.state = 'ready' and l.stream is null then 1 else 0 end as stream_lost,
       case when o.state <> 'ready' or o.queued_at < ${dbTime(q, -OVERDUE_MS)} then 1 else 0 end as overdue,
       case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq
         and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and ${reportedBefore(q, runId, 'f')}) then 1 else 0 end as reported
     from sync_outbox o
-    left join sync_push_streams l on ${sql.raw(itsLane)}
+    left join sync_push_streams l on ${sql.raw(itsStream)}
     where o.destination = ${destination} and ${isIn(state)} and o.outbox_id > ${after}
     order by o.outbox_id limit ${sql.lit(limit)}`)
   const is = (flag: number) => flag === 1
-  return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), lane_lost: is(row.lane_lost) }))
+  return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), stream_lost: is(row.stream_lost) }))
 }
 
 /** Creates the missing streams of waiting rows, due immediately. */
-export async function reopenStreams(db: Db, rows: readonly LaneKey[]): Promise<void> {
-  await db.write('reconcile-lanes', async (tx) => {
-    await openLanes(tx, lanesOf(rows))
+export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise<void> {
+  await db.write('reconcile-streams', async (tx) => {
+    await openStreams(tx, streamsOf(rows))
     wake(tx, 'outbox')
   })
 }

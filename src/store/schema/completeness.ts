@@ -36,7 +36,7 @@ export const arrivals = relation({
     record_id: text('`event_id` or `message_id`', { source: 'both tables' }),
     occurred_at: time("when it happened, by the service's clock", { source: 'both tables' }),
     known_at: time('when it was first stored here', { source: '`first_seen_at`' }),
-    known_via: text('how it arrived first: `webhook`; `poll`; `replay` (a full re-read of the feed found it); `backfill`; `reconcile`'),
+    known_via: text('how it arrived first: `webhook`; `poll`; `full_read` (a full re-read of the feed found it); `backfill`; `reconcile`'),
     delay_seconds: int("from `occurred_at` to `known_at`; negative if the service's clock is ahead"),
     webhook_at: orNull(time('when a webhook announced it; null: none has')),
     webhook: text<'first' | 'later' | 'none' | 'not expected'>(

@@ -63,7 +63,7 @@ export const logEpochs = relation({
       '`first`; `restore`; `copy` (the file or the tables are a copy); `server` (another Postgres server or timeline: a standby was promoted, ' +
         'or a server restored); `lost` (committed changes are missing); `command`',
     ),
-    replayed_at: orNull(time('when every submission had been re-read, so that lost data is back; null until then')),
+    fully_read_at: orNull(time('when every submission had been re-read, so that lost data is back; null until then')),
   },
 })
 
@@ -81,7 +81,7 @@ export const syncLogEpochs = internal({
     known_seq: orNull(int('the newest number known from the log before it; null if none above `after_seq` is known')),
     instance: orNull(text('the process that served last, on SQLite; null until one does')),
     full_reads_at: orNull(time('when full re-reads of all submissions were requested for it; null until then')),
-    replayed_at: orNull(time('when all of them had ended; null until then')),
+    fully_read_at: orNull(time('when all of them had ended; null until then')),
   },
 })
 

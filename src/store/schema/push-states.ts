@@ -1,10 +1,10 @@
 /**
- * Expressions about a push: its row `o` of `sync_outbox`, the row `l` of its lane (null for none) and the row `d` of its destination. The
+ * Expressions about a push: its row `o` of `sync_outbox`, the row `l` of its stream (null for none) and the row `d` of its destination. The
  * view `push_status` and all lists and counts of pushes share them.
  */
 
-/** The row's lane; missing if nothing of the lane waits. */
-export const itsLane = 'l.destination = o.destination and l.account = o.account and l.lane = o.lane'
+/** The row's stream; missing if nothing of the stream waits. */
+export const itsStream = 'l.destination = o.destination and l.account = o.account and l.stream = o.stream'
 
 /** The id in `sync_remote_ids` that the destination gave the record. */
 export const itsRemoteId = 'r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id'

@@ -5,8 +5,8 @@ export type DestinationState = 'active' | 'paused' | 'suspended'
 
 export type OutboxState = 'ready' | 'delivered' | 'dead' | 'unknown' | 'skipped'
 
-/** Why a lane is blocked until an operator acts: its submission has no client, or a dead row holds it (`on_dead: hold`). */
-export type LaneBlock = 'unmapped' | 'held'
+/** Why a stream is blocked until an operator acts: its submission has no client, or a dead row holds it (`on_dead: hold`). */
+export type StreamBlock = 'unmapped' | 'held'
 
 export const pushMap = relation({
   name: 'push_map',
@@ -54,7 +54,7 @@ export const pushStatus = relation({
     operation: text('`insert` for a snapshot row', { source: '`changes`' }),
     seq: int('the change; for a snapshot row the newest change that it contains', { source: '`changes`' }),
     message_id: text('the id for the receiver (`webhook-id`), the same on every attempt'),
-    state: text<'waiting' | 'retrying' | LaneBlock | Exclude<OutboxState, 'ready'>>(
+    state: text<'waiting' | 'retrying' | StreamBlock | Exclude<OutboxState, 'ready'>>(
       '`waiting`, `retrying`, `unmapped`, `held`, `delivered`, `dead`, `unknown`, `skipped`: see below',
     ),
     is_open: bool('whether it still has to reach the receiver: every `state` except `delivered` and `skipped`. Indexed'),
@@ -149,7 +149,7 @@ export const syncOutbox = internal({
   holds: 'the rows sent, or to send, to each destination; `push_status` and `outbox list` show them',
   columns: {
     outbox_id: serial(),
-    ...each(text(), 'destination', 'account', 'lane', 'entity', 'entity_id', 'operation', 'cause', 'message_id'),
+    ...each(text(), 'destination', 'account', 'stream', 'entity', 'entity_id', 'operation', 'cause', 'message_id'),
     ...each(orNull(text()), 'submission_id', 'detail', 'error'),
     ...each(int(), 'seq', 'attempts'),
     snapshot: orNull(raw('content of a snapshot row as JSON text: `changed_at`, `after`')),
@@ -168,11 +168,11 @@ export const syncPushStreams = internal({
   name: 'sync_push_streams',
   holds: 'submissions with changes to send, by destination: when they are due, the sender, and what blocks them',
   columns: {
-    ...each(text(), 'destination', 'account', 'lane'),
+    ...each(text(), 'destination', 'account', 'stream'),
     due_at: time(),
     lease_token: orNull(text()),
-    blocked: orNull(text<LaneBlock>()),
-    held_by: orNull(int('with `held`: the outbox row that holds the lane')),
+    blocked: orNull(text<StreamBlock>()),
+    held_by: orNull(int('with `held`: the outbox row that holds the stream')),
   },
 })
 

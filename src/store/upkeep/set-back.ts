@@ -27,7 +27,7 @@ export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'read', 'id'] },
   { table: 'sync_documents', due: 'due_at', others: ['failing_since'], key: ['account', 'document_key'] },
   { table: 'sync_path_reads', due: 'due_at', key: ['account', 'submission_id', 'name', 'path'] },
-  { table: 'sync_push_streams', due: 'due_at', key: ['destination', 'account', 'lane'] },
+  { table: 'sync_push_streams', due: 'due_at', key: ['destination', 'account', 'stream'] },
   { table: 'sync_push_tokens', due: 'lease_until' },
   { table: 'sync_alert_messages', due: 'due_at', others: ['settled_at'] },
   { table: 'sync_upkeep', due: 'lease_until' },

@@ -247,7 +247,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
         outbox_id: 'i + 1',
         destination: `'${DESTINATION}'`,
         ...ofRecord,
-        lane: ofRecord.submission_id,
+        stream: ofRecord.submission_id,
         entity: `'market_events'`,
         entity_id: keyOfEvent(d, scale),
         operation: `'insert'`,

@@ -12,8 +12,8 @@ it.each(testDatabases)('resuming a destination pauses between steps, and stops w
   const { db } = await closedAtEnd(open())
   await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
   const due_at = timeFromMs(Date.now() + 3_600_000)
-  const lanes = Array.from({ length: 501 }, (_, n) => ({ destination: 'ams', account: 'acme', lane: `lane ${n}`, due_at }))
-  await insertRows(db, 'sync_push_streams', lanes)
+  const streams = Array.from({ length: 501 }, (_, n) => ({ destination: 'ams', account: 'acme', stream: `stream ${n}`, due_at }))
+  await insertRows(db, 'sync_push_streams', streams)
   const stopping = new AbortController()
   const stopped = new Error('stopped by SIGTERM')
   const clock = { ...systemClock, sleep: async () => stopping.abort(stopped) }

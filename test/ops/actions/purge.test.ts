@@ -18,7 +18,7 @@ import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
 import { claimStreams, releaseStreams } from '../../../src/store/outbox/work.ts'
 import { forgetPurged } from '../../../src/store/reads/purged.ts'
 import { insertFindings } from '../../../src/store/reconcile/findings.ts'
-import { destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf } from '../../push/outbox.ts'
+import { destinationOf, fanAll, openedDb, openedDbs, outboxOf, streamsIn } from '../../push/outbox.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { dumpOf } from '../../tools/dump.ts'
 import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
@@ -98,7 +98,7 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
     await ensureDestinations(db, [ams])
     await fill(db, GONE, SECRET, 1)
     await fanAll(db, [ams])
-    const claimed = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    const claimed = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     expect(claimed.length).toBeGreaterThan(0)
     let waited = 0
     const sleep = async () => {
@@ -221,15 +221,15 @@ describe.each(testDatabases)('a purge on $name', ({ open }) => {
     await fill(db, GONE, SECRET, 1)
     await fanAll(db, [ams, all])
     const [dead] = await outboxOf(db, 'all')
-    const lanes = () => lanesIn(db)
-    expect((await lanes()).length).toBeGreaterThan(1)
+    const streams = () => streamsIn(db)
+    expect((await streams()).length).toBeGreaterThan(1)
     await db.write('test', async (tx) => {
       await tx.run(sql`update sync_outbox set state = 'dead' where outbox_id = ${dead?.outbox_id}`)
       await tx.run(sql`update sync_push_streams set blocked = 'held', held_by = ${dead?.outbox_id} where destination = 'all'`)
     })
     await purgeSubmissions(purging(db), ACCOUNT, [GONE], NOWHERE)
-    expect(await lanes()).toEqual([])
+    expect(await streams()).toEqual([])
     await fanAll(db, [ams, all])
-    expect(await lanes()).toMatchObject([{ destination: 'all', blocked: null, held_by: null }])
+    expect(await streams()).toMatchObject([{ destination: 'all', blocked: null, held_by: null }])
   })
 })

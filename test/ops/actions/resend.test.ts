@@ -13,7 +13,7 @@ import { ensureDestinations, setDestinationState } from '../../../src/store/outb
 import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { oldestNeeded } from '../../../src/store/upkeep/needed-changes.ts'
 import { Hooks } from '../../push/hooks.ts'
-import { counters, fanAll, lanesIn, outboxOf, result, settleEach } from '../../push/outbox.ts'
+import { counters, fanAll, outboxOf, result, settleEach, streamsIn } from '../../push/outbox.ts'
 import { PushRig, SECRET, webhookTo } from '../../push/rig.ts'
 import { runSql, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
@@ -41,9 +41,9 @@ async function send(db: Db, destination: WebhookDestination, request: ResendRequ
 
 async function deliverAll(db: Db, destination: string): Promise<void> {
   for (;;) {
-    const lanes = await claimStreams(db, destination, { lanes: 50, rowsPerStream: 400, leaseMs: 60_000, uncertain: false })
-    if (lanes.length === 0) return
-    await settleEach(db, lanes, (lane) => result(lane, 'delivered'))
+    const streams = await claimStreams(db, destination, { streams: 50, rowsPerStream: 400, leaseMs: 60_000, uncertain: false })
+    if (streams.length === 0) return
+    await settleEach(db, streams, (stream) => result(stream, 'delivered'))
   }
 }
 
@@ -196,7 +196,7 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
         expect(new Set(rows.map(({ message_id }) => message_id)).size).toBe(wanted.length)
         const { kept, counted } = await counters(db, 'ams')
         expect(kept).toEqual(counted)
-        expect(new Set((await lanesIn(db)).map(({ lane }) => lane))).toEqual(new Set([ONE, TWO]))
+        expect(new Set((await streamsIn(db)).map(({ stream }) => stream))).toEqual(new Set([ONE, TWO]))
         expect((await listActions(db.read, { action: 'destination.resend' }, 9)).map(({ outcome }) => outcome)).toEqual(['done'])
         expect((await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', request)).continues).toBeNull()
       }),

@@ -401,30 +401,30 @@ describe.each(onSqlite)('the watch on $name', (database) => {
   it('sees changes that do not go out, and those that wait for a client of the AMS, each for itself', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
-    const queue = async (lane: string, blocked: string | null) => {
+    const queue = async (stream: string, blocked: string | null) => {
       const now = timeValue(rig.db.read, timeFromMs(rig.clock.now()))
       await runSql(
         rig.db,
-        sql`insert into sync_outbox (destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
-          values ('ams', ${ACCOUNT}, ${lane}, 'lanes', '[]', 'insert', 'poll', 1, ${randomUUID()}, 'ready', 0, 0, ${now})`,
+        sql`insert into sync_outbox (destination, account, stream, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
+          values ('ams', ${ACCOUNT}, ${stream}, 'lanes', '[]', 'insert', 'poll', 1, ${randomUUID()}, 'ready', 0, 0, ${now})`,
       )
       await runSql(
         rig.db,
-        sql`insert into sync_push_streams (destination, account, lane, due_at, blocked) values ('ams', ${ACCOUNT}, ${lane}, ${now}, ${blocked})`,
+        sql`insert into sync_push_streams (destination, account, stream, due_at, blocked) values ('ams', ${ACCOUNT}, ${stream}, ${now}, ${blocked})`,
       )
       await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
     }
-    await queue('lane-1', 'unmapped')
+    await queue('stream-1', 'unmapped')
     for (const ms of [30_000, HOUR, HOUR]) expect(await rig.look(ms)).toEqual([])
-    await queue('lane-2', null)
+    await queue('stream-2', null)
     for (const ms of [MINUTE, 5 * MINUTE]) expect(await rig.look(ms)).toEqual([])
     await rig.look(10 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toEqual(['push_late'])
     expect((await rig.alarm('push_late'))?.text).toBe(
       'the oldest change for destination ams has waited for 21 min; `submission-mirror doctor --destination ams` shows why',
     )
-    await runSql(rig.db, sql`update sync_outbox set state = 'delivered' where lane = 'lane-2'`)
-    await runSql(rig.db, sql`delete from sync_push_streams where lane = 'lane-2'`)
+    await runSql(rig.db, sql`update sync_outbox set state = 'delivered' where stream = 'stream-2'`)
+    await runSql(rig.db, sql`delete from sync_push_streams where stream = 'stream-2'`)
     expect(await rig.lookLater()).toEqual([])
     expect(await rig.look(22 * HOUR)).toEqual(['push_unmapped'])
     await find(rig, 1, 1, byWebhook)
@@ -455,14 +455,14 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     const isOldest = sql`n = 1`
     await runSql(
       rig.db,
-      sql`insert into sync_outbox (destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
-        ${numbers} select 'ams', ${ACCOUNT}, 'lane-' || (1000 - n), 'lanes', '[]', 'insert', 'poll', 1, 'message-' || n, 'ready', 0, 0,
+      sql`insert into sync_outbox (destination, account, stream, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
+        ${numbers} select 'ams', ${ACCOUNT}, 'stream-' || (1000 - n), 'lanes', '[]', 'insert', 'poll', 1, 'message-' || n, 'ready', 0, 0,
           case when ${isOldest} then ${at(-25 * HOUR)} else ${at(0)} end from numbers`,
     )
     await runSql(
       rig.db,
-      sql`insert into sync_push_streams (destination, account, lane, due_at, blocked)
-        ${numbers} select 'ams', ${ACCOUNT}, 'lane-' || (1000 - n), case when ${isOldest} then ${at(HOUR)} else ${at(0)} end, 'unmapped'
+      sql`insert into sync_push_streams (destination, account, stream, due_at, blocked)
+        ${numbers} select 'ams', ${ACCOUNT}, 'stream-' || (1000 - n), case when ${isOldest} then ${at(HOUR)} else ${at(0)} end, 'unmapped'
         from numbers order by n desc`,
     )
     await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)

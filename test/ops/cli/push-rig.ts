@@ -4,7 +4,7 @@ import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { FanOut } from '../../../src/push/queue/fan-out.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
-import { claimStreams, type LaneResult, settleStreams } from '../../../src/store/outbox/work.ts'
+import { claimStreams, type StreamResult, settleStreams } from '../../../src/store/outbox/work.ts'
 import { silentLog } from '../../tools/databases.ts'
 
 export interface Target {
@@ -41,10 +41,10 @@ export async function fanOut(db: Db, destinations: Config['destinations']): Prom
 export async function tryFirst(
   db: Db,
   destination: string,
-  outcome: Partial<LaneResult['rows'][number]> | null,
-  next: LaneResult['next'] = { type: 'due', inMs: 0 },
+  outcome: Partial<StreamResult['rows'][number]> | null,
+  next: StreamResult['next'] = { type: 'due', inMs: 0 },
 ): Promise<void> {
-  const lanes = await claimStreams(db, destination, { lanes: 100, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+  const streams = await claimStreams(db, destination, { streams: 100, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
   const base = {
     state: 'ready',
     attempts: 3,
@@ -55,9 +55,9 @@ export async function tryFirst(
     error: 'it was refused',
     remoteId: null,
   } as const
-  const results = lanes.map((lane): LaneResult => {
-    const rows = outcome === null ? [] : lane.rows.map(({ outboxId }) => ({ ...base, outboxId, ...outcome }))
-    return { lane, rows, next }
+  const results = streams.map((stream): StreamResult => {
+    const rows = outcome === null ? [] : stream.rows.map(({ outboxId }) => ({ ...base, outboxId, ...outcome }))
+    return { stream, rows, next }
   })
   await settleStreams(db, results)
 }

@@ -110,7 +110,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
     expect(shown.map(({ known_via, webhook, delay_seconds }) => [known_via, webhook, delay_seconds])).toEqual([
       ['webhook', 'first', 90],
       ['poll', 'none', 90],
-      ['replay', 'none', 90],
+      ['full_read', 'none', 90],
       ['poll', 'later', 90],
       ['backfill', 'not expected', 24 * 3_600],
       ['reconcile', 'none', 90],

@@ -197,8 +197,8 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     const looked = async () =>
       json<Awaited<ReturnType<typeof readVerdict>>>(await runHere(['status', '--json'], databaseEnv(opened.config)))
     expect((await looked()).verdict).toBe('complete')
-    const lane = { destination: 'ams', account: ACCOUNT, due_at: at(HOUR), lease_token: null, held_by: null }
-    await insertRows(db, 'sync_push_streams', { ...lane, lane: one, blocked: 'held' })
+    const stream = { destination: 'ams', account: ACCOUNT, due_at: at(HOUR), lease_token: null, held_by: null }
+    await insertRows(db, 'sync_push_streams', { ...stream, stream: one, blocked: 'held' })
     expect(await looked()).toMatchObject({ verdict: 'attention', issues: [{ kind: 'held_submissions', count: 1 }] })
     await db.write('test', (tx) => tx.sql.updateTable('sync_push_streams').set({ blocked: 'unmapped' }).execute())
     expect((await looked()).issues).toMatchObject([{ kind: 'push_unmapped', count: 1 }])

@@ -10,7 +10,7 @@ import { eventFact, trackFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
-import { lanesIn, outboxOf } from '../outbox.ts'
+import { outboxOf, streamsIn } from '../outbox.ts'
 import { outboxBecomes } from '../outbox-states.ts'
 import { type NotesScene, startNotes } from './notes-suite.ts'
 import { ACCOUNT } from './rig.ts'
@@ -46,7 +46,7 @@ async function waiting(count: number): Promise<NotesScene<SalesforceEmulator> & 
   const scene = await startNotes(salesforce, sqliteDatabase, '', null)
   await scene.rig.apply(...tracked(count), ...events(count))
   const { db } = scene.rig
-  await until('all wait', async () => (await lanesIn(db)).filter(({ blocked }) => blocked === 'unmapped').length === count)
+  await until('all wait', async () => (await streamsIn(db)).filter(({ blocked }) => blocked === 'unmapped').length === count)
   return { ...scene, ids: (await outboxOf(db)).map(({ message_id: id }) => id) }
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../../tools/facts.ts'
 import { interrupted, meddled } from '../../tools/meddled.ts'
 import { applyAll, applyEach, changesOf } from '../../tools/mirror.ts'
-import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, openedDb, openedDbs, outboxOf, stateOf } from '../outbox.ts'
+import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, openedDb, openedDbs, outboxOf, stateOf, streamsIn } from '../outbox.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 
@@ -42,13 +42,13 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     expect(sent).toMatchObject(
       changes.map(({ seq, account, entity, entity_id, operation, cause, submission_id }) => {
         const change = { seq, account, entity, entity_id, operation, cause, submission_id }
-        return { ...change, lane: submission_id, state: 'ready', snapshot: null }
+        return { ...change, stream: submission_id, state: 'ready', snapshot: null }
       }),
     )
     const ofEvents = changes.filter(({ entity }) => entity === 'market_events')
     expect((await outboxOf(db, 'some')).map((row) => row.seq)).toEqual(ofEvents.map(({ seq }) => seq))
-    const lanes = [ONE, TWO].map((lane) => ({ lane, lease_token: null, blocked: null, held_by: null }))
-    expect(await lanesIn(db)).toEqual(['all', 'some'].flatMap((destination) => lanes.map((lane) => ({ destination, ...lane }))))
+    const streams = [ONE, TWO].map((stream) => ({ stream, lease_token: null, blocked: null, held_by: null }))
+    expect(await streamsIn(db)).toEqual(['all', 'some'].flatMap((destination) => streams.map((stream) => ({ destination, ...stream }))))
     for (const destination of ['all', 'some']) {
       const { kept, counted } = await counters(db, destination)
       expect(kept).toEqual(counted)
@@ -69,7 +69,7 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     expect((await stateOf(db, 'far')).cursor).toBeLessThan(1_000)
     while (await fanOut.step()) {}
     expect(await outboxOf(db, 'far')).toHaveLength((await changesOf(db)).length)
-    expect(await claimStreams(db, 'far', { lanes: 10, rowsPerStream: 1, leaseMs: 1_000, uncertain: false })).toEqual([])
+    expect(await claimStreams(db, 'far', { streams: 10, rowsPerStream: 1, leaseMs: 1_000, uncertain: false })).toEqual([])
   })
 
   it('begins where the settings say, once', async () => {

@@ -19,7 +19,7 @@ function context(over: Partial<PlanContext['destination']> = {}, canLookUp = fal
 }
 
 describe('the plan after an attempt', () => {
-  test('a delivered row is done, and its lane goes on', () => {
+  test('a delivered row is done, and its stream goes on', () => {
     expect(planAttempt(row, DELIVERED, context())).toEqual({
       row: {
         outboxId: 7,
@@ -32,7 +32,7 @@ describe('the plan after an attempt', () => {
         progress: null,
         remoteId: 'r-1',
       },
-      lane: { type: 'go_on' },
+      stream: { type: 'go_on' },
     })
   })
 
@@ -41,7 +41,7 @@ describe('the plan after an attempt', () => {
     const begun = planAttempt({ ...row, uncertain: true }, { type: 'record_taken', status: 201, remoteId: 'r-1', progress }, context())
     expect(begun).toMatchObject({
       row: { state: 'ready', attempts: 0, uncertain: false, progress, remoteId: 'r-1' },
-      lane: { type: 'due', inMs: 0 },
+      stream: { type: 'due', inMs: 0 },
     })
     for (const outcome of [failed(), UNKNOWN, failed({ permanent: true, isFinal: true })])
       expect(planAttempt({ ...row, progress }, outcome, context()).row.progress).toEqual(progress)
@@ -52,19 +52,19 @@ describe('the plan after an attempt', () => {
   test('a failed row is attempted again after the time in the schedule, with jitter, or after Retry-After', () => {
     expect(planAttempt(row, failed(), context())).toMatchObject({
       row: { state: 'ready', attempts: 1 },
-      lane: { type: 'due', inMs: 5_000 },
+      stream: { type: 'due', inMs: 5_000 },
     })
-    expect(planAttempt({ ...row, attempts: 1 }, failed(), context()).lane).toEqual({ type: 'due', inMs: 300_000 })
+    expect(planAttempt({ ...row, attempts: 1 }, failed(), context()).stream).toEqual({ type: 'due', inMs: 300_000 })
     const waits = [0, 0.999].map((chance) => {
       const jittered = { ...context(), clock: new ManualClock(0, () => chance) }
-      return planAttempt(row, failed(), jittered).lane
+      return planAttempt(row, failed(), jittered).stream
     })
     expect(waits).toEqual([
       { type: 'due', inMs: 4_500 },
       { type: 'due', inMs: 5_499 },
     ])
-    expect(planAttempt(row, failed({ retryAfterMs: 60_000 }), context()).lane).toEqual({ type: 'due', inMs: 60_000 })
-    expect(planAttempt(row, failed({ retryAfterMs: 1 }), context()).lane).toEqual({ type: 'due', inMs: 5_000 })
+    expect(planAttempt(row, failed({ retryAfterMs: 60_000 }), context()).stream).toEqual({ type: 'due', inMs: 60_000 })
+    expect(planAttempt(row, failed({ retryAfterMs: 1 }), context()).stream).toEqual({ type: 'due', inMs: 5_000 })
   })
 
   test('a refused message is dead after three attempts, anything else after one more than the schedule has times', () => {
@@ -88,14 +88,14 @@ describe('the plan after an attempt', () => {
     for (const attempts of [0, 9])
       expect(planAttempt({ ...row, attempts }, later, context())).toMatchObject({
         row: { state: 'ready', attempts, uncertain: false, status: 403, error: 'it answered 403' },
-        lane: { type: 'due', inMs: 90_000 },
+        stream: { type: 'due', inMs: 90_000 },
       })
   })
 
-  test('after a dead letter the lane goes on or is held', () => {
+  test('after a dead letter the stream goes on or is held', () => {
     const last = { ...row, attempts: 3 }
-    expect(planAttempt(last, failed(), context()).lane).toEqual({ type: 'due', inMs: 0 })
-    expect(planAttempt(last, failed(), context({ onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
+    expect(planAttempt(last, failed(), context()).stream).toEqual({ type: 'due', inMs: 0 })
+    expect(planAttempt(last, failed(), context({ onDead: 'hold' })).stream).toEqual({ type: 'blocked', as: 'held' })
   })
 
   test('an unknown outcome is attempted again where that is harmless, even if the message was refused before', () => {
@@ -109,16 +109,16 @@ describe('the plan after an attempt', () => {
     const once = { idempotent: false } as const
     expect(planAttempt(row, UNKNOWN, context(once))).toMatchObject({
       row: { state: 'unknown', attempts: 1, uncertain: true },
-      lane: { type: 'due', inMs: 0 },
+      stream: { type: 'due', inMs: 0 },
     })
-    expect(planAttempt(row, UNKNOWN, context({ ...once, onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
+    expect(planAttempt(row, UNKNOWN, context({ ...once, onDead: 'hold' })).stream).toEqual({ type: 'blocked', as: 'held' })
     const answered = { ...UNKNOWN, status: 500 }
     for (const canLookUp of [false, true]) expect(planAttempt(row, answered, context(once, canLookUp)).row.status).toBe(500)
     const rested = { ...UNKNOWN, retryAfterMs: 60_000 }
-    expect(planAttempt(row, rested, context(once, true)).lane).toEqual({ type: 'due', inMs: 60_000 })
+    expect(planAttempt(row, rested, context(once, true)).stream).toEqual({ type: 'due', inMs: 60_000 })
     expect(planAttempt(row, UNKNOWN, context(once, true))).toMatchObject({
       row: { state: 'ready', uncertain: true },
-      lane: { inMs: 5_000 },
+      stream: { inMs: 5_000 },
     })
   })
 
@@ -153,10 +153,10 @@ describe('the plan after an attempt', () => {
   test('unmapped and stopped rows use up no attempt', () => {
     expect(planAttempt(row, { type: 'unmapped', error: 'no client' }, context())).toMatchObject({
       row: { state: 'ready', attempts: 0 },
-      lane: { type: 'blocked', as: 'unmapped' },
+      stream: { type: 'blocked', as: 'unmapped' },
     })
     const stop: Outcome = { type: 'suspend', retry: 'soon', status: 410, error: 'gone' }
-    expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, lane: { type: 'due', inMs: 0 } })
+    expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, stream: { type: 'due', inMs: 0 } })
   })
 
   test('a row that was not attempted stays as it was before its claim, and is due at once', () => {
@@ -164,18 +164,18 @@ describe('the plan after an attempt', () => {
     for (const idempotent of [true, false]) {
       expect(planAttempt(before, { type: 'not_attempted' }, context({ idempotent }))).toMatchObject({
         row: { state: 'ready', attempts: 2, status: 500, uncertain: true, error: null },
-        lane: { type: 'due', inMs: 0 },
+        stream: { type: 'due', inMs: 0 },
       })
     }
   })
 
   test('a missing client is looked for again when the change is twice as old, within bounds', () => {
-    const laneAfter = (ageMs: number, over = {}) =>
-      planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context(over)).lane
-    expect([0, 20_000, 90_000_000].map((ageMs) => laneAfter(ageMs))).toEqual(
+    const streamAfter = (ageMs: number, over = {}) =>
+      planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context(over)).stream
+    expect([0, 20_000, 90_000_000].map((ageMs) => streamAfter(ageMs))).toEqual(
       [5_000, 20_000, 3_600_000].map((inMs) => ({ type: 'blocked', as: 'unmapped', inMs })),
     )
-    expect([50, 300_000].map((ms) => laneAfter(0, { scheduleMs: [ms] }))).toMatchObject([{ inMs: 50 }, { inMs: 5_000 }])
+    expect([50, 300_000].map((ms) => streamAfter(0, { scheduleMs: [ms] }))).toMatchObject([{ inMs: 50 }, { inMs: 5_000 }])
   })
 
   test('an aborted attempt does not count', () => {

@@ -13,18 +13,18 @@ import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted, meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import { delivered, lost, testKind } from '../kind.ts'
-import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf, queueEvents } from '../outbox.ts'
+import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, queueEvents, streamsIn } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
 import { sendingOf, turnNow } from './parts.ts'
 
 /** Streams in one claim, and one more. */
-const LANES = 33
+const STREAMS = 33
 const FAILURES_TO_OPEN = 5
 
 describe.each(onSqlite)('a batch on $name', ({ open }) => {
   it('releases what it has gathered when a claim fails', async () => {
     const db = await openedDb(open)
-    await queueEvents(db, LANES)
+    await queueEvents(db, STREAMS)
     let claims = 0
     const failing = interrupted(db, (name) => {
       if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('the store is away')
@@ -34,9 +34,9 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     const loop = new BatchLoop(sendingOf(failing, webhookTo('http://unused.example', { idempotent: false }), kind), batch)
     await expect(loop.run()).rejects.toThrow('the store is away')
     expect(kind.calls).toEqual([])
-    const lanes = await lanesIn(db)
-    expect(lanes).toHaveLength(LANES)
-    expect(lanes.filter(({ lease_token: token }) => token !== null)).toEqual([])
+    const streams = await streamsIn(db)
+    expect(streams).toHaveLength(STREAMS)
+    expect(streams.filter(({ lease_token: token }) => token !== null)).toEqual([])
     expect((await outboxOf(db)).filter(({ uncertain }) => uncertain === 1)).toEqual([])
   })
 
@@ -48,10 +48,10 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     await queueEvents(db, 1)
     await db.write('test', (tx) => tx.sql.deleteFrom('changes').execute())
     const sending = sendingOf(db, webhookTo('http://unused.example', { rps: 1 }), testKind(), new ManualClock(Date.now()))
-    const { lanes } = await sending.claim(1, 1)
+    const { streams } = await sending.claim(1, 1)
     const { gate, rowSender, stopping, cancelled } = sending.context
     const left = [60_000, leftMs]
-    await rowSender.sendTogether(lanes, { stopping, cancelled, until: { leftMs: () => left.shift() ?? leftMs } })
+    await rowSender.sendTogether(streams, { stopping, cancelled, until: { leftMs: () => left.shift() ?? leftMs } })
     expect(await turnNow(gate)).toBe(true)
   })
 
@@ -86,9 +86,9 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     expect(happened).toEqual(['gathers', 'sends 16', 'sends 16', 'sends 8'])
   })
 
-  it('has at most the allowed rows, and releases the lanes for which there is no room', async () => {
+  it('has at most the allowed rows, and releases the streams for which there is no room', async () => {
     const db = await openedDb(open)
-    expect(await rowsSentOf(db, { lanes: 3, rowsPerStream: 10 }, 15, true)).toEqual([15, 15])
+    expect(await rowsSentOf(db, { streams: 3, rowsPerStream: 10 }, 15, true)).toEqual([15, 15])
   })
 
   it('ends after eight claims that reached the limit of bytes, and the rest follows at once', async () => {
@@ -97,9 +97,9 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     const full = meddled(db, async (name, go) => {
       const done = await go()
       if (name !== 'outbox-claim') return done
-      const lanes = done as ClaimedStream[]
-      await releaseStreams(db, lanes.slice(20), { clearUncertain: false })
-      return lanes.slice(0, 20).map((lane) => ({ ...lane, isFull: true })) as typeof done
+      const streams = done as ClaimedStream[]
+      await releaseStreams(db, streams.slice(20), { clearUncertain: false })
+      return streams.slice(0, 20).map((stream) => ({ ...stream, isFull: true })) as typeof done
     })
     let gathers = 0
     const clock: Clock = {
@@ -114,9 +114,9 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     expect(gathers).toBe(1)
   })
 
-  it('has one row of each lane when the destination is not idempotent', async () => {
+  it('has one row of each stream when the destination is not idempotent', async () => {
     const db = await openedDb(open)
-    expect(await rowsSentOf(db, { lanes: 3, rowsPerStream: 2 }, 15, false)).toEqual([3, 3])
+    expect(await rowsSentOf(db, { streams: 3, rowsPerStream: 2 }, 15, false)).toEqual([3, 3])
   })
 
   it('is sent at once when an operator ends the pause of a dead target, with one row until the target answers', async () => {
@@ -144,7 +144,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     const { kind, run } = loopOver(pausing, () => claims === 1, { idempotent: false })
     await run()
     expect(kind.calls).toEqual([])
-    expect((await lanesIn(db)).map((lane) => lane.lease_token)).toEqual([null, null])
+    expect((await streamsIn(db)).map((stream) => stream.lease_token)).toEqual([null, null])
     expect((await outboxOf(db)).map(({ state, uncertain }) => [state, uncertain])).toEqual([
       ['ready', 0],
       ['ready', 0],
@@ -154,7 +154,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
   it('is released when gathering used up the time of the first lease', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await queueEvents(db, LANES)
+    await queueEvents(db, STREAMS)
     let claims = 0
     const slow = meddled(db, async (name, go) => {
       const done = await go()
@@ -164,7 +164,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     const { kind, run } = loopOver(slow, () => claims === 2, {}, clock)
     await run()
     expect(kind.calls).toEqual([])
-    expect((await lanesIn(db)).filter((lane) => lane.lease_token !== null)).toEqual([])
+    expect((await streamsIn(db)).filter((stream) => stream.lease_token !== null)).toEqual([])
   })
 })
 
@@ -269,7 +269,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
       [1, 1],
       [0, 1],
     ])
-    expect((await lanesIn(db)).filter(({ lease_token: token }) => token !== null)).toEqual([])
+    expect((await streamsIn(db)).filter(({ lease_token: token }) => token !== null)).toEqual([])
   })
 })
 
@@ -310,12 +310,12 @@ function loopOver(
 
 async function rowsSentOf(
   db: Db,
-  queued: { readonly lanes: number; readonly rowsPerStream: number },
+  queued: { readonly streams: number; readonly rowsPerStream: number },
   maxItems: number,
   idempotent: boolean,
 ): Promise<number[]> {
-  const all = queued.lanes * queued.rowsPerStream
-  const facts = Array.from({ length: all }, (_, n) => eventFact(ACCOUNT, uuid(9, n % queued.lanes), wireEvent(n + 1)))
+  const all = queued.streams * queued.rowsPerStream
+  const facts = Array.from({ length: all }, (_, n) => eventFact(ACCOUNT, uuid(9, n % queued.streams), wireEvent(n + 1)))
   await applyAll(db, facts)
   await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
   const { kind, run } = loopOver(db, (batches) => batches === 2, { idempotent }, systemClock, { maxItems })

@@ -16,7 +16,7 @@ import { sendingOf } from './parts.ts'
 
 /** A target's answers for a change, one per attempt. It rejects every request with a `poison` change as a whole. */
 interface Plan {
-  readonly lane: number
+  readonly stream: number
   readonly before: readonly ('denied' | 'later')[]
   readonly end: 'taken' | 'had' | 'refused' | 'poison'
 }
@@ -26,7 +26,7 @@ type Fault = 'none' | 'falls' | 'is lost' | 'is answered too short' | 'waits' | 
 
 const plans: fc.Arbitrary<readonly Plan[]> = fc.array(
   fc.record({
-    lane: fc.nat(4),
+    stream: fc.nat(4),
     before: fc.array(fc.constantFrom('denied' as const, 'later' as const), { maxLength: 2 }),
     end: fc.constantFrom('taken' as const, 'taken' as const, 'taken' as const, 'had' as const, 'refused' as const, 'poison' as const),
   }),
@@ -69,11 +69,11 @@ class Target {
 
   /** One change of a submission, and none before those in front of it have ended. */
   #check(places: readonly number[]): void {
-    const lanes = places.map((place) => this.#plans[place]?.lane)
-    if (new Set(lanes).size < lanes.length) this.wrong.push(`${places} holds two changes of a submission`)
+    const streams = places.map((place) => this.#plans[place]?.stream)
+    if (new Set(streams).size < streams.length) this.wrong.push(`${places} holds two changes of a submission`)
     for (const place of places)
-      this.#plans.forEach(({ lane, end }, earlier) => {
-        const isBefore = earlier < place && lane === this.#plans[place]?.lane && end !== 'poison'
+      this.#plans.forEach(({ stream, end }, earlier) => {
+        const isBefore = earlier < place && stream === this.#plans[place]?.stream && end !== 'poison'
         if (isBefore && !this.ended.includes(earlier)) this.wrong.push(`${place} came before ${earlier}`)
       })
   }
@@ -130,7 +130,7 @@ it('every change of a batch ends as its own answers say, in the order of its sub
       const service = await target.start()
       try {
         const { db } = opened
-        const facts = of.map(({ lane }, place) => eventFact(ACCOUNT, uuid(9, lane), wireEvent(place + 1, { detail: String(place) })))
+        const facts = of.map(({ stream }, place) => eventFact(ACCOUNT, uuid(9, stream), wireEvent(place + 1, { detail: String(place) })))
         for (const fact of facts) await applyAll(db, [fact])
         await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
         for (const killedAt of [...kills, 0]) await live(db, service.baseUrl, max, killedAt)

@@ -105,7 +105,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     const gates = [db, other].map((each) => new DestinationGate({ db: each, clock, log, observer: silentObserver, destination }))
     await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(1))])
     await fanAll(db, [all])
-    const claim = () => claimStreams(other, 'ams', { lanes: 1, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    const claim = () => claimStreams(other, 'ams', { streams: 1, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gates[0]?.admit())
     for (const permit of permits.slice(1)) if (permit) gates[0]?.settle(permit, dead(null))
     await gates[0]?.flush()

@@ -34,9 +34,9 @@ describe.each(testDatabases)('on $name', (database) => {
     rig.start([removed, stays])
     await rig.until('all is delivered', () => rig.isEmpty())
     const changes = await changesOf(rig.db)
-    for (const lane of new Set(changes.map(({ submission_id }) => submission_id))) {
-      const seqs = ams.taken.filter(({ data }) => data.submission_id === lane).map(({ data }) => data.seq)
-      expect(seqs).toEqual(changes.filter(({ submission_id }) => submission_id === lane).map(({ seq }) => seq))
+    for (const stream of new Set(changes.map(({ submission_id }) => submission_id))) {
+      const seqs = ams.taken.filter(({ data }) => data.submission_id === stream).map(({ data }) => data.seq)
+      expect(seqs).toEqual(changes.filter(({ submission_id }) => submission_id === stream).map(({ seq }) => seq))
     }
   })
 
@@ -63,15 +63,15 @@ describe.each(testDatabases)('on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const show = (numbers: number[], read: number) => {
-      const lanes = numbers.map((n) => wireLane(n))
-      return rig.apply([stateFact('default', uuid(9, 1), wireRequirements(uuid(9, 1), lanes), read)])
+      const streams = numbers.map((n) => wireLane(n))
+      return rig.apply([stateFact('default', uuid(9, 1), wireRequirements(uuid(9, 1), streams), read)])
     }
     await show([1, 2, 3], 1)
     await rig.push(webhookTo(receiver.url))
     await show([], 2)
     await rig.until('all is delivered', async () => (await rig.isEmpty()) && receiver.taken.length > 0)
-    const lanes = receiver.taken.filter(({ data }) => data.entity === 'lanes')
-    expect(lanes.map(({ type, data }) => [type, data.before, Object.keys(data.after ?? {})])).toEqual(
+    const streams = receiver.taken.filter(({ data }) => data.entity === 'lanes')
+    expect(streams.map(({ type, data }) => [type, data.before, Object.keys(data.after ?? {})])).toEqual(
       Array.from({ length: 3 }, () => ['lanes.gone', { gone_at: null }, ['gone_at']]),
     )
   })

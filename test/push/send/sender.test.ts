@@ -5,7 +5,7 @@ import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { onSqlite, testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { destinationTo, serve } from '../http/support.ts'
-import { lanesIn } from '../outbox.ts'
+import { streamsIn } from '../outbox.ts'
 import { type Behaviour, startReceiver, takesAll } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
@@ -78,7 +78,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     expect(sorted(taken.map((id) => rows.findIndex(({ message_id }) => message_id === id)))).toEqual(rows.map((_, n) => n))
   })
 
-  it('attempts a row again with the same id before the next of its lane, and delays no other lane', async () => {
+  it('attempts a row again with the same id before the next of its stream, and delays no other stream', async () => {
     const rig = await PushRig.open(database)
     const stuck = new Set([submission(1)])
     const receiver = await startReceiver((request, response, take) => {
@@ -100,10 +100,10 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     expect(new Set(first.map((request) => request.body)).size).toBe(1)
   })
 
-  it('gives a refused row up after three attempts, with an alarm; the lane goes on, or is held until an operator acts', async () => {
+  it('gives a refused row up after three attempts, with an alarm; the stream goes on, or is held until an operator acts', async () => {
     const rig = await PushRig.open(database)
     const refuses: Behaviour = (request, response, take) => {
-      if (request.body.includes('"seq":2,')) response.writeHead(422).end('{"error":"no such lane"}')
+      if (request.body.includes('"seq":2,')) response.writeHead(422).end('{"error":"no such stream"}')
       else take()
     }
     const [goes, holds] = [await startReceiver(refuses), await startReceiver(refuses)]
@@ -116,7 +116,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const rows = await rig.rows()
     const dead = rows.filter(({ state }) => state === 'dead')
     expect(dead.map((row) => [row.destination, row.seq, row.attempts, row.status, row.error])).toEqual(
-      ['goes', 'holds'].map((name) => [name, 2, 3, 422, 'answered 422 (no such lane)']),
+      ['goes', 'holds'].map((name) => [name, 2, 3, 422, 'answered 422 (no such stream)']),
     )
     expect(goes.taken.map(place)).not.toContain('0/2')
     const after = rows.filter((row) => row.destination === 'holds' && row.seq > 2)
@@ -194,7 +194,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     await rig.until('the sender knows', () => rig.lines.some((line) => line.includes('rows claimed for it wait')))
     receiver.behave(takesAll)
     waiting.shift()?.()
-    await rig.until('the lanes are given back', async () => (await lanesIn(rig.db)).every((lane) => lane.lease_token === null))
+    await rig.until('the streams are given back', async () => (await streamsIn(rig.db)).every((stream) => stream.lease_token === null))
     expect(receiver.arrived).toHaveLength(1)
     await setDestinationState(rig.db, 'ams', 'active', null)
     await rig.until('all is delivered', () => rig.isEmpty())

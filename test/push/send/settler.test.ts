@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import { Settler, type SettlerOptions } from '../../../src/push/send/settler.ts'
 import type { Db, Tx, WriteOptions } from '../../../src/store/engine/db.ts'
-import { type ClaimedStream, claimStreams, type LaneResult } from '../../../src/store/outbox/work.ts'
+import { type ClaimedStream, claimStreams, type StreamResult } from '../../../src/store/outbox/work.ts'
 import { silentLog as log, onSqlite } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { openedDb, outboxOf, queueEvents, result } from '../outbox.ts'
@@ -12,7 +12,7 @@ const FULL = 400
 
 async function claimed(db: Db, count: number): Promise<ClaimedStream[]> {
   await queueEvents(db, count)
-  return claimStreams(db, 'ams', { lanes: count, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+  return claimStreams(db, 'ams', { streams: count, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
 }
 
 function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | null = () => null, over: Partial<SettlerOptions> = {}) {
@@ -41,40 +41,40 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
   const inner = new Settler({ ...common, ...over })
   // The end of a lease is given in milliseconds from the beginning.
   const settler = {
-    add: (lane: LaneResult, untilMs: number) => settler.addAll([lane], untilMs),
-    addAll: (lanes: readonly LaneResult[], untilMs: number) => inner.add(lanes, { leftMs: () => untilMs - now }),
+    add: (stream: StreamResult, untilMs: number) => settler.addAll([stream], untilMs),
+    addAll: (streams: readonly StreamResult[], untilMs: number) => inner.add(streams, { leftMs: () => untilMs - now }),
   }
   return { settler, tries: () => tries, passedMs: () => now }
 }
 
-async function lostLanes(db: Db): Promise<(rows: number) => LaneResult> {
-  const [lane] = await claimed(db, 1)
-  const [row] = lane?.rows ?? []
-  if (lane === undefined || row === undefined) throw new Error('nothing is due')
-  return (rows) => result({ ...lane, leaseToken: 'lost', rows: Array(rows).fill(row) }, 'delivered')
+async function lostStreams(db: Db): Promise<(rows: number) => StreamResult> {
+  const [stream] = await claimed(db, 1)
+  const [row] = stream?.rows ?? []
+  if (stream === undefined || row === undefined) throw new Error('nothing is due')
+  return (rows) => result({ ...stream, leaseToken: 'lost', rows: Array(rows).fill(row) }, 'delivered')
 }
 
 const away = new TransientError('the store is away')
 const states = async (db: Db) => (await outboxOf(db)).map(({ state }) => state)
 
-describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
+describe.each(onSqlite)('the result of a stream on $name', ({ open }) => {
   it('is stored as soon as the database answers again, as long as the lease lasts', async () => {
     const db = await openedDb(open)
-    const lanes = (await claimed(db, 2)).map((lane) => result(lane, 'delivered'))
+    const streams = (await claimed(db, 2)).map((stream) => result(stream, 'delivered'))
     const { settler } = settlerOf(db, (_, passedMs) => (passedMs < 3_000 ? away : null), { gatherMs: () => 1 })
-    await Promise.all(lanes.map((lane, n) => settler.add(lane, n === 0 ? 1_000 : 10_000)))
+    await Promise.all(streams.map((stream, n) => settler.add(stream, n === 0 ? 1_000 : 10_000)))
     expect(await states(db)).toEqual(['ready', 'delivered'])
   })
 
   it('is given up when the lease has ended, the database refuses it, or the program ends', async () => {
     const db = await openedDb(open)
-    const [lane] = await claimed(db, 1)
-    if (lane === undefined) throw new Error('nothing is due')
+    const [stream] = await claimed(db, 1)
+    if (stream === undefined) throw new Error('nothing is due')
     const late = settlerOf(db, () => away)
-    await late.settler.add(result(lane, 'delivered'), 10_000)
+    await late.settler.add(result(stream, 'delivered'), 10_000)
     expect(late.passedMs()).toBeGreaterThanOrEqual(10_000)
     const refused = settlerOf(db, () => new Error('no such column'))
-    await refused.settler.add(result(lane, 'delivered'), 10_000)
+    await refused.settler.add(result(stream, 'delivered'), 10_000)
     expect(refused.tries()).toBe(1)
     const ending = new AbortController()
     const ends = () => {
@@ -82,14 +82,14 @@ describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
       return away
     }
     const broken = settlerOf(db, (tries) => (tries === 3 ? ends() : away), { cancelled: ending.signal })
-    await broken.settler.add(result(lane, 'delivered'), 10_000)
+    await broken.settler.add(result(stream, 'delivered'), 10_000)
     expect(broken.tries()).toBe(3)
     expect(await states(db)).toEqual(['ready'])
   })
 
   it('is stored together with others that wait, up to the rows that a transaction may have', async () => {
     const db = await openedDb(open)
-    const of = await lostLanes(db)
+    const of = await lostStreams(db)
     const transactions = async (gatherMs: number, ...rows: number[]) => {
       const { settler, tries } = settlerOf(db, undefined, { gatherMs: () => gatherMs })
       await Promise.all(rows.map((count) => settler.add(of(count), 10_000)))
@@ -107,7 +107,7 @@ describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
 
   it('is stored in one transaction with the others of its batch, up to the rows that it may have', async () => {
     const db = await openedDb(open)
-    const of = await lostLanes(db)
+    const of = await lostStreams(db)
     const transactions = async (...rows: number[]) => {
       const { settler, tries } = settlerOf(db)
       await settler.addAll(rows.map(of), 10_000)
@@ -121,7 +121,7 @@ describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
 
   it('waits for others no longer when a transaction is full', async () => {
     const db = await openedDb(open)
-    const of = await lostLanes(db)
+    const of = await lostStreams(db)
     const { settler, tries } = settlerOf(db, undefined, { gatherMs: () => 2 ** 31 - 1 })
     await settler.add(of(FULL), 10_000)
     expect(tries()).toBe(1)
@@ -129,8 +129,8 @@ describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
 
   it('waits for the disk, unless it only says that an idempotent target has the rows', async () => {
     const db = await openedDb(open)
-    const [lane] = await claimed(db, 1)
-    if (lane === undefined) throw new Error('nothing is due')
+    const [stream] = await claimed(db, 1)
+    if (stream === undefined) throw new Error('nothing is due')
     const settled: unknown[] = []
     const noted: Db = {
       ...interrupted(db, () => undefined),
@@ -140,14 +140,14 @@ describe.each(onSqlite)('the result of a lane on $name', ({ open }) => {
       settled.push(options?.relaxedDurability)
       return work(tx)
     }
-    const settle = async (what: LaneResult, over: Partial<SettlerOptions> = {}) => {
-      await settlerOf(noted, undefined, over).settler.add({ ...what, lane: { ...lane, leaseToken: 'lost' } }, 10_000)
+    const settle = async (what: StreamResult, over: Partial<SettlerOptions> = {}) => {
+      await settlerOf(noted, undefined, over).settler.add({ ...what, stream: { ...stream, leaseToken: 'lost' } }, 10_000)
       return settled.pop()
     }
-    expect(await settle(result(lane, 'delivered'))).toBe(true)
-    expect(await settle(result(lane, 'delivered'), { idempotent: false })).toBe(false)
-    expect(await settle(result(lane, 'delivered', { remoteId: 'r-1' }))).toBe(false)
-    expect(await settle(result(lane, 'ready'))).toBe(false)
-    expect(await settle(result(lane, 'dead', {}, { type: 'blocked', as: 'held' }))).toBe(false)
+    expect(await settle(result(stream, 'delivered'))).toBe(true)
+    expect(await settle(result(stream, 'delivered'), { idempotent: false })).toBe(false)
+    expect(await settle(result(stream, 'delivered', { remoteId: 'r-1' }))).toBe(false)
+    expect(await settle(result(stream, 'ready'))).toBe(false)
+    expect(await settle(result(stream, 'dead', {}, { type: 'blocked', as: 'held' }))).toBe(false)
   })
 })

@@ -53,8 +53,8 @@ describe.each(testDatabases)('a destination on $name', (database) => {
       await rig.until('all is delivered', () => rig.isEmpty())
       const rows = await rig.rows()
       expect(rows.every(({ state, attempts }) => state === 'delivered' && attempts === 1)).toBe(true)
-      for (const lane of new Set(rows.map((row) => row.lane))) {
-        const ids = rows.filter((row) => row.lane === lane).map((row) => row.message_id)
+      for (const stream of new Set(rows.map((row) => row.stream))) {
+        const ids = rows.filter((row) => row.stream === stream).map((row) => row.message_id)
         expect(target.taken.filter((id) => ids.includes(id))).toEqual(ids)
       }
       expect(await rig.destination()).toMatchObject({ state: 'active', reason: null, retry_at: null, failures: 0 })

@@ -7,7 +7,7 @@ import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { onSqlite, runSql } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { delivered, lost, type TestKind, testKind } from '../kind.ts'
-import { lanesIn } from '../outbox.ts'
+import { streamsIn } from '../outbox.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
 const event = (n: number, s = 0) => eventFact('default', uuid(9, s), wireEvent(n))
@@ -43,7 +43,7 @@ async function statesAfterGrace(
   await rig.apply(Array.from({ length: count }, (_, n) => event(n + 1, n)))
   await begun.promise
   await running.stop()
-  expect((await lanesIn(rig.db)).filter(({ lease_token: token }) => token !== null)).toEqual([])
+  expect((await streamsIn(rig.db)).filter(({ lease_token: token }) => token !== null)).toEqual([])
   return (await states()).sort()
 }
 
@@ -56,7 +56,7 @@ async function halfClaimed(database: (typeof onSqlite)[number], kind: TestKind):
   await rig.until('rows are there', async () => (await rig.rows()).length === 2)
   await first.stop()
   await setDestinationState(rig.db, destination.name, 'active', null)
-  const claim = { lanes: 1, rowsPerStream: 1, leaseMs: 600_000, uncertain: true }
+  const claim = { streams: 1, rowsPerStream: 1, leaseMs: 600_000, uncertain: true }
   expect(await claimStreams(rig.db, 'ams', claim)).toHaveLength(1)
   return made
 }
@@ -69,7 +69,7 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
     await rig.apply([event(1), event(2)])
     await rig.until('one is unknown', async () => (await rig.destination()).unknown === 1)
     await rig.apply([event(3)])
-    await rig.until('the lane went on', () => rig.isEmpty())
+    await rig.until('the stream went on', () => rig.isEmpty())
     expect(kind.calls.flat().filter((seq) => seq === 2)).toHaveLength(1)
     expect(await states()).toContainEqual(['unknown', 1, 1])
     const number = (await rig.rows()).find(({ state }) => state === 'unknown')?.outbox_id

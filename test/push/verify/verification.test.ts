@@ -28,8 +28,8 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     const db = await openedDb(open)
     await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
-    const lanes = await claimStreams(db, 'ams', { lanes: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
-    await settleEach(db, lanes, (lane) => result(lane, 'delivered'))
+    const streams = await claimStreams(db, 'ams', { streams: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    await settleEach(db, streams, (stream) => result(stream, 'delivered'))
     return db
   }
 
@@ -119,8 +119,8 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
   it('asks for later changes of a record, whose insert it sends again, by the id that the target had given it before', async () => {
     const db = await delivered()
     const take = async (remoteId: string) => {
-      const lanes = await claimStreams(db, 'ams', { lanes: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
-      await settleEach(db, lanes, (lane) => result(lane, 'delivered', { remoteId }))
+      const streams = await claimStreams(db, 'ams', { streams: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+      await settleEach(db, streams, (stream) => result(stream, 'delivered', { remoteId }))
     }
     await applyAll(db, [eventFact(ACCOUNT, IDS[0] ?? '', wireEvent(1, { detail: 'Loss runs' }))])
     await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])

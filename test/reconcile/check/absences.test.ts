@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { stillAbsent } from '../../../src/reconcile/check/absences.ts'
-import { ShownKeys } from '../../../src/reconcile/check/replay.ts'
+import { ShownKeys } from '../../../src/reconcile/check/full-read.ts'
 import { byFullRead, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 
 const ID = uuid(9, 1)

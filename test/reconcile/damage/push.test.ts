@@ -125,7 +125,8 @@ describe.each(onSqlite)('undelivered changes, on $name', (database) => {
   it('are listed up to a thousand of each kind, and the rest counted', async () => {
     const rig = await DamageRig.open(database)
     await withDestination(rig)
-    const names = 'destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at'
+    const names =
+      'destination, account, stream, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at'
     await rig.damage(
       `insert into sync_outbox (${names})
         with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1003)

@@ -119,7 +119,7 @@ describe.each(testDatabases)('completeness on $name', (database) => {
     const found = await foundWithoutWebhook<Record<'entity' | 'known_via', string>>(db.read, 'acme', LOST_AFTER_MS, 10)
     expect(found.map((one) => [one.entity, one.record_id, one.known_via, one.before_tracked]).sort()).toEqual([
       ['market_events', event(2), 'poll', true],
-      ['thread_messages', uuid(2, 3), 'replay', true],
+      ['thread_messages', uuid(2, 3), 'full_read', true],
     ])
     expect(await foundWithoutWebhook(db.read, 'acme', LOST_AFTER_MS, 1)).toHaveLength(1)
   })

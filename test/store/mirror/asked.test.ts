@@ -208,7 +208,7 @@ describe.each(testDatabases)('reads of the mirror on $name', ({ open }) => {
   it('which submissions wait for a client', async () => {
     const waiting = (more: object = {}) => listUnmapped(db.read, { destination: 'agency', ...more }, 10)
     expect(await waiting()).toEqual([])
-    const unmapped = { destination: 'agency', account: 'acme', lane: BAKERY, due_at: time(0), blocked: 'unmapped' }
+    const unmapped = { destination: 'agency', account: 'acme', stream: BAKERY, due_at: time(0), blocked: 'unmapped' }
     await insertRows(db, 'sync_push_streams', unmapped as never)
     expect(await waiting()).toMatchObject([{ ...bakery, changes: 1, since: QUEUED }])
     expect([await waiting({ account: 'zenith' }), await waiting({ after: { account: 'acme', submissionId: BAKERY } })]).toEqual([[], []])

@@ -268,15 +268,15 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     const keys = (await listSubmissions(db.read, ACCOUNTS, {}, { order: 'name', limit: 4 })).map(({ key: _, ...key }) => key)
     const states = [['delivered', 'ready', 'ready'], ['ready', 'dead', 'unknown'], ['delivered', 'skipped'], []]
     await db.write('test', async (tx) => {
-      for (const [n, { account, submission_id: lane }] of keys.entries()) {
+      for (const [n, { account, submission_id: stream }] of keys.entries()) {
         for (const [seq, state] of (states[n] ?? []).entries())
-          await tx.run(sql`insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
-            attempts, uncertain, queued_at) values ('ams', ${account}, ${lane}, ${lane}, 'quotes', '[]', 'insert', 'poll', ${seq}, 'm', ${state},
+          await tx.run(sql`insert into sync_outbox (destination, account, stream, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
+            attempts, uncertain, queued_at) values ('ams', ${account}, ${stream}, ${stream}, 'quotes', '[]', 'insert', 'poll', ${seq}, 'm', ${state},
             0, 0, ${timeValue(tx, time(0))})`)
       }
-      const [, { account = '', submission_id: lane = '' } = {}] = keys
-      await tx.run(sql`insert into sync_push_streams (destination, account, lane, due_at, blocked)
-        values ('ams', ${account}, ${lane}, ${timeValue(tx, time(0))}, 'unmapped')`)
+      const [, { account = '', submission_id: stream = '' } = {}] = keys
+      await tx.run(sql`insert into sync_push_streams (destination, account, stream, due_at, blocked)
+        values ('ams', ${account}, ${stream}, ${timeValue(tx, time(0))}, 'unmapped')`)
     })
     expect((await submissionItems(db.read, keys)).map(({ pushed }) => pushed)).toEqual([
       { waiting: 2, unmapped: 0, held: 0, dead: 0 },

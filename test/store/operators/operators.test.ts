@@ -345,11 +345,11 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
     it('find the oldest change of a destination that is sendable, held, or not yet queued', async () => {
       const db = await opened()
       await applyAll(db, [eventFact('acme', ONE, wireEvent(1))])
-      const row = (n: number, lane: string, over: object = {}) => storedRow(n, lane, { queued_at: time(n), ...over })
+      const row = (n: number, stream: string, over: object = {}) => storedRow(n, stream, { queued_at: time(n), ...over })
       const rows = [row(1, ONE, { state: 'dead' }), row(2, ONE), row(3, TWO), row(0, TWO, { destination: 'crm' })]
       await insertRows(db, 'sync_outbox', rows)
-      const lane = { destination: 'ams', account: 'acme', lane: ONE, due_at: time(0), blocked: 'held' }
-      await insertRows(db, 'sync_push_streams', lane as never)
+      const stream = { destination: 'ams', account: 'acme', stream: ONE, due_at: time(0), blocked: 'held' }
+      await insertRows(db, 'sync_push_streams', stream as never)
       expect([await oldestReady(db.read, 'ams', null), await oldestReady(db.read, 'ams', 'held')]).toEqual([time(3), time(2)])
       expect([await oldestReady(db.read, 'ams', 'unmapped'), await oldestReady(db.read, 'other', null)]).toEqual([null, null])
       const [first, last] = await db.read.sql.selectFrom('changes').select(['seq', 'changed_at']).orderBy('seq').execute()

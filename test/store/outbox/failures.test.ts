@@ -26,14 +26,14 @@ describe.each(testDatabases)('failures of a destination on $name', ({ open }) =>
     const db = await openedDb(open)
     await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [ams])
-    const lanes = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
-    const outcome = (lane: ClaimedStream, n: number) => {
-      if (n === 0) return result(lane, 'delivered')
-      if (n === 1 || n === 2) return result(lane, 'dead', { status: 422, error: `answered 422 (policy P-${n} missing)` })
-      if (n === 3) return result(lane, 'unknown', { status: null, error: 'no answer' })
-      return result(lane, 'ready', { status: 503, error: 'answered 503' }, { type: 'due', inMs: 60_000 })
+    const streams = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    const outcome = (stream: ClaimedStream, n: number) => {
+      if (n === 0) return result(stream, 'delivered')
+      if (n === 1 || n === 2) return result(stream, 'dead', { status: 422, error: `answered 422 (policy P-${n} missing)` })
+      if (n === 3) return result(stream, 'unknown', { status: null, error: 'no answer' })
+      return result(stream, 'ready', { status: 503, error: 'answered 503' }, { type: 'due', inMs: 60_000 })
     }
-    await settleStreams(db, lanes.map(outcome))
+    await settleStreams(db, streams.map(outcome))
     const { rows, hasMore } = await failedRows(db.read, 'ams', 10)
     expect(rows.map(({ state, status }) => [state, status])).toEqual([
       ['dead', 422],

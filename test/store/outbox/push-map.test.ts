@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Db } from '../../../src/store/engine/db.ts'
-import type { LaneKey } from '../../../src/store/outbox/lanes.ts'
 import { listMappings, type MappingRow, releaseMappedStreams, storeMappings } from '../../../src/store/outbox/push-map.ts'
+import type { StreamKey } from '../../../src/store/outbox/streams.ts'
 import { type ClaimedStream, claimStreams, releaseStreams, settleStreams } from '../../../src/store/outbox/work.ts'
-import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, openedDbs } from '../../push/outbox.ts'
+import { ACCOUNT, destinationOf, fanAll, mapByHand, openedDb, openedDbs, streamsIn } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll, applyEach } from '../../tools/mirror.ts'
@@ -16,11 +16,11 @@ function mapping(submissionId: string, client: string, over: Partial<MappingRow>
 }
 
 function claim(db: Db, destination = 'ams'): Promise<ClaimedStream[]> {
-  return claimStreams(db, destination, { lanes: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false })
+  return claimStreams(db, destination, { streams: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false })
 }
 
-function unmapped(lane: ClaimedStream) {
-  return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
+function unmapped(stream: ClaimedStream) {
+  return { stream, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
 }
 
 describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
@@ -67,16 +67,16 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     for (const submission of [ONE, TWO]) await applyEach(db, [1, 2], (n) => eventFact(ACCOUNT, submission, wireEvent(n)))
     await fanAll(db, [ams])
     await settleStreams(db, (await claim(db)).map(unmapped))
-    expect((await lanesIn(db)).map((lane) => lane.blocked)).toEqual(['unmapped', 'unmapped'])
+    expect((await streamsIn(db)).map((stream) => stream.blocked)).toEqual(['unmapped', 'unmapped'])
     await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(3))])
     await fanAll(db, [ams])
     expect(await claim(db)).toEqual([])
     await storeMappings(db, [mapping(ONE, 'C-1', { fields: { branch: '7' } }), mapping(TWO, 'x', { destination: 'crm' })], 'import')
-    const [lane, ...others] = await claim(db)
+    const [stream, ...others] = await claim(db)
     expect(others).toEqual([])
-    expect(lane?.rows).toHaveLength(3)
-    expect(lane?.rows[0]?.mapping).toEqual({ client: 'C-1', policy: null, fields: { branch: '7' } })
-    expect((await lanesIn(db)).map((one) => one.blocked)).toEqual([null, 'unmapped'])
+    expect(stream?.rows).toHaveLength(3)
+    expect(stream?.rows[0]?.mapping).toEqual({ client: 'C-1', policy: null, fields: { branch: '7' } })
+    expect((await streamsIn(db)).map((one) => one.blocked)).toEqual([null, 'unmapped'])
   })
 
   it('leaves a stream to the process that is looking up its client', async () => {
@@ -84,24 +84,24 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1))])
     await fanAll(db, [ams])
     await settleStreams(db, (await claim(db)).map(unmapped))
-    const looking = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false, unmapped: true })
+    const looking = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false, unmapped: true })
     expect(looking).toHaveLength(1)
     await storeMappings(db, [mapping(ONE, 'C-1')], 'import')
     expect(await claim(db)).toEqual([])
     await releaseStreams(db, looking, { clearUncertain: false })
-    expect(await claim(db)).toMatchObject([{ lane: ONE, rows: [{ mapping: { client: 'C-1' } }] }])
+    expect(await claim(db)).toMatchObject([{ stream: ONE, rows: [{ mapping: { client: 'C-1' } }] }])
   })
 
-  it('that is stored while a lane is settled as unmapped blocks it not for ever, at any moment', async () => {
+  it('that is stored while a stream is settled as unmapped blocks it not for ever, at any moment', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
     const submissions = Array.from({ length: 12 }, (_, n) => uuid(9, n))
     await applyEach(db, submissions, (submission) => eventFact(ACCOUNT, submission, wireEvent(1)))
     await fanAll(db, [ams])
-    for (const lane of await claim(db)) {
-      await Promise.all([settleStreams(db, [unmapped(lane)]), storeMappings(other, [mapping(lane.lane, 'C')], 'import')])
+    for (const stream of await claim(db)) {
+      await Promise.all([settleStreams(db, [unmapped(stream)]), storeMappings(other, [mapping(stream.stream, 'C')], 'import')])
     }
-    expect((await lanesIn(db)).filter((lane) => lane.blocked !== null)).toEqual([])
-    const left = await claimStreams(db, 'ams', { lanes: 20, rowsPerStream: 1, leaseMs: 1, uncertain: false })
+    expect((await streamsIn(db)).filter((stream) => stream.blocked !== null)).toEqual([])
+    const left = await claimStreams(db, 'ams', { streams: 20, rowsPerStream: 1, leaseMs: 1, uncertain: false })
     expect(left).toHaveLength(12)
   })
 
@@ -113,10 +113,10 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     const [held, waiting] = (await claim(db)) as [ClaimedStream, ClaimedStream]
     const elsewhere = [mapping(TWO, 'x', { destination: 'other' }), mapping(TWO, 'x', { account: 'other' })]
     await storeMappings(db, elsewhere, 'import')
-    await settleStreams(db, [{ lane: held, rows: [], next: { type: 'blocked', as: 'held' } }, unmapped(waiting)])
+    await settleStreams(db, [{ stream: held, rows: [], next: { type: 'blocked', as: 'held' } }, unmapped(waiting)])
     await settleStreams(db, (await claim(db, 'crm')).map(unmapped))
     await storeMappings(db, [...elsewhere, mapping(ONE, 'C-1')], 'import')
-    const blocked = async () => (await lanesIn(db)).map((lane) => [lane.destination, lane.lane, lane.blocked])
+    const blocked = async () => (await streamsIn(db)).map((stream) => [stream.destination, stream.stream, stream.blocked])
     const before = [
       ['ams', ONE, 'held'],
       ['ams', TWO, 'unmapped'],
@@ -128,7 +128,7 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect(await blocked()).toEqual(before)
     expect(await releaseMappedStreams(db, 'ams', null, 10, false)).toBeNull()
     expect(await blocked()).toEqual(
-      before.map(([destination, lane, as]) => [destination, lane, lane === TWO && destination === 'ams' ? null : as]),
+      before.map(([destination, stream, as]) => [destination, stream, stream === TWO && destination === 'ams' ? null : as]),
     )
   })
 
@@ -157,13 +157,13 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     await mapByHand(db, uuid(9, 0), 'C-1', null, 'crm')
     expect(await claim(db)).toEqual([])
     const pages: (string | undefined)[] = []
-    for (let after: LaneKey | null = null; ; pages.push(after.lane)) {
+    for (let after: StreamKey | null = null; ; pages.push(after.stream)) {
       after = await releaseMappedStreams(db, 'ams', after, 2)
       if (after === null) break
     }
     expect(pages).toEqual([uuid(9, 1), uuid(9, 3)])
-    expect((await lanesIn(db)).filter((lane) => lane.blocked === null).map(({ lane }) => lane)).toEqual(mapped)
-    expect((await claim(db)).map(({ lane }) => lane)).toEqual(mapped)
+    expect((await streamsIn(db)).filter((stream) => stream.blocked === null).map(({ stream }) => stream)).toEqual(mapped)
+    expect((await claim(db)).map(({ stream }) => stream)).toEqual(mapped)
     expect(await releaseMappedStreams(db, 'ams', null, 10)).toBeNull()
     expect(await releaseMappedStreams(db, 'nobody', null, 10)).toBeNull()
   })

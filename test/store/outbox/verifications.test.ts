@@ -35,8 +35,8 @@ describe.each(testDatabases)('answers of targets on $name', ({ open }) => {
     const db = await openedDb(open)
     await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventFact(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [ams])
-    const lanes = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
-    await settleEach(db, lanes, (lane, n) => result(lane, 'delivered', { remoteId: `note-${n}` }))
+    const streams = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    await settleEach(db, streams, (stream, n) => result(stream, 'delivered', { remoteId: `note-${n}` }))
     return { db, ids: (await outboxOf(db, 'ams')).map(({ outbox_id }) => outbox_id) }
   }
   const counting = async (db: Db, selection = {}) => (await deliveredAfter(db.read, 'ams', selection, 0)).ids
@@ -114,8 +114,8 @@ describe.each(testDatabases)('answers of targets on $name', ({ open }) => {
     await again(db, { ...row, operation: 'update', seq: row.seq + n, messageId: uuid(7, n), uncertain: false, ...own })
   }
   const deliverWaiting = async (db: Db) => {
-    const lanes = await claimStreams(db, 'ams', { lanes: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
-    await settleEach(db, lanes, (lane) => result(lane, 'delivered'))
+    const streams = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    await settleEach(db, streams, (stream) => result(stream, 'delivered'))
   }
   const repairable = async (db: Db, ids: readonly number[]) =>
     (await db.write('test', (tx) => stillDelivered(tx, 'ams', ids))).map(({ outboxId }) => outboxId)

@@ -17,9 +17,9 @@ import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
 import {
   type ClaimedStream,
   claimStreams,
-  type LaneClaim,
   releaseAllStreams,
   releaseStreams,
+  type StreamClaim,
   settleStreams,
 } from '../../../src/store/outbox/work.ts'
 import {
@@ -27,12 +27,12 @@ import {
   counters,
   destinationOf,
   fanAll,
-  lanesIn,
   openedDb,
   openedDbs,
   outboxOf,
   result,
   settleEach,
+  streamsIn,
   type TestDestination,
 } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -40,17 +40,17 @@ import { byPoll, eventFact, messageFact, uuid, wireEvent, wireMessage } from '..
 import { applyAll, applyEach } from '../../tools/mirror.ts'
 
 const ams = destinationOf('ams', { entities: ['market_events', 'thread_messages'] })
-const LANES = [uuid(9, 1), uuid(9, 2), uuid(9, 3), uuid(9, 4)]
-const CLAIM: LaneClaim = { lanes: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false }
+const STREAMS = [uuid(9, 1), uuid(9, 2), uuid(9, 3), uuid(9, 4)]
+const CLAIM: StreamClaim = { streams: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false }
 
-function claim(db: Db, over: Partial<LaneClaim> = {}, destination = 'ams'): Promise<ClaimedStream[]> {
+function claim(db: Db, over: Partial<StreamClaim> = {}, destination = 'ams'): Promise<ClaimedStream[]> {
   return claimStreams(db, destination, { ...CLAIM, ...over })
 }
 
 /** `rows` events for each of the first `lanes` streams, in the outbox of the destinations. */
-async function queue(db: Db, lanes: number, rows: number, destinations: readonly TestDestination[] = [ams], from = 0): Promise<void> {
+async function queue(db: Db, streams: number, rows: number, destinations: readonly TestDestination[] = [ams], from = 0): Promise<void> {
   for (let n = 0; n < rows; n++) {
-    await applyEach(db, LANES.slice(0, lanes), (lane) => eventFact(ACCOUNT, lane, wireEvent(from + n)))
+    await applyEach(db, STREAMS.slice(0, streams), (stream) => eventFact(ACCOUNT, stream, wireEvent(from + n)))
   }
   await fanAll(db, destinations)
 }
@@ -66,23 +66,23 @@ async function expectRightCounters(db: Db, destination = 'ams'): Promise<void> {
   expect(kept).toEqual(counted)
 }
 
-describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
-  it('give each lane to one, with its first rows in their order, and all that is known of them', async () => {
+describe.each(testDatabases)('claims of streams on $name', ({ open }) => {
+  it('give each stream to one, with its first rows in their order, and all that is known of them', async () => {
     const dbs = await openedDbs(open, 2)
     const [db, other] = dbs as [Db, Db]
     await queue(db, 4, 3)
-    const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((n) => claim(n % 2 ? db : other, { lanes: 1, rowsPerStream: 2 })))
-    const lanes = claims.flat()
-    expect(lanes.map((lane) => lane.lane).sort()).toEqual(LANES)
+    const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((n) => claim(n % 2 ? db : other, { streams: 1, rowsPerStream: 2 })))
+    const streams = claims.flat()
+    expect(streams.map((stream) => stream.stream).sort()).toEqual(STREAMS)
     const stored = await outboxOf(db)
-    for (const { lane, account, destination, rows } of lanes) {
-      const first = stored.filter((row) => row.lane === lane).slice(0, 2)
+    for (const { stream, account, destination, rows } of streams) {
+      const first = stored.filter((row) => row.stream === stream).slice(0, 2)
       expect([destination, account]).toEqual(['ams', ACCOUNT])
       expect(rows.map((row) => [row.outboxId, row.messageId, row.seq])).toEqual(
         first.map((row) => [row.outbox_id, row.message_id, row.seq]),
       )
       expect(rows[0]).toMatchObject({
-        submissionId: lane,
+        submissionId: stream,
         entity: 'market_events',
         operation: 'insert',
         cause: 'webhook',
@@ -93,8 +93,8 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
         mapping: null,
         direction: null,
         before: null,
-        after: { type: 'status_changed', submission_id: lane, market_lines: ['general_liability'] },
-        submission: { submission_id: lane, account: ACCOUNT, form_fill_active: null },
+        after: { type: 'status_changed', submission_id: stream, market_lines: ['general_liability'] },
+        submission: { submission_id: stream, account: ACCOUNT, form_fill_active: null },
         changedAt: expect.stringMatching(/^\d{4}-.{21}Z$/),
       })
       expect(Object.keys(rows[0]?.submission ?? {}).filter((column) => rawNames.has(column))).toEqual([])
@@ -109,7 +109,7 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
 
   it('know of the target nothing that is of another destination or account', async () => {
     const db = await openedDb(open)
-    const [submission] = LANES as [string]
+    const [submission] = STREAMS as [string]
     const ofBoth = { ...ams, accounts: [ACCOUNT, 'other'] }
     for (const account of ofBoth.accounts) await applyAll(db, [eventFact(account, submission, wireEvent(1))])
     await fanAll(db, [ofBoth, { ...ams, name: 'crm' }])
@@ -121,55 +121,57 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
       'import',
     )
     await settleStreams(db, [result(one(await claim(db, {}, 'crm')), 'delivered', { remoteId: 'r-crm' })])
-    const lanes = await claim(db)
-    const of = (name: string) => one(lanes.filter(({ account }) => account === name))
+    const streams = await claim(db)
+    const of = (name: string) => one(streams.filter(({ account }) => account === name))
     expect(of('other').rows).toMatchObject([{ remoteId: null, mapping: { client: 'C-other' } }])
     expect(of(ACCOUNT).rows).toMatchObject([{ remoteId: null, mapping: null }])
     await settleStreams(db, [result(of('other'), 'delivered', { remoteId: 'r-other' }), result(of(ACCOUNT), 'ready')])
     expect(one(await claim(db)).rows).toMatchObject([{ account: ACCOUNT, remoteId: null, mapping: null }])
   })
 
-  it('take the lane that has been due the longest first', async () => {
+  it('take the stream that has been due the longest first', async () => {
     const db = await openedDb(open)
-    for (const [n, lane] of [...LANES].reverse().entries()) {
-      await applyAll(db, [eventFact(ACCOUNT, lane, wireEvent(n))])
+    for (const [n, stream] of [...STREAMS].reverse().entries()) {
+      await applyAll(db, [eventFact(ACCOUNT, stream, wireEvent(n))])
       await fanAll(db, [ams])
     }
     const order: string[] = []
-    for (let n = 0; n < 4; n++) order.push(one(await claim(db, { lanes: 1 })).lane)
-    expect(order).toEqual([...LANES].reverse())
+    for (let n = 0; n < 4; n++) order.push(one(await claim(db, { streams: 1 })).stream)
+    expect(order).toEqual([...STREAMS].reverse())
   })
 
-  it('take as many bytes as one claim may have, the oldest first, and give back the lanes for which there is no room', async () => {
+  it('take as many bytes as one claim may have, the oldest first, and give back the streams for which there is no room', async () => {
     const db = await openedDb(open)
     const text = 'x'.repeat(900_000)
-    const messages = LANES.flatMap((lane, n) => [1, 2].map((m) => [lane, wireMessage(10 * n + m, { body_text: `${m}${text}` })] as const))
-    for (const [lane, message] of messages) await applyAll(db, [messageFact(ACCOUNT, lane, message)])
+    const messages = STREAMS.flatMap((stream, n) =>
+      [1, 2].map((m) => [stream, wireMessage(10 * n + m, { body_text: `${m}${text}` })] as const),
+    )
+    for (const [stream, message] of messages) await applyAll(db, [messageFact(ACCOUNT, stream, message)])
     await fanAll(db, [ams])
     const taken: [string, number][] = []
     for (let round = 0; round < 4; round++) {
-      const lanes = await claim(db)
-      expect(lanes.map((lane) => [lane.isFull, lane.rows.length])).toEqual([[round < 3, 2]])
-      expect(one(lanes).rows[0]?.after?.['body_text']).toHaveLength(900_001)
-      taken.push([one(lanes).lane, one(lanes).rows.length])
+      const streams = await claim(db)
+      expect(streams.map((stream) => [stream.isFull, stream.rows.length])).toEqual([[round < 3, 2]])
+      expect(one(streams).rows[0]?.after?.['body_text']).toHaveLength(900_001)
+      taken.push([one(streams).stream, one(streams).rows.length])
     }
-    expect(taken).toEqual(LANES.map((lane) => [lane, 2]))
+    expect(taken).toEqual(STREAMS.map((stream) => [stream, 2]))
     expect(await claim(db)).toEqual([])
   })
 
   it('take a larger row alone', async () => {
     const db = await openedDb(open)
-    const [lane = ''] = LANES
-    for (const n of [1, 2]) await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(n, { body_text: 'x'.repeat(3_000_000) }))])
+    const [stream = ''] = STREAMS
+    for (const n of [1, 2]) await applyAll(db, [messageFact(ACCOUNT, stream, wireMessage(n, { body_text: 'x'.repeat(3_000_000) }))])
     await fanAll(db, [ams])
     expect(await claim(db)).toMatchObject([{ isFull: true, rows: [{ entity: 'thread_messages' }] }])
   })
 
   it('know who wrote a message, also when the change does not say so', async () => {
     const db = await openedDb(open)
-    const [lane = ''] = LANES
-    await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(1, { direction: 'inbound', subject: null }))])
-    await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(1, { direction: 'inbound', subject: 'now known' }), byPoll)])
+    const [stream = ''] = STREAMS
+    await applyAll(db, [messageFact(ACCOUNT, stream, wireMessage(1, { direction: 'inbound', subject: null }))])
+    await applyAll(db, [messageFact(ACCOUNT, stream, wireMessage(1, { direction: 'inbound', subject: 'now known' }), byPoll)])
     await fanAll(db, [ams])
     const { rows } = one(await claim(db))
     expect(rows.map((row) => [row.operation, row.direction, row.after?.['direction']])).toEqual([
@@ -195,15 +197,15 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     await endBackoff(db, 'ams', null, 0)
     expect(await claim(db), 'only the rest that is named is ended').toEqual([])
     await endBackoff(db, 'ams', longest, 0)
-    const lanes = await claim(db)
-    expect(lanes).toHaveLength(1)
-    await releaseStreams(db, lanes, { clearUncertain: false })
+    const streams = await claim(db)
+    expect(streams).toHaveLength(1)
+    await releaseStreams(db, streams, { clearUncertain: false })
     await backOffDestination(db, 'ams', 60_000, 5)
     await setDestinationState(db, 'ams', 'active', null)
     expect(await claim(db), 'resume ends a rest').toHaveLength(1)
   })
 
-  it('a lane whose process died is claimed again when its lease has ended, not before', async () => {
+  it('a stream whose process died is claimed again when its lease has ended, not before', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 2)
     const lost = one(await claim(db, { leaseMs: 0 }))
@@ -242,14 +244,16 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
   })
 })
 
-describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
-  it('writes down rows, remote ids and counters, and takes away lanes that are done', async () => {
+describe.each(testDatabases)('settling streams on $name', ({ open }) => {
+  it('writes down rows, remote ids and counters, and takes away streams that are done', async () => {
     const db = await openedDb(open)
     await queue(db, 2, 2)
     expect(await oldestQueued(db.read, 'ams')).toMatch(/^\d{4}-/)
-    const lanes = await claim(db)
-    expect(await settleEach(db, lanes, (lane) => result(lane, 'delivered', { remoteId: `r-${lane.lane}`, status: 201 }))).toEqual([])
-    expect(await lanesIn(db)).toEqual([])
+    const streams = await claim(db)
+    expect(await settleEach(db, streams, (stream) => result(stream, 'delivered', { remoteId: `r-${stream.stream}`, status: 201 }))).toEqual(
+      [],
+    )
+    expect(await streamsIn(db)).toEqual([])
     const stored = await outboxOf(db)
     for (const row of stored) expect(row).toMatchObject({ state: 'delivered', attempts: 1, status: 201, error: null, uncertain: 0 })
     await expectRightCounters(db)
@@ -257,10 +261,10 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     const ids = await db.read.all(sql<{ remote_id: string }>`select remote_id from sync_remote_ids`)
     expect(ids).toHaveLength(4)
     // The remote id of a record comes with its next change.
-    await applyAll(db, [eventFact(ACCOUNT, LANES[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
+    await applyAll(db, [eventFact(ACCOUNT, STREAMS[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
     await fanAll(db, [ams])
     const update = one(await claim(db))
-    expect(update.rows).toMatchObject([{ operation: 'update', remoteId: `r-${LANES[0]}` }])
+    expect(update.rows).toMatchObject([{ operation: 'update', remoteId: `r-${STREAMS[0]}` }])
     expect(await settleStreams(db, [result(update, 'ready', { remoteId: 'r-new' })])).toEqual([])
     const renamed = one(await claim(db))
     expect(renamed.rows).toMatchObject([{ remoteId: 'r-new' }])
@@ -272,7 +276,7 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
   it('writes the result of each row, however many are alike', async () => {
     const db = await openedDb(open)
     await queue(db, 4, 10)
-    const lanes = await claim(db)
+    const streams = await claim(db)
     const ends = [
       { state: 'delivered', attempts: 1, status: 200 },
       { state: 'delivered', attempts: 1, status: 200, detail: 'had it already' },
@@ -283,9 +287,9 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     const none = { uncertain: false, status: null, detail: null, error: null, progress: null, remoteId: null }
     await settleStreams(
       db,
-      lanes.map((lane) => ({
-        lane,
-        rows: lane.rows.map(({ outboxId }) => ({ outboxId, ...none, ...endOf(outboxId) })),
+      streams.map((stream) => ({
+        stream,
+        rows: stream.rows.map(({ outboxId }) => ({ outboxId, ...none, ...endOf(outboxId) })),
         next: { type: 'due', inMs: 0 },
       })),
     )
@@ -303,9 +307,9 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
     const progress = { step: 'record_taken', answered: 'request', origin: 'http://ams', isWhole: true, detail: null } as const
-    const lane = one(await claim(db))
+    const stream = one(await claim(db))
     const answer = (fein: string) => JSON.stringify({ put: 'http://ams/9', fein })
-    await settleStreams(db, [result(lane, 'ready', { progress: { ...progress, body: answer('12-3456789') }, error: null })])
+    await settleStreams(db, [result(stream, 'ready', { progress: { ...progress, body: answer('12-3456789') }, error: null })])
     expect((await outboxOf(db))[0]?.progress).not.toContain('3456789')
     const again = one(await claim(db))
     expect(again.rows[0]?.progress).toMatchObject({ ...progress, body: expect.stringContaining('http://ams/9') })
@@ -317,17 +321,17 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     const clock = new ManualClock()
     const db = await openedDb(open, clock)
     await queue(db, 1, 3)
-    const lane = one(await claim(db))
-    const [first, second] = result(lane, 'delivered').rows
+    const stream = one(await claim(db))
+    const [first, second] = result(stream, 'delivered').rows
     if (!first || !second) throw new Error('no rows')
     const failed = { ...second, state: 'ready', error: 'no\u0000!', status: 503 } as const
-    await settleStreams(db, [{ lane, rows: [first, failed], next: { type: 'due', inMs: 0 } }])
+    await settleStreams(db, [{ stream, rows: [first, failed], next: { type: 'due', inMs: 0 } }])
     const again = one(await claim(db))
     expect(again.rows.map((row) => [row.outboxId, row.attempts])).toEqual([
       [second.outboxId, 1],
       [second.outboxId + 1, 0],
     ])
-    await settleStreams(db, [{ lane: again, rows: [], next: { type: 'due', inMs: 60_000 } }])
+    await settleStreams(db, [{ stream: again, rows: [], next: { type: 'due', inMs: 60_000 } }])
     expect(await claim(db)).toEqual([])
     expect((await outboxOf(db)).map((row) => [row.state, row.attempts, row.status, row.error])).toEqual([
       ['delivered', 1, 200, null],
@@ -337,15 +341,15 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await expectRightCounters(db)
   })
 
-  it('invariant 14: nothing of a lane whose lease was lost is written, all of the others is', async () => {
+  it('invariant 14: nothing of a stream whose lease was lost is written, all of the others is', async () => {
     const dbs = await openedDbs(open, 2)
     const [db, other] = dbs as [Db, Db]
     await queue(db, 2, 1)
     const mine = await claim(db, { leaseMs: 0 })
-    const theirs = one(await claim(other, { lanes: 1 }))
-    const lost = await settleEach(db, mine, (lane) => result(lane, 'dead', { remoteId: 'x' }))
-    expect(lost.map(({ lane }) => lane.lane)).toEqual([theirs.lane])
-    expect((await outboxOf(db)).map((row) => [row.lane === theirs.lane, row.state]).sort()).toEqual([
+    const theirs = one(await claim(other, { streams: 1 }))
+    const lost = await settleEach(db, mine, (stream) => result(stream, 'dead', { remoteId: 'x' }))
+    expect(lost.map(({ stream }) => stream.stream)).toEqual([theirs.stream])
+    expect((await outboxOf(db)).map((row) => [row.stream === theirs.stream, row.state]).sort()).toEqual([
       [false, 'dead'],
       [true, 'ready'],
     ])
@@ -358,14 +362,14 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await expectRightCounters(db)
   })
 
-  it('leaves the lanes of other destinations and accounts alone that bear the same name', async () => {
+  it('leaves the streams of other destinations and accounts alone that bear the same name', async () => {
     const db = await openedDb(open)
     const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'], accounts: [ACCOUNT, 'another'] }))
-    const [lane = ''] = LANES
-    for (const account of [ACCOUNT, 'another']) await applyEach(db, [1, 2], (n) => eventFact(account, lane, wireEvent(n)))
+    const [stream = ''] = STREAMS
+    for (const account of [ACCOUNT, 'another']) await applyEach(db, [1, 2], (n) => eventFact(account, stream, wireEvent(n)))
     await fanAll(db, both)
-    const first = one(await claim(db, { lanes: 1, rowsPerStream: 1 }))
-    const second = one(await claim(db, { lanes: 1, rowsPerStream: 1 }))
+    const first = one(await claim(db, { streams: 1, rowsPerStream: 1 }))
+    const second = one(await claim(db, { streams: 1, rowsPerStream: 1 }))
     expect(new Set([first.account, second.account]).size).toBe(2)
     expect(await claim(db, { rowsPerStream: 1 }, 'other')).toHaveLength(2)
     await settleStreams(db, [result(first, 'delivered')])
@@ -373,13 +377,13 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     expect(await claim(db, {}, 'other')).toEqual([])
   })
 
-  it('a lane that a dead letter holds stays so, empty or not, until it is let go', async () => {
+  it('a stream that a dead letter holds stays so, empty or not, until it is let go', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
-    const lane = one(await claim(db))
-    await settleStreams(db, [result(lane, 'dead', {}, { type: 'blocked', as: 'held' })])
+    const stream = one(await claim(db))
+    await settleStreams(db, [result(stream, 'dead', {}, { type: 'blocked', as: 'held' })])
     const holder = (await outboxOf(db))[0]?.outbox_id
-    expect(await lanesIn(db)).toEqual([{ destination: 'ams', lane: LANES[0], lease_token: null, blocked: 'held', held_by: holder }])
+    expect(await streamsIn(db)).toEqual([{ destination: 'ams', stream: STREAMS[0], lease_token: null, blocked: 'held', held_by: holder }])
     await queue(db, 1, 1, [ams], 10)
     expect(await claim(db)).toEqual([])
     await expectRightCounters(db)
@@ -388,7 +392,7 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
   it('skips no change whose insert was made ready again in between', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
-    await settleEach(db, await claim(db), (lane) => result(lane, 'dead'))
+    await settleEach(db, await claim(db), (stream) => result(stream, 'dead'))
     await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(0, { detail: 'Filled in later' }))])
     await fanAll(db, [ams])
     const update = one(await claim(db))
@@ -398,14 +402,14 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await expectRightCounters(db)
   })
 
-  it('meets a fan-out on the same lane without losing a row, at any moment', async () => {
+  it('meets a fan-out on the same stream without losing a row, at any moment', async () => {
     const dbs = await openedDbs(open, 2)
     const [db, other] = dbs as [Db, Db]
-    const [lane = ''] = LANES
+    const [stream = ''] = STREAMS
     let queued = 0
     let sent = 0
     for (let round = 0; round < 40; round++) {
-      await applyAll(db, [eventFact(ACCOUNT, lane, wireEvent(queued++))])
+      await applyAll(db, [eventFact(ACCOUNT, stream, wireEvent(queued++))])
       const claimed = await claim(db)
       const [lost] = await Promise.all([settleEach(db, claimed, (one) => result(one, 'delivered')), fanAll(other, [ams])])
       expect(lost).toEqual([])
@@ -417,7 +421,7 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     }
     expect(sent).toBe(queued)
     expect((await outboxOf(db)).every((row) => row.state === 'delivered')).toBe(true)
-    expect(await lanesIn(db)).toEqual([])
+    expect(await streamsIn(db)).toEqual([])
     await expectRightCounters(db)
   })
 })
@@ -434,10 +438,10 @@ describe.each(testDatabases)('hastening on $name', ({ open }) => {
     ])
     expect(await claim(db)).toEqual([])
     expect(await makeStreamsDue(db, 'ams', 1)).toBe(1)
-    expect((await claim(db)).map(({ lane }) => lane)).toEqual([later.lane])
+    expect((await claim(db)).map(({ stream }) => stream)).toEqual([later.stream])
     expect(await makeStreamsDue(db, 'ams', 5)).toBe(1)
     expect(await makeStreamsDue(db, 'ams', 5)).toBe(0)
-    expect((await claim(db)).map(({ lane }) => lane)).toEqual([latest.lane])
+    expect((await claim(db)).map(({ stream }) => stream)).toEqual([latest.stream])
     expect(await settleStreams(db, [result(inFlight, 'delivered')])).toEqual([])
   })
 })

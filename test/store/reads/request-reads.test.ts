@@ -83,7 +83,7 @@ it.each(testDatabases)('without a replay the feeds are due from where they were 
     await addReads(tx, [{ account: ACCOUNT, submissionId: uuid(9, 1) }], late, false)
     await tx.sql.updateTable('sync_reads').set({ full_read_due_at: late }).where('read', '=', 'events').execute()
   })
-  await requestReads(db, ACCOUNT, [uuid(9, 1)], { replay: false })
+  await requestReads(db, ACCOUNT, [uuid(9, 1)], { fullRead: false })
   const events = await db.read.sql.selectFrom('sync_reads').selectAll().where('read', '=', 'events').executeTakeFirstOrThrow()
   expect(Date.parse(events.due_at ?? '')).toBeLessThanOrEqual(Date.now())
   expect(Date.parse(events.full_read_due_at ?? '')).toBe(Date.parse(late))

@@ -300,19 +300,19 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     await ensureDestinations(db, both)
     const now = timeFromMs(Date.now())
     const refused = row(1, { state: 'dead', status: 422, error: 'no' })
-    for (const one of [refused, row(2, {}), row(3, { queued_at: now, lane: TWO }), row(4, { destination: 'crm' })])
+    for (const one of [refused, row(2, {}), row(3, { queued_at: now, stream: TWO }), row(4, { destination: 'crm' })])
       await insertRows(db, 'sync_outbox', one)
     await runSql(db, sql`update changes set changed_at = ${time(1)}`)
     const dead = await undeliveredAfter(db.read, 'ams', 'dead', 0, 10, uuid(8, 1))
-    expect(dead).toMatchObject([{ seq: 1, status: 422, error: 'no', overdue: true, reported: false, lane_lost: false, blocked: null }])
+    expect(dead).toMatchObject([{ seq: 1, status: 422, error: 'no', overdue: true, reported: false, stream_lost: false, blocked: null }])
     const ready = () => undeliveredAfter(db.read, 'ams', 'ready', 0, 10, uuid(8, 1))
-    expect((await ready()).map(({ seq, overdue, lane_lost }) => [seq, overdue, lane_lost])).toEqual([
+    expect((await ready()).map(({ seq, overdue, stream_lost }) => [seq, overdue, stream_lost])).toEqual([
       [2, true, true],
       [3, false, true],
     ])
     expect(await undeliveredAfter(db.read, 'ams', 'ready', (await ready())[0]?.outbox_id ?? 0, 10, uuid(8, 1))).toHaveLength(1)
-    await reopenStreams(db, [{ destination: 'ams', account: 'acme', lane: ONE }])
-    expect((await ready()).map(({ lane_lost }) => lane_lost)).toEqual([false, true])
+    await reopenStreams(db, [{ destination: 'ams', account: 'acme', stream: ONE }])
+    expect((await ready()).map(({ stream_lost }) => stream_lost)).toEqual([false, true])
     const [seq] = await db.read.sql.selectFrom('changes').select('seq').where('account', '=', 'acme').orderBy('seq').limit(1).execute()
     expect(await pushDestinations(db.read, 'acme', ['ams'])).toEqual([
       { destination: 'ams', state: 'active', behind: { seq: seq?.seq, changedAt: time(1) } },

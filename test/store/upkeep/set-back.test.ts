@@ -17,7 +17,7 @@ const samples: Readonly<Record<string, string>> = {
   sync_inbox: `(account, delivery_id, received_at, secret, state, attempts, available_at, headers) values ('acme', 'd', :now, 0, 'ready', 0, :now, '{}')`,
   sync_reads: `(account, submission_id, read, id, rank, due_at, request_no, cursor_no, issued_no, applied_no, failures, not_found, stalled_feed_reads, active_at, full_read_due_at)
       values ('acme', 's', 'events', '', 1, :now, 0, 0, 0, 0, 0, 0, 0, :now, :now)`,
-  sync_push_streams: `(destination, account, lane, due_at) values ('ams', 'acme', 's', :now)`,
+  sync_push_streams: `(destination, account, stream, due_at) values ('ams', 'acme', 's', :now)`,
   sync_destinations: `(destination, state, cursor, log_epoch, retry_at, failures) values ('ams', 'active', 0, 'e', :now, 1)`,
   sync_push_tokens: `(destination, lease_token, lease_until) values ('ams', 't', :now)`,
   sync_alert_messages: `(operator, name, account, destination, notice_id, kind, body, queued_at, due_at, attempts, settled_at)
@@ -65,7 +65,7 @@ const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   alarm_history: ['since', 'fired_at', 'resolved_at', 'acknowledged_at'],
   sync_alert_messages: ['queued_at'],
   sync_alarm_watch: ['evaluated_at'],
-  sync_log_epochs: ['began_at', 'full_reads_at', 'replayed_at'],
+  sync_log_epochs: ['began_at', 'full_reads_at', 'fully_read_at'],
   sync_purged: ['purged_at', 'finished_at'],
   sync_console_sessions: ['began_at', 'seen_at'],
   sync_restatements: ['requested_at'],
@@ -138,12 +138,12 @@ describe.each(testDatabases)('a clock that was set back on $name', ({ open }) =>
     const db = await opened()
     const now = timeFromMs(await databaseNowMs(db.read))
     const values = Array.from({ length: 2_100 }, (_, n) => `('ams', 'acme', 's${n}', '${now}')`)
-    await exec(db, `insert into sync_push_streams (destination, account, lane, due_at) values ${values.join(',')}`)
+    await exec(db, `insert into sync_push_streams (destination, account, stream, due_at) values ${values.join(',')}`)
     await put(db, 'sync_push_streams', 'due_at', 10 * HOUR)
     expect(await moveTimesBack(db, 10 * HOUR, never)).toEqual({ sync_push_streams: 2_100 })
     const left = db.read.sql
       .selectFrom('sync_push_streams')
-      .select('lane')
+      .select('stream')
       .where('due_at', '>', timeFromMs(Date.now() + MINUTE))
     expect(await left.execute()).toEqual([])
   })

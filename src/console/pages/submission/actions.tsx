@@ -24,12 +24,12 @@ export function SubmissionActions({ of, needsClient }: SubmissionActionsProps) {
   const { account, submission_id: id } = of
   const [isMapping, setMapping] = useState(false)
   const navigate = useNavigate()
-  const sync = (isReplay: boolean, done: string) => ({
-    run: () => unwrap(api.POST('/api/v1/submissions/sync', { body: { account, ids: [id], replay: isReplay } })),
+  const sync = (isFullRead: boolean, done: string) => ({
+    run: () => unwrap(api.POST('/api/v1/submissions/sync', { body: { account, ids: [id], full_read: isFullRead } })),
     done: () => done,
   })
   const read = useAction(sync(false, 'Sync started. "Last read" shows when it has finished.'))
-  const replay = useAction(sync(true, 'Full re-read of both feeds started. Missed items appear in the timeline.'))
+  const reread = useAction(sync(true, 'Full re-read of both feeds started. Missed items appear in the timeline.'))
   const reconcile = useAction({
     run: () => unwrap(api.POST('/api/v1/reconcile-runs', { body: { account, submissions: [id] } })),
     done: () => 'Reconcile run queued. See Reconcile.',
@@ -46,7 +46,7 @@ export function SubmissionActions({ of, needsClient }: SubmissionActionsProps) {
           name="Re-read feeds"
           description="Reads all events and messages again, and adds missed ones."
           unavailable={role}
-          onDo={() => replay.mutate()}
+          onDo={() => reread.mutate()}
         />
         <MenuAction
           name="Reconcile"

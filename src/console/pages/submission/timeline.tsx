@@ -34,7 +34,7 @@ const LATE_MS = 15 * 60_000
 const sources: Readonly<Record<string, readonly [LucideIcon, string]>> = {
   webhook: [Webhook, 'received by webhook'],
   poll: [RefreshCw, 'found by polling'],
-  replay: [RefreshCw, 'found by polling (full re-read)'],
+  full_read: [RefreshCw, 'found by polling (full re-read)'],
   backfill: [RefreshCw, 'found by the initial load'],
   reconcile: [ListChecks, 'found by a reconcile run'],
 }

@@ -1,8 +1,8 @@
 import type { TimeLimit } from '../../base/time-limit.ts'
 import type { ClaimedStream } from '../../store/outbox/work.ts'
-import { type LaneClaims, SWEEP_MS } from './lane-claims.ts'
+import { type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
-const ROWS_PER_LANE = 16
+const ROWS_PER_STREAM = 16
 /** Streams claimed for each that may be in flight, and the number below which more are claimed. */
 const CLAIMED_AHEAD = 4
 const ENOUGH = 2
@@ -10,7 +10,7 @@ const ENOUGH = 2
 const CLAIM_SECONDS = 5
 
 interface QueuedStream {
-  readonly lane: ClaimedStream
+  readonly stream: ClaimedStream
   readonly lease: TimeLimit
   /** The number of wake-ups before it was claimed. */
   readonly notifications: number
@@ -21,8 +21,8 @@ interface QueuedStream {
  * Sends streams concurrently. Streams are claimed ahead, so that no request waits for the database. If repeating a delivery could do harm,
  * nothing is claimed ahead: a claim is one row, sent immediately.
  */
-export class LaneLoop {
-  readonly #claims: LaneClaims
+export class StreamLoop {
+  readonly #claims: StreamClaims
   readonly #claimsAhead: boolean
   readonly #rowsPerStream: number
   /** Claimed and not begun. */
@@ -35,10 +35,10 @@ export class LaneLoop {
   #notifications = 0
   #failure: unknown
 
-  constructor(claims: LaneClaims) {
+  constructor(claims: StreamClaims) {
     this.#claims = claims
     this.#claimsAhead = claims.context.destination.idempotent
-    this.#rowsPerStream = this.#claimsAhead ? ROWS_PER_LANE : 1
+    this.#rowsPerStream = this.#claimsAhead ? ROWS_PER_STREAM : 1
   }
 
   /** Whether a result that waits a moment will be stored together with others. */
@@ -57,7 +57,7 @@ export class LaneLoop {
     try {
       while (!stopping.aborted && this.#failure === undefined) await this.#step()
     } finally {
-      await this.#claims.release(this.#queue.splice(0).map(({ lane }) => lane))
+      await this.#claims.release(this.#queue.splice(0).map(({ stream }) => stream))
       while (this.#inFlight.size > 0) await Promise.all(this.#inFlight)
     }
     if (this.#failure !== undefined) throw this.#failure
@@ -90,13 +90,13 @@ export class LaneLoop {
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications
-    const { lanes, lease } = await this.#claims.claim(room, this.#rowsPerStream).catch((error: unknown) => {
+    const { streams, lease } = await this.#claims.claim(room, this.#rowsPerStream).catch((error: unknown) => {
       if (hasTurn) gate.release()
       throw error
     })
-    this.#isDrained = lanes.length < room && notifications === this.#notifications && !lanes.some(({ isFull }) => isFull)
-    if (hasTurn && lanes.length === 0) gate.release()
-    for (const lane of lanes) this.#queue.push({ lane, lease, notifications, hasTurn })
+    this.#isDrained = streams.length < room && notifications === this.#notifications && !streams.some(({ isFull }) => isFull)
+    if (hasTurn && streams.length === 0) gate.release()
+    for (const stream of streams) this.#queue.push({ stream, lease, notifications, hasTurn })
     this.#startNext()
   }
 
@@ -114,9 +114,9 @@ export class LaneLoop {
     }
   }
 
-  async #send({ lane, lease, notifications, hasTurn }: QueuedStream): Promise<void> {
+  async #send({ stream, lease, notifications, hasTurn }: QueuedStream): Promise<void> {
     const { rowSender, wakeUp } = this.#claims.context
-    const result = await rowSender.sendStream(lane, this.#claims.limits(lease), hasTurn).finally(() => {
+    const result = await rowSender.sendStream(stream, this.#claims.limits(lease), hasTurn).finally(() => {
       this.#running -= 1
       this.#startNext()
       if (!this.#isDrained && this.#room() > 0) wakeUp.notify()
@@ -126,9 +126,9 @@ export class LaneLoop {
     if (rows.length === 0 || next.type !== 'due') return
     // The stream may have more: rows that were not reached, that didn't fit the claim, that came while it was claimed, or that continue.
     const isLeft =
-      rows.length < lane.rows.length ||
-      lane.rows.length === this.#rowsPerStream ||
-      lane.isFull ||
+      rows.length < stream.rows.length ||
+      stream.rows.length === this.#rowsPerStream ||
+      stream.isFull ||
       notifications !== this.#notifications ||
       rows.at(-1)?.state === 'ready'
     if (next.inMs === 0 && isLeft) this.#look()

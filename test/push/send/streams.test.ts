@@ -27,7 +27,7 @@ function failing(db: Db, name: string, times: number, failure: (() => Error) | n
 }
 
 describe.each(onSqlite)('lanes on $name', (database) => {
-  it('two processes keep the order of each lane and send every row once', async () => {
+  it('two processes keep the order of each stream and send every row once', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response, take) => setTimeout(() => response.writable && take(), Math.random() * 5))
     const destination = webhookTo(receiver.url, only)
@@ -42,7 +42,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     expect(receiver.arrived).toHaveLength(200)
   })
 
-  it('invariant 14: a lane whose lease was lost is left to its new owner, and its rows go out again with the same ids', async () => {
+  it('invariant 14: a stream whose lease was lost is left to its new owner, and its rows go out again with the same ids', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url, only)
@@ -81,7 +81,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     expect(receiver.arrived).toHaveLength(1)
   })
 
-  it('rows of many lanes are sent together where the kind wants it, those of a lane in order', async () => {
+  it('rows of many streams are sent together where the kind wants it, those of a stream in order', async () => {
     const rig = await PushRig.open(database)
     const kind = testKind({ batch: { type: 'many', maxItems: 25, gatherMs: 50 }, send: () => delivered })
     const destination = webhookTo('http://unused.example', only)
@@ -99,7 +99,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     }
   })
 
-  it('a row that was given up is stored before the next row of its lane is sent', async () => {
+  it('a row that was given up is stored before the next row of its stream is sent', async () => {
     const rig = await PushRig.open(database)
     let asked = 0
     const receiver = await startReceiver((_, response, take) => (asked++ === 0 ? response.writeHead(500).end() : take()))
@@ -130,7 +130,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     expect(rig.counts.of('push_attempts_total ams delivered')).toBe(5)
   })
 
-  it('a failed batch is attempted again as a whole, and one with an unmapped lane without that lane', async () => {
+  it('a failed batch is attempted again as a whole, and one with an unmapped stream without that stream', async () => {
     const rig = await PushRig.open(database)
     let broken = true
     const clients = new Set<string | undefined>()

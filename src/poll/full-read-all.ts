@@ -10,7 +10,7 @@ import {
   findUnreadSubmission,
   requestFullReads,
   type UnreadEpoch,
-} from '../store/reads/replay-all.ts'
+} from '../store/reads/full-read-all.ts'
 
 const LOOK_MS = 10_000
 const STEP = 200
@@ -24,7 +24,7 @@ export class ReadAllAgain implements Service {
   readonly #accounts: readonly string[]
   /** Progress of each account in `#epoch`. */
   #epoch = ''
-  readonly #replayed = new Map<string, string>()
+  readonly #doneUpTo = new Map<string, string>()
 
   constructor(db: Db, log: Log, accounts: readonly string[]) {
     this.#db = db
@@ -52,7 +52,7 @@ export class ReadAllAgain implements Service {
     const epoch = await findUnreadEpoch(this.#db.read)
     if (epoch === null) return
     if (epoch.full_reads_at === null) await this.#request(epoch, signal)
-    else if (await this.#areReplayed(epoch, signal)) {
+    else if (await this.#isComplete(epoch, signal)) {
       await endFullReads(this.#db, epoch.log_epoch)
       this.#log.info({ logEpoch: epoch.log_epoch }, `every submission was read again since log epoch ${epoch.log_epoch} began`)
     }
@@ -76,15 +76,15 @@ export class ReadAllAgain implements Service {
     )
   }
 
-  async #areReplayed({ log_epoch, began_at }: UnreadEpoch, signal: AbortSignal): Promise<boolean> {
-    if (this.#epoch !== log_epoch) this.#replayed.clear()
+  async #isComplete({ log_epoch, began_at }: UnreadEpoch, signal: AbortSignal): Promise<boolean> {
+    if (this.#epoch !== log_epoch) this.#doneUpTo.clear()
     this.#epoch = log_epoch
     for (const account of this.#accounts) {
       while (!signal.aborted) {
-        const found = await findUnreadSubmission(this.#db.read, account, this.#replayed.get(account) ?? '', began_at, STEP)
+        const found = await findUnreadSubmission(this.#db.read, account, this.#doneUpTo.get(account) ?? '', began_at, STEP)
         if (found === null) break
-        if (!found.isReplayed) return false
-        this.#replayed.set(account, found.at)
+        if (!found.isRead) return false
+        this.#doneUpTo.set(account, found.at)
       }
     }
     return !signal.aborted

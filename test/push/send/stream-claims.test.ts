@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { DeliveryKind, Outcome } from '../../../src/push/contract/delivery.ts'
-import { type Claim, longestStreamLeaseMs } from '../../../src/push/send/lane-claims.ts'
+import { type Claim, longestStreamLeaseMs } from '../../../src/push/send/stream-claims.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type ClaimedStream, claimStreams, settleStreams } from '../../../src/store/outbox/work.ts'
 import { onSqlite } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { interrupted, meddled } from '../../tools/meddled.ts'
 import { delivered, testKind } from '../kind.ts'
-import { lanesIn, mapByHand, openedDb, outboxOf, queueEvents, stateOf } from '../outbox.ts'
+import { mapByHand, openedDb, outboxOf, queueEvents, stateOf, streamsIn } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
 import { sendingOf } from './parts.ts'
 
@@ -17,17 +17,17 @@ const destination = webhookTo('http://unused.example', { mapping: 'required' })
 const plain = webhookTo('http://unused.example')
 const LONGEST_LEASE_MS = longestStreamLeaseMs(plain)
 
-function unmapped(lane: ClaimedStream) {
-  return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
+function unmapped(stream: ClaimedStream) {
+  return { stream, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
 }
 
 describe.each(onSqlite)('claiming on $name', ({ open }) => {
-  it('releases lanes whose mapping a person wrote to the table, looking for such rows every ten seconds', async () => {
+  it('releases streams whose mapping a person wrote to the table, looking for such rows every ten seconds', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queueEvents(db, 2)
     const sending = sendingOf(db, destination, testKind(), clock)
-    const claimed = async () => (await sending.claim(10, 10)).lanes
+    const claimed = async () => (await sending.claim(10, 10)).streams
     const waiting = (await claimed()).map(unmapped)
     expect(waiting).toHaveLength(2)
     await settleStreams(db, waiting)
@@ -36,7 +36,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     clock.advance(9_999)
     expect(await claimed()).toEqual([])
     clock.advance(1)
-    expect((await claimed()).map((lane) => [lane.lane, lane.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
+    expect((await claimed()).map((stream) => [stream.stream, stream.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
   })
 
   it('reads the submissions of the rows only for a kind that needs them', async () => {
@@ -44,15 +44,15 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     await queueEvents(db, 1)
     const claimedBy = async (kind: DeliveryKind) => {
       const sending = sendingOf(db, plain, kind)
-      const { lanes } = await sending.claim(1, 1)
-      await sending.release(lanes)
-      return lanes[0]?.rows[0]?.submission
+      const { streams } = await sending.claim(1, 1)
+      await sending.release(streams)
+      return streams[0]?.rows[0]?.submission
     }
     expect(await claimedBy(testKind())).toMatchObject({ submission_id: uuid(9, 1) })
     expect(await claimedBy({ ...testKind(), withoutSubmission: true })).toBeNull()
   })
 
-  it('releases lanes of which nothing was attempted together, however many ends there are of it', async () => {
+  it('releases streams of which nothing was attempted together, however many ends there are of it', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 20)
     let releases = 0
@@ -60,10 +60,10 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
       if (name === 'outbox-release') releases += 1
     })
     const sending = sendingOf(counted, plain, testKind())
-    const { lanes, lease } = await sending.claim(20, 10)
-    await Promise.all(lanes.map((lane) => sending.settle([{ lane, rows: [], next: { type: 'due', inMs: 0 } }], lease)))
-    expect([lanes.length, releases]).toEqual([20, 1])
-    expect((await lanesIn(db)).every((lane) => lane.lease_token === null)).toBe(true)
+    const { streams, lease } = await sending.claim(20, 10)
+    await Promise.all(streams.map((stream) => sending.settle([{ stream, rows: [], next: { type: 'due', inMs: 0 } }], lease)))
+    expect([streams.length, releases]).toEqual([20, 1])
+    expect((await streamsIn(db)).every((stream) => stream.lease_token === null)).toBe(true)
   })
 
   it('ignores a mapping without a client: the submission waits', async () => {
@@ -73,22 +73,22 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     await mapByHand(db, uuid(9, 1), '')
     await mapByHand(db, uuid(9, 2), '  ')
     const sending = sendingOf(db, destination, testKind(), clock)
-    const { lanes } = await sending.claim(10, 10)
-    expect(lanes.map((lane) => lane.rows[0]?.mapping)).toEqual([null, null])
-    await settleStreams(db, lanes.map(unmapped))
-    expect(await lanesIn(db)).toMatchObject([{ blocked: 'unmapped' }, { blocked: 'unmapped' }])
+    const { streams } = await sending.claim(10, 10)
+    expect(streams.map((stream) => stream.rows[0]?.mapping)).toEqual([null, null])
+    await settleStreams(db, streams.map(unmapped))
+    expect(await streamsIn(db)).toMatchObject([{ blocked: 'unmapped' }, { blocked: 'unmapped' }])
     clock.advance(10_000)
-    expect((await sending.claim(10, 10)).lanes).toEqual([])
+    expect((await sending.claim(10, 10)).streams).toEqual([])
   })
 
-  it('releases lanes that waited for a client once the settings need none', async () => {
+  it('releases streams that waited for a client once the settings need none', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 2)
     const asking = sendingOf(db, destination)
-    await settleStreams(db, (await asking.claim(10, 10)).lanes.map(unmapped))
+    await settleStreams(db, (await asking.claim(10, 10)).streams.map(unmapped))
     await mapByHand(db, uuid(9, 2), 'C-2')
-    const { lanes } = await sendingOf(db, plain).claim(10, 10)
-    expect(lanes.map(({ lane }) => lane).sort()).toEqual([uuid(9, 1), uuid(9, 2)])
+    const { streams } = await sendingOf(db, plain).claim(10, 10)
+    expect(streams.map(({ stream }) => stream).sort()).toEqual([uuid(9, 1), uuid(9, 2)])
   })
 
   it('waits for a turn only while its lease leaves time for an attempt; the next claim gets the turn', async () => {
@@ -98,10 +98,10 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     const slow = webhookTo('http://unused.example', { rps: 0.01, timeoutMs: 1_000 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = async () => {
-      const { lanes, lease } = await sending.claim(1, 1)
-      const [lane] = lanes
-      if (lane === undefined) throw new Error('nothing is due')
-      return () => sending.context.rowSender.sendStream(lane, sending.limits(lease), false).then((result) => ({ result, lease }))
+      const { streams, lease } = await sending.claim(1, 1)
+      const [stream] = streams
+      if (stream === undefined) throw new Error('nothing is due')
+      return () => sending.context.rowSender.sendStream(stream, sending.limits(lease), false).then((result) => ({ result, lease }))
     }
     const first = await (await claimOne())()
     expect(first.result.rows.map(({ state }) => state)).toEqual(['delivered'])
@@ -133,9 +133,9 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     })
     const sending = sendingOf(refusing, plain, kind, clock)
     const round = async () => {
-      const { lanes, lease } = await sending.claim(1, 1)
-      for (const lane of lanes)
-        await sending.settle([await sending.context.rowSender.sendStream(lane, sending.limits(lease), false)], lease)
+      const { streams, lease } = await sending.claim(1, 1)
+      for (const stream of streams)
+        await sending.settle([await sending.context.rowSender.sendStream(stream, sending.limits(lease), false)], lease)
     }
     for (let lease = 1; lease <= 4; lease++) {
       for (let look = 0; look < 5; look++) await round()
@@ -155,7 +155,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     const slow = webhookTo('http://unused.example', { rps: 0.1 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = () => sending.claim(1, 1)
-    const send = ({ lanes, lease }: Claim) => sending.context.rowSender.sendTogether(lanes, sending.limits(lease))
+    const send = ({ streams, lease }: Claim) => sending.context.rowSender.sendTogether(streams, sending.limits(lease))
     expect(await send(await claimOne())).toMatchObject({ results: [{ rows: [{ state: 'delivered' }] }], isSplit: false })
     const waiting = send(await claimOne())
     await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
@@ -173,8 +173,8 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
       await queueEvents(db, 3)
       const [first] = await outboxOf(db)
       const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
-      const { lanes, lease } = await sending.claim(10, 1)
-      const sent = await sending.context.rowSender.sendTogether(lanes, sending.limits(lease))
+      const { streams, lease } = await sending.claim(10, 1)
+      const sent = await sending.context.rowSender.sendTogether(streams, sending.limits(lease))
       expect(sent?.results.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
       expect(sending.context.gate.admit()).toBeNull()
       await sending.context.gate.flush()
@@ -183,7 +183,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   )
 
   it.each([['a stop', suspends] as const, ['a pause', pauses] as const])(
-    'respects %s that another attempt brings while lanes are claimed, until the database hands out rows again',
+    'respects %s that another attempt brings while streams are claimed, until the database hands out rows again',
     async (_, outcome) => {
       const db = await openedDb(open)
       await queueEvents(db, 1)
@@ -200,23 +200,23 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
       const permit = gate.admit()
       if (permit === null) throw new Error('nothing is allowed')
       brings = () => gate.settle(permit, outcome)
-      const { lanes } = await sending.claim(10, 10)
+      const { streams } = await sending.claim(10, 10)
       brings = null
-      expect(lanes).toHaveLength(1)
+      expect(streams).toHaveLength(1)
       expect(gate.admit()).toBeNull()
-      await sending.release(lanes)
-      expect((await sending.claim(10, 10)).lanes).toEqual([])
+      await sending.release(streams)
+      expect((await sending.claim(10, 10)).streams).toEqual([])
       expect(await stateOf(db, 'ams')).toMatchObject(outcome === suspends ? { state: 'suspended' } : { retry_at: expect.any(String) })
       await setDestinationState(db, 'ams', 'active', null)
-      expect((await sending.claim(10, 10)).lanes).toHaveLength(1)
+      expect((await sending.claim(10, 10)).streams).toHaveLength(1)
       expect(gate.admit()).not.toBeNull()
     },
   )
 
-  it('releases the lanes that wait for a client when the others cannot be claimed', async () => {
+  it('releases the streams that wait for a client when the others cannot be claimed', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 1)
-    const waiting = await claimStreams(db, 'ams', { lanes: 1, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
+    const waiting = await claimStreams(db, 'ams', { streams: 1, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     await settleStreams(db, waiting.map(unmapped))
     let claims = 0
     const sending = sendingOf(
@@ -227,7 +227,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     )
     await expect(sending.claim(10, 1)).rejects.toThrow('the store is away')
     expect(claims).toBe(2)
-    expect(await lanesIn(db)).toMatchObject([{ lease_token: null, blocked: 'unmapped' }])
+    expect(await streamsIn(db)).toMatchObject([{ lease_token: null, blocked: 'unmapped' }])
     expect(await outboxOf(db)).toMatchObject([{ state: 'ready', uncertain: 0 }])
   })
 })

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
 import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
-import type { LaneBlock } from '../schema/push.ts'
+import type { StreamBlock } from '../schema/push.ts'
 
 /**
  * Streams of the outbox. A stream's row exists while the stream has ready rows or is held. A transaction that adds or removes ready rows locks the
@@ -9,73 +9,73 @@ import type { LaneBlock } from '../schema/push.ts'
  */
 
 /** Identifies a stream: everything sent to one destination in order. */
-export interface LaneKey {
+export interface StreamKey {
   readonly destination: string
   readonly account: string
-  readonly lane: string
+  readonly stream: string
 }
 
-export function laneText({ destination, account, lane }: LaneKey): string {
-  return `${destination} ${account} ${lane}`
+export function streamText({ destination, account, stream }: StreamKey): string {
+  return `${destination} ${account} ${stream}`
 }
 
-export function lanesOf(rows: readonly LaneKey[]): LaneKey[] {
-  return [...new Map(rows.map((row) => [laneText(row), row])).values()]
+export function streamsOf(rows: readonly StreamKey[]): StreamKey[] {
+  return [...new Map(rows.map((row) => [streamText(row), row])).values()]
 }
 
 /** Creates missing streams, due immediately, and locks all of them. @param keys distinct. */
-export async function openLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
+export async function openStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
   // The update only locks the row, in key order like all locks of streams.
-  const kept = tx.kind === 'sqlite' ? sql`do nothing` : sql`(destination, account, lane) do update set due_at = sync_push_streams.due_at`
+  const kept = tx.kind === 'sqlite' ? sql`do nothing` : sql`(destination, account, stream) do update set due_at = sync_push_streams.due_at`
   await tx.run(sql`
-    insert into sync_push_streams (destination, account, lane, due_at)
-    select destination, account, lane, ${dbTime(tx)} from ${givenStreams(tx, keys)} where 1 = 1
-    order by destination, account, lane on conflict ${kept}`)
+    insert into sync_push_streams (destination, account, stream, due_at)
+    select destination, account, stream, ${dbTime(tx)} from ${givenStreams(tx, keys)} where 1 = 1
+    order by destination, account, stream on conflict ${kept}`)
 }
 
-export interface LockedStream extends LaneKey {
+export interface LockedStream extends StreamKey {
   readonly lease_token: string | null
-  readonly blocked: LaneBlock | null
+  readonly blocked: StreamBlock | null
   readonly held_by: number | null
   /** 1 while a process may be sending from the stream. */
   readonly in_flight: number
 }
 
 /** Locks the existing streams, in key order. */
-export async function lockStreams(tx: Tx, keys: readonly LaneKey[]): Promise<LockedStream[]> {
+export async function lockStreams(tx: Tx, keys: readonly StreamKey[]): Promise<LockedStream[]> {
   if (keys.length === 0) return []
   const lock = rowLock(tx, 'for update of l')
   return await tx.all(sql<LockedStream>`
-    select l.destination, l.account, l.lane, l.lease_token, l.blocked, l.held_by,
+    select l.destination, l.account, l.stream, l.lease_token, l.blocked, l.held_by,
       case when l.lease_token is not null and l.due_at > ${dbTime(tx)} then 1 else 0 end as in_flight
     from ${givenStreams(tx, keys)} join sync_push_streams l
-      on l.destination = given.destination and l.account = given.account and l.lane = given.lane
-    order by l.destination, l.account, l.lane ${lock}`)
+      on l.destination = given.destination and l.account = given.account and l.stream = given.stream
+    order by l.destination, l.account, l.stream ${lock}`)
 }
 
 /** Ends the leases of locked streams, which are then due immediately. */
-export async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
+export async function makeDue(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   await tx.run(sql`
     update sync_push_streams set lease_token = null, due_at = ${dbTime(tx)}
-    where (destination, account, lane) in (select destination, account, lane from ${givenStreams(tx, lanes)})`)
+    where (destination, account, stream) in (select destination, account, stream from ${givenStreams(tx, streams)})`)
 }
 
 /** Deletes locked streams that have no ready row and are not held. */
-export async function closeEmptyStreams(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
+export async function closeEmptyStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
   await tx.run(sql`
     delete from sync_push_streams
-    where (destination, account, lane) in (select destination, account, lane from ${givenStreams(tx, keys)})
+    where (destination, account, stream) in (select destination, account, stream from ${givenStreams(tx, keys)})
       and held_by is null and not exists (
         select 1 from sync_outbox o where o.destination = sync_push_streams.destination and o.account = sync_push_streams.account
-          and o.lane = sync_push_streams.lane and o.state = 'ready')`)
+          and o.stream = sync_push_streams.stream and o.state = 'ready')`)
 }
 
 /** Streams for a `from` clause, under the name `given`. */
-export function givenStreams(q: Pick<Query, 'kind'>, keys: readonly LaneKey[]): RawBuilder<unknown> {
-  const rows = keys.map(({ destination, account, lane }) => ({ destination, account, lane }))
-  return valuesTable(q, { destination: 'text', account: 'text', lane: 'text' }, rows)
+export function givenStreams(q: Pick<Query, 'kind'>, keys: readonly StreamKey[]): RawBuilder<unknown> {
+  const rows = keys.map(({ destination, account, stream }) => ({ destination, account, stream }))
+  return valuesTable(q, { destination: 'text', account: 'text', stream: 'text' }, rows)
 }
 
 /** The number of blocked streams of a destination, by reason. Uses an index. */

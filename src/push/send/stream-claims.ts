@@ -5,7 +5,7 @@ import type { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { releaseMappedStreams } from '../../store/outbox/push-map.ts'
-import { type ClaimedStream, claimStreams, type LaneClaim, type LaneResult, releaseStreams } from '../../store/outbox/work.ts'
+import { type ClaimedStream, claimStreams, releaseStreams, type StreamClaim, type StreamResult } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import type { Limits, RowSender } from './row-sender.ts'
@@ -18,7 +18,7 @@ const SEARCH_MS = 5_000
 /** Interval of checks for streams whose client is known by now: no signal comes when a person writes a row to `push_map`. */
 const MAPPED_MS = 10_000
 /** Streams in one such statement, so that it doesn't block the event loop. */
-const MAPPED_LANES = 500
+const MAPPED_STREAMS = 500
 /** Lease of a stream beyond the time of its attempts, and the part at its end in which no attempt begins. */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
@@ -41,7 +41,7 @@ export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> 
 
 /** Claimed streams, and the end of their lease by our clocks. */
 export interface Claim {
-  readonly lanes: readonly ClaimedStream[]
+  readonly streams: readonly ClaimedStream[]
   readonly lease: TimeLimit
 }
 
@@ -55,7 +55,7 @@ export function longestStreamLeaseMs(destination: Pick<DestinationConfig, 'timeo
 }
 
 /** Claims, releases and settles streams, for both loops. */
-export class LaneClaims {
+export class StreamClaims {
   readonly context: SendContext
   readonly #leaseMs: number
   readonly #rowMs: number
@@ -79,27 +79,27 @@ export class LaneClaims {
    * Claims streams that are due. New pauses and stops are stored first, so that the claim respects them. @throws database errors; then
    * nothing stays claimed.
    */
-  async claim(lanes: number, rowsPerStream: number): Promise<Claim> {
+  async claim(streams: number, rowsPerStream: number): Promise<Claim> {
     const { db, clock, gate, destination, kind } = this.context
     const halts = await gate.flush()
     await this.#releaseMapped()
     const lease = timeLimit(clock, this.#leaseMs)
     const uncertain = !destination.idempotent
     const withoutSubmissions = kind.withoutSubmission === true
-    const common: Omit<LaneClaim, 'lanes'> = {
+    const common: Omit<StreamClaim, 'streams'> = {
       rowsPerStream,
       leaseMs: this.#leaseMs,
       uncertain,
       withoutSubmissions,
       lookupAfterMs: kind.lookupAfterMs,
     }
-    const unmapped = this.#isTimeToSearch() ? await claimStreams(db, destination.name, { ...common, lanes, unmapped: true }) : []
-    const room = lanes - unmapped.length
-    const others = room > 0 ? await this.orRelease(unmapped, claimStreams(db, destination.name, { ...common, lanes: room })) : []
+    const unmapped = this.#isTimeToSearch() ? await claimStreams(db, destination.name, { ...common, streams, unmapped: true }) : []
+    const room = streams - unmapped.length
+    const others = room > 0 ? await this.orRelease(unmapped, claimStreams(db, destination.name, { ...common, streams: room })) : []
     const claimed = [...unmapped, ...others]
-    const isProbe = claimed.some((lane) => lane.isProbe)
+    const isProbe = claimed.some((stream) => stream.isProbe)
     if (claimed.length > 0) gate.reopen(halts, isProbe)
-    return { lanes: claimed, lease }
+    return { streams: claimed, lease }
   }
 
   #isTimeToSearch(): boolean {
@@ -115,8 +115,8 @@ export class LaneClaims {
     if (clock.steady() < this.#mappedAt) return
     this.#mappedAt = clock.steady() + MAPPED_MS
     const isNeeded = destination.mapping !== 'none'
-    let after = await releaseMappedStreams(db, destination.name, null, MAPPED_LANES, isNeeded)
-    while (after !== null && !stopping.aborted) after = await releaseMappedStreams(db, destination.name, after, MAPPED_LANES, isNeeded)
+    let after = await releaseMappedStreams(db, destination.name, null, MAPPED_STREAMS, isNeeded)
+    while (after !== null && !stopping.aborted) after = await releaseMappedStreams(db, destination.name, after, MAPPED_STREAMS, isNeeded)
   }
 
   limits(lease: TimeLimit): Limits {
@@ -125,15 +125,15 @@ export class LaneClaims {
   }
 
   /** Stores the results of streams, those of one answer together. Streams without an attempt are released. */
-  async settle(results: readonly LaneResult[], lease: TimeLimit): Promise<void> {
+  async settle(results: readonly StreamResult[], lease: TimeLimit): Promise<void> {
     const attempted = results.filter(({ rows }) => rows.length > 0)
     const untouched = results.filter(({ rows }) => rows.length === 0)
     if (attempted.length > 0) await this.context.settler.add(attempted, lease)
-    if (untouched.length > 0) await this.#releaseTogether(untouched.map(({ lane }) => lane))
+    if (untouched.length > 0) await this.#releaseTogether(untouched.map(({ stream }) => stream))
   }
 
-  async #releaseTogether(lanes: readonly ClaimedStream[]): Promise<void> {
-    this.#untouched.push(...lanes)
+  async #releaseTogether(streams: readonly ClaimedStream[]): Promise<void> {
+    this.#untouched.push(...streams)
     this.#releasing ??= setImmediate().then(() => {
       this.#releasing = null
       return this.release(this.#untouched.splice(0))
@@ -141,30 +141,30 @@ export class LaneClaims {
     await this.#releasing
   }
 
-  /** @throws what `claiming` throws, after releasing `lanes`, which were claimed before. */
-  async orRelease<T>(lanes: readonly ClaimedStream[], claiming: Promise<T>): Promise<T> {
+  /** @throws what `claiming` throws, after releasing `streams`, which were claimed before. */
+  async orRelease<T>(streams: readonly ClaimedStream[], claiming: Promise<T>): Promise<T> {
     try {
       return await claiming
     } catch (error) {
-      await this.release(lanes)
+      await this.release(streams)
       throw error
     }
   }
 
   /** Releases streams without an attempt. If that fails, their leases expire. */
-  async release(lanes: readonly ClaimedStream[]): Promise<void> {
+  async release(streams: readonly ClaimedStream[]): Promise<void> {
     const { db, log, destination, gate } = this.context
-    if (lanes.some(({ isProbe }) => isProbe)) gate.releaseProbe()
+    if (streams.some(({ isProbe }) => isProbe)) gate.releaseProbe()
     // Rows that were uncertain before the claim stay uncertain.
-    const uncertain = lanes.filter((lane) => lane.rows.some((row) => row.uncertain))
-    const certain = lanes.filter((lane) => !uncertain.includes(lane))
+    const uncertain = streams.filter((stream) => stream.rows.some((row) => row.uncertain))
+    const certain = streams.filter((stream) => !uncertain.includes(stream))
     try {
       if (certain.length > 0) await releaseStreams(db, certain, { clearUncertain: !destination.idempotent })
       if (uncertain.length > 0) await releaseStreams(db, uncertain, { clearUncertain: false })
     } catch (error) {
       log.warn(
-        { destination: destination.name, lanes: lanes.length, err: error },
-        `${lanes.length} streams of destination ${destination.name} stay claimed until their lease ends (${this.#leaseMs / 1000} s): they could not be released (${messageOf(error)})`,
+        { destination: destination.name, streams: streams.length, err: error },
+        `${streams.length} streams of destination ${destination.name} stay claimed until their lease ends (${this.#leaseMs / 1000} s): they could not be released (${messageOf(error)})`,
       )
     }
   }

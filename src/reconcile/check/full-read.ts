@@ -10,7 +10,7 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 import { StalledError } from './attempts.ts'
 
 /** The result of a full re-read. */
-export interface Replay {
+export interface FullRead {
   readonly feed: Feed
   /** All records of a feed with one page; null: the pages went to `onPage`. */
   readonly facts: readonly (EventFact | MessageFact)[] | null
@@ -63,7 +63,7 @@ export async function reReadFeed(
   firstFeedRead: boolean,
   onPage: (facts: readonly (EventFact | MessageFact)[]) => Promise<void>,
   signal: AbortSignal,
-): Promise<Replay> {
+): Promise<FullRead> {
   const { account, submissionId } = place
   const walk: FeedRead = {
     account,

@@ -20,7 +20,7 @@ export interface UnreadEpoch {
 /** The newest epoch with incomplete re-reads; null for none. */
 export async function findUnreadEpoch(q: Query): Promise<UnreadEpoch | null> {
   return await q.one(sql<Columns<'sync_log_epochs', 'log_epoch' | 'began_at' | 'full_reads_at'>>`
-    select log_epoch, began_at, full_reads_at from sync_log_epochs where replayed_at is null order by epoch_no desc limit 1`)
+    select log_epoch, began_at, full_reads_at from sync_log_epochs where fully_read_at is null order by epoch_no desc limit 1`)
 }
 
 /** Usual seconds per submission: the reads are spread over this time for each. */
@@ -38,7 +38,7 @@ export async function countSubmissions(q: Query, account: string): Promise<numbe
  * @returns the last submission; null at the end.
  */
 export async function requestFullReads(db: Db, account: string, after: string, limit: number, submissions: number): Promise<string | null> {
-  return db.write('replays-requested', async (tx) => {
+  return db.write('full-reads-requested', async (tx) => {
     const ids = await submissionIdsAfter(tx, account, after, limit)
     if (ids.length === 0) return null
     const age =
@@ -64,7 +64,7 @@ export async function requestFullReads(db: Db, account: string, after: string, l
 
 /** Records that all re-reads of an epoch and earlier ones were requested. Discovery paths are due now. */
 export async function endRequests(db: Db, logEpoch: string): Promise<void> {
-  await db.write('replays-requested-all', async (tx) => {
+  await db.write('full-reads-requested-all', async (tx) => {
     await tx.run(sql`update sync_path_reads set due_at = ${dbTime(tx)} where path <> '' and lease_token is null and failures = 0`)
     await tx.run(sql`update sync_log_epochs set full_reads_at = ${dbTime(tx)} where log_epoch = ${logEpoch} and full_reads_at is null`)
   })
@@ -80,7 +80,7 @@ export async function findUnreadSubmission(
   after: string,
   since: TimeText,
   limit: number,
-): Promise<{ readonly at: string; readonly isReplayed: boolean } | null> {
+): Promise<{ readonly at: string; readonly isRead: boolean } | null> {
   const rows = await q.all(sql<{ submission_id: string; waits: number }>`
     select s.submission_id, max(case
       when s.unreachable_since is not null then 0
@@ -93,16 +93,16 @@ export async function findUnreadSubmission(
     left join sync_reads r on r.account = s.account and r.submission_id = s.submission_id
     group by s.submission_id order by s.submission_id`)
   const waiting = rows.findIndex((row) => row.waits === 1)
-  if (waiting === 0) return { at: after, isReplayed: false }
+  if (waiting === 0) return { at: after, isRead: false }
   const last = rows[waiting === -1 ? rows.length - 1 : waiting - 1]
-  return last === undefined ? null : { at: last.submission_id, isReplayed: true }
+  return last === undefined ? null : { at: last.submission_id, isRead: true }
 }
 
 /** Records that the re-reads of this epoch and earlier ones are complete. */
 export async function endFullReads(db: Db, logEpoch: string): Promise<void> {
-  await db.write('replays-ended', (tx) =>
+  await db.write('full-reads-ended', (tx) =>
     tx.run(sql`
-      update sync_log_epochs set replayed_at = ${dbTime(tx)}, full_reads_at = coalesce(full_reads_at, ${dbTime(tx)})
-      where replayed_at is null and epoch_no <= (select epoch_no from sync_log_epochs where log_epoch = ${logEpoch})`),
+      update sync_log_epochs set fully_read_at = ${dbTime(tx)}, full_reads_at = coalesce(full_reads_at, ${dbTime(tx)})
+      where fully_read_at is null and epoch_no <= (select epoch_no from sync_log_epochs where log_epoch = ${logEpoch})`),
   )
 }
