@@ -34,11 +34,11 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host, c
     serving = await startServing(load, { role, pretty: host.stdout.isTTY, env: host.env, signal: host.signal, overrides: { clock } })
   } catch (error) {
     if (!host.signal.aborted || error !== host.signal.reason) throw error
-    // A stop during the start is no error, just as a stop a moment later is none.
+    // A stop during startup isn't an error.
     host.stderr.write('stopped before it was ready\n')
     return
   }
-  // A SIGHUP during the start may concern files that were read before it, so it is handled now.
+  // Handles a SIGHUP during startup, which may concern files that were already read.
   host.onReload(() => void serving.reload())
   host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of an internal error: ${messageOf(error)}`))
   try {
@@ -63,7 +63,7 @@ async function sandbox(given: Readonly<Record<string, unknown>>, host: Host, clo
   await runSandbox(options.data, { log, clock, signal, print: (line) => stdout.write(`${line}\n`) })
 }
 
-/** Loads the story only for this command. @returns whether service, mirror and AMS agree at its end. */
+/** Loads the demo only for this command. @returns whether service, mirror and AMS agree at the end. */
 async function demo({ folder, hold }: DemoCommandOptions, host: Host, clock: Clock): Promise<boolean> {
   const [{ runDemo }, { makeDemoFolder }] = await Promise.all([import('./demo/demo.ts'), import('./demo/folder.ts')])
   const stamp = timeFromMs(clock.now()).slice(0, 19).replace(/\D/g, '')

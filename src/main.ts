@@ -3,7 +3,7 @@ import { basename, delimiter, dirname, join, relative, resolve } from 'node:path
 import { isatty } from 'node:tty'
 import type { Host, Output } from './base/host.ts'
 
-/** On an older Node the database driver crashes the process instead of failing, so this is checked before anything else is loaded. */
+/** On an older Node the database driver crashes the process, so the version is checked before anything else is loaded. */
 const OLDEST_NODE = 24
 const LINGER_MS = 500
 const NO_COLOR = '--no-color'
@@ -28,19 +28,19 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   })
 }
 
-/** Whether standard output could not be written, for example to a file on a full disk. The command still does its work. */
+/** Whether standard output couldn't be written, for example because the disk is full. The command still completes. */
 let outputFailed = false
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader may leave before the end, like `head` or a closed terminal. That is no error.
+  // A reader such as `head` or a closed terminal may stop early. That's not an error.
   if (outputFailed || error.code === 'EPIPE' || error.code === 'EIO') return
   outputFailed = true
   process.exitCode ||= 1
   process.stderr.write(`the output cannot be written (${error.message}): make room where it goes; the command itself goes on\n`)
 })
-// Output failed; the exit code is all that is left.
+// If stderr fails, only the exit code is left.
 process.stderr.on('error', () => {})
 
-// Mirrored data is personal: files that are written here are not readable by other users.
+// Mirrored data is personal, so other users can't read files written here.
 process.umask(0o027)
 
 const words = process.argv.slice(2).filter((word) => word !== NO_COLOR)
@@ -57,13 +57,13 @@ let reload = () => {
   reloadRequestedEarly = true
 }
 process.on('SIGHUP', (signal) => {
-  // A closed terminal also sends SIGHUP, and only `serve` can reload: otherwise it means stop.
+  // A closed terminal also sends SIGHUP. Only `serve` can reload, so otherwise SIGHUP means stop.
   const closed = process.stdout.isTTY === true && !isatty(1)
   if (closed || words[0] !== 'serve') stop(signal)
   else reload()
 })
 
-// For libraries too, which look at the environment.
+// Libraries read this variable too.
 if (process.argv.includes(NO_COLOR)) process.env['NO_COLOR'] = '1'
 
 const outputOf = (stream: NodeJS.WriteStream): Output => ({
@@ -73,7 +73,7 @@ const outputOf = (stream: NodeJS.WriteStream): Output => ({
   columns: stream.columns,
 })
 
-/** What a person types to start this program again; the image and docker/compose.yaml say it in a variable. */
+/** The command that starts this program. The image and docker/compose.yaml set it in a variable. */
 function ownCommand(): string {
   const { SUBMISSION_MIRROR_COMMAND: command, PATH = '' } = process.env
   if (command) return command
@@ -84,7 +84,7 @@ function ownCommand(): string {
   if (installed && isInside && inside === join('node_modules', '.bin', 'submission-mirror')) return 'npx submission-mirror'
   if (installed && PATH.split(delimiter).includes(dirname(script))) return 'submission-mirror'
   if (installed) return script
-  // In a clone, npm brings the right Node along.
+  // In a clone, npm provides the right Node version.
   if (inside === join('src', 'main.ts')) return `npx node ${inside}`
   return `${process.execPath} ${isInside ? inside : script}`
 }
@@ -92,7 +92,7 @@ function ownCommand(): string {
 const host: Host = {
   argv: words,
   env: process.env,
-  // Opened only by who reads it: an open one would keep the process.
+  // Opened only when read: an open stdin keeps the process alive.
   get stdin() {
     return process.stdin
   },
@@ -113,5 +113,5 @@ const host: Host = {
 const { main } = await import('./app.ts')
 const code = await main(host)
 process.exitCode = outputFailed ? code || 1 : code
-// Do not wait for handles that are still open, such as a connection to a database that does not answer.
+// Don't wait for open handles, such as a connection to an unresponsive database.
 setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -23,7 +23,7 @@ export interface ClientChange {
   discard(): Promise<void>
 }
 
-/** One client per account, kept while the account's settings stay the same. */
+/** One client per account, replaced when the account's settings change. */
 export class UpstreamClients {
   readonly #parts: UpstreamParts
   #used: ReadonlyMap<string, Used> = new Map()

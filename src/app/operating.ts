@@ -22,14 +22,14 @@ import { groupOf, type ServiceGroup } from './service-groups.ts'
 export interface BackgroundParts extends ServiceParts {
   readonly config: Config
   /** Receives the body of each settled delivery. */
-  readonly drift?: ApiChangeWatch
+  readonly apiChanges?: ApiChangeWatch
   /** By account name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
 }
 
 /**
- * The services that are neither a stage nor a server: alarms, reconciliation, retention, discovery. Creating one doesn't start it.
- * Cron and JSONata are loaded by `lazily`, to keep the start fast. All groups are replaced when an account's client is replaced.
+ * Background services: alarms, reconciliation, retention, discovery. They are created but not started. `lazily` loads cron and JSONata, to
+ * keep startup fast. Replacing an account's client replaces all groups.
  */
 export function operatingGroups(parts: BackgroundParts, clocks: ClockJudge = new ClockWatch(parts)): ServiceGroup[] {
   const { config } = parts
@@ -107,14 +107,14 @@ function alarming({ config, clients, ...common }: BackgroundParts, clocks: Clock
   const watch = new AlarmWatch({ ...common, showFix, config, clients, clocks, senders })
   const { destinations, operators, poll, webhooks, reconcile, backup, cronTimezone, documents } = config
   const watched = groupOf(watch, [destinations, operators, poll, webhooks, reconcile, backup, cronTimezone, documents])
-  // One notifier per recipient, so that one that doesn't answer doesn't delay the others.
+  // One notifier per recipient, so that a slow recipient doesn't delay the others.
   const notifiers = config.operators.map((operator) =>
     groupOf(new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }), [operator]),
   )
   return [watched, ...notifiers]
 }
 
-/** A service whose code is loaded on start. */
+/** Loads a service's code on its first run. */
 function lazily(name: string, load: () => Promise<Service>): Service {
   let service: Service | null = null
   return {

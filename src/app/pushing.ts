@@ -19,7 +19,7 @@ export interface PushingParts extends ServiceParts {
   readonly clocks: ClockJudge
 }
 
-/** Services shared by all destinations: change log -> outbox, and the signal that wakes their senders. */
+/** Shared by all destinations: fan-out (change log -> outbox) and the signal that wakes senders. */
 export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): GroupServices {
   const isClockTrusted = async () => (await clocks.judge()).isTrusted
   const { services, close } = createFanOuts({ db, log, destinations: config.destinations, isClockTrusted })

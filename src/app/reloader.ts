@@ -21,8 +21,8 @@ export interface ReloaderOptions {
 const STOPPING = ['the process is stopping, so the settings were not reloaded. The next start reads them.']
 
 /**
- * Reloads the settings of a running process (trap 37): all are checked first, and one problem prevents any change.
- * Reloads run one after another. Requests that arrive while one is queued share its result.
+ * Reloads the settings of a running process (trap 37). If any setting is invalid, nothing changes. Reloads run one after another. Requests
+ * that arrive while a reload is queued share its result.
  */
 export class Reloader {
   readonly #o: ReloaderOptions
@@ -56,7 +56,7 @@ export class Reloader {
     let change: SettingsChange
     try {
       const wanted = await this.#o.load()
-      // Before a line could log them.
+      // Add secrets before anything logs them.
       this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
       if (this.#closed) return this.#report({ problems: STOPPING })
       const { warnings } = this.#o.current()

@@ -73,7 +73,7 @@ export class Running {
   readonly #clients: UpstreamClients
   readonly #pauses: AccountPauses
   readonly #figures: FigureRecorder
-  readonly #drift: ApiChangeRecorder
+  readonly #apiChanges: ApiChangeRecorder
   readonly #settings: ProcessSettingsKeeper
   readonly #senders = new Set<Sender>()
   #config: Config
@@ -89,7 +89,7 @@ export class Running {
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#lastUses = new LastUses(parts.db, parts.log)
     this.#figures = new FigureRecorder(parts.db, parts.log)
-    this.#drift = new ApiChangeRecorder(parts.db, parts.log)
+    this.#apiChanges = new ApiChangeRecorder(parts.db, parts.log)
     const settings = { config: () => this.#config, reload: () => this.#reload() }
     this.#settings = new ProcessSettingsKeeper({ db: parts.db, log: parts.log, ...settings })
     const observer = this.#figures.besides(parts.telemetry?.besides(this.#metrics.observer) ?? this.#metrics.observer)
@@ -109,7 +109,7 @@ export class Running {
       clock,
       log,
       observer: this.#observer,
-      drift: this.#drift,
+      apiChanges: this.#apiChanges,
       credentialUses: this.#lastUses,
       pauses: this.#pauses,
     })
@@ -168,7 +168,7 @@ export class Running {
     return await signalledReload(db, log, () => this.#reload())
   }
 
-  /** Waits for the start to finish, because the ops server listens earlier. Never rejects. */
+  /** Waits for startup to finish: the ops server accepts reloads earlier. Never rejects. */
   async #reload(): Promise<ReloadResult> {
     await this.#started.promise
     return await this.#reloader.reload()
@@ -204,7 +204,7 @@ export class Running {
     this.#config = config
     log.level = config.log.level
     db.protection.use(protectionSettings(config))
-    // A new client doesn't know the pauses yet.
+    // New clients need the current pauses.
     await this.#pauses.exchange(clients.clients)
     await this.#groups.change(change)
     await clients.keep()
@@ -212,7 +212,7 @@ export class Running {
     await retryChanged(db, config, log)
   }
 
-  /** @throws when the settings can't be used. Nothing has changed then. */
+  /** @throws if the settings can't be used; then nothing has changed. */
   async #prepare(config: Config, clients: ClientChange): Promise<GroupChange> {
     let change: GroupChange | null = null
     try {
@@ -269,8 +269,8 @@ export class Running {
     const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing), { marks: new MarkKeeper(db) })
     const always = [heartbeat, this.#figures, this.#lastUses, this.#settings].map((service) => groupOf(service))
     if (role === 'receive') return always
-    const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, drift: this.#drift }
-    const kept = [this.#drift, this.#pauses].map((service) => groupOf(service))
+    const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders, apiChanges: this.#apiChanges }
+    const kept = [this.#apiChanges, this.#pauses].map((service) => groupOf(service))
     return [...always, ...kept, ...workingGroups({ ...parts, restMs: (processedMs) => this.#restMs(processedMs) })]
   }
 

@@ -11,7 +11,7 @@ export interface ServiceGroup {
   readonly name: string
   /** Settings that the group uses. A reload restarts the group only if one of them changes. */
   readonly settings: readonly unknown[]
-  /** Stops before the receiver, because its requests in flight may need the whole grace period. */
+  /** Stop this group before the receiver: its requests in flight may need the full grace period. */
   readonly endsFirst?: boolean
   /** Creates the services without starting them. */
   make(): Promise<GroupServices>
@@ -59,8 +59,8 @@ export class ServiceGroups {
   }
 
   /**
-   * Creates the groups that are new or whose settings changed, without starting or stopping any.
-   * @throws what `make` throws; groups created before it are closed.
+   * Creates new and changed groups without starting or stopping any.
+   * @throws errors of `make`, after closing the groups created so far.
    */
   async prepare(groups: readonly ServiceGroup[]): Promise<GroupChange> {
     const made = new Map<ServiceGroup, GroupServices>()
@@ -95,7 +95,7 @@ export class ServiceGroups {
     for (const { made } of this.#running.values()) made.shareAmong?.(sharing)
   }
 
-  /** Starts no more groups, and asks those that end first, or all, to finish their work in flight. */
+  /** Starts no more groups. Asks groups with `endsFirst`, or all groups, to finish work in flight. */
   stop(which: 'first' | 'all'): void {
     this.#stopping = true
     for (const { group, stopping } of this.#running.values()) if (which === 'all' || group.endsFirst) stopping.abort()
@@ -134,13 +134,13 @@ export class ServiceGroups {
         { group: name },
         `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work will be repeated later`,
       )
-    // Aborted work may still use these resources briefly; the new group has its own.
+    // Aborted work may still use these resources briefly; the new group doesn't.
     await running.made.close?.().catch((error: unknown) => log.warn({ group: name, err: error }, messageOf(error)))
     this.#running.delete(name)
   }
 }
 
-/** A group of one service. @param settings used by the service; empty if no reload replaces it. */
+/** A group with one service. @param settings used by the service; if empty, no reload replaces it. */
 export function groupOf(service: Service, settings: readonly unknown[] = []): ServiceGroup {
   return { name: service.name, settings, make: async () => ({ services: [service] }) }
 }

@@ -34,13 +34,13 @@ export interface ServeOptions {
   readonly pretty?: boolean
   /** Environment with OpenTelemetry variables. Default: empty. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Aborts the start when the process is asked to stop. */
+  /** Aborts startup when the process is stopping. */
   readonly signal?: AbortSignal
   readonly overrides?: ServeOverrides
 }
 
 export interface Serving {
-  /** `http://host:port` of the receiver; null if the role takes no deliveries. */
+  /** `http://host:port` of the receiver; null if the role doesn't receive deliveries. */
   readonly receiver: string | null
   /** `http://host:port` of the ops server. */
   readonly ops: string
@@ -119,10 +119,10 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)
     for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))
     for (const end of await repairEnds(db)) log.warn({ ...end }, `${wrongEndText(end)}; corrected, and the numbering continues`)
-    // Before anything is applied: a restored backup would reuse `seq` numbers of other changes.
+    // Run before changes are applied: after a restore, `seq` numbers would be reused.
     const epoch = await checkLogEpoch(db)
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
-    // Before anything is applied, so that a new destination misses no change.
+    // Run before changes are applied, so that a new destination misses none.
     await registerNames(db, config)
     await endLapsedSessions(db, config, log)
     const running = new Running({ config, load, role, clock, log, secrets, db, telemetry, closing })

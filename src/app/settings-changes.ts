@@ -18,7 +18,7 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'documents.s3', of: ({ documents }) => documents.s3 },
 ]
 
-/** @returns null if it equals DATABASE_URL, which is compared separately. */
+/** @returns null if equal to DATABASE_URL, which is compared separately. */
 function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
   return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
 }

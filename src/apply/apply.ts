@@ -1,6 +1,6 @@
 import type { Observer } from '../base/observer.ts'
 import type { Change } from '../model/change.ts'
-import type { Fact, SubmissionRef } from '../model/facts.ts'
+import type { Observation, SubmissionRef } from '../model/observations.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
 import { noteArrivals, noteConflicts } from '../store/mirror/conflicts.ts'
@@ -14,31 +14,31 @@ import { applyTo } from './apply-to.ts'
 import { ApplySession } from './session.ts'
 
 export interface Applied {
-  /** New events and messages. */
+  /** Number of new events and messages. */
   readonly inserted: number
   /** Number of rows added to the change log. */
   readonly changes: number
-  /** State facts that were outdated: a read that was sent later had been applied. */
+  /** Number of outdated state observations: a later read was applied first. */
   readonly stale: number
   /** The rows added to the change log. */
   readonly changed: readonly Change[]
-  /** Rows written because only their `raw` differed. They are not in the change log. */
+  /** Rows written because only their `raw` differed. The change log omits them. */
   readonly rawOnly: readonly Change[]
-  /** Purged submissions without applied records, each as `account submission_id`. */
+  /** Purged submissions whose observations were skipped, each as `account submission_id`. */
   readonly purged: ReadonlySet<string>
 }
 
-/** The only way to apply facts to the mirror. */
+/** The only way to apply observations to the mirror. */
 export interface ApplyTransaction {
   readonly tx: Tx
-  /** Applies facts of any kinds, in any order. May be called once per transaction. */
-  apply(facts: readonly Fact[]): Promise<Applied>
+  /** Applies observations of any kinds, in any order. May be called once per transaction. */
+  apply(observations: readonly Observation[]): Promise<Applied>
 }
 
 /**
- * Runs `work` in one transaction, in which it applies facts and settles the delivery or read that brought them (invariant 3). Rows, change
- * log, and inbox state or cursor commit together. @param name the transaction's name, see `Db.write`. @throws errors of `Db.write` and of
- * `work`; then nothing was written.
+ * Runs `work` in one transaction. `work` applies observations and settles the delivery or read that contained them. Rows, change log, and inbox
+ * state or cursor commit together. @param name transaction name for `Db.write`. @throws errors of `Db.write` and `work`, after which
+ * nothing is written.
  */
 export function inApplyTransaction<T>(
   db: Db,
@@ -49,9 +49,9 @@ export function inApplyTransaction<T>(
   const startedAt = performance.now()
   return writeMirror(db, name, async (writer) => {
     const replayed = new Set<unknown>()
-    const apply = (facts: readonly Fact[]) => {
-      for (const id of replayedIn(facts)) replayed.add(id)
-      return applyFacts(writer, facts, observer)
+    const apply = (observations: readonly Observation[]) => {
+      for (const id of replayedIn(observations)) replayed.add(id)
+      return applyObservations(writer, observations, observer)
     }
     const result = await work({ tx: writer.tx, apply })
     writer.tx.afterCommit(() => {
@@ -63,11 +63,11 @@ export function inApplyTransaction<T>(
   })
 }
 
-async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer: Observer): Promise<Applied> {
-  if (facts.length === 0) return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
+async function applyObservations(writer: MirrorWriter, observations: readonly Observation[], observer: Observer): Promise<Applied> {
+  if (observations.length === 0) return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
   const { tx } = writer
   const session = new ApplySession(writer, timeFromMs(tx.clock.now()))
-  const stale = await applyTo(session, facts)
+  const stale = await applyTo(session, observations)
   await session.flush()
   await forgetContent(tx, changedPlaces([...writer.changes, ...session.rawOnly]))
   await addReadRequests(tx, session.wakes)
@@ -107,14 +107,14 @@ function countChanges(writer: MirrorWriter, observer: Observer): void {
 }
 
 /** Ids of the records in deliveries that an operator replayed. */
-function replayedIn(facts: readonly Fact[]): unknown[] {
-  return facts.flatMap((fact) => {
-    if (fact.kind === 'event') return fact.isReplayed ? [fact.event.event_id] : []
-    return fact.kind === 'message' && fact.isReplayed ? [fact.message.message.message_id] : []
+function replayedIn(observations: readonly Observation[]): unknown[] {
+  return observations.flatMap((observation) => {
+    if (observation.kind === 'event') return observation.isReplayed ? [observation.event.event_id] : []
+    return observation.kind === 'message' && observation.isReplayed ? [observation.message.message.message_id] : []
   })
 }
 
-/** Measures the time from a record's occurrence to its row. Skips history and replays by an operator, which are old. */
+/** Measures the time from a record's `occurred_at` to its insertion. Skips history and replayed deliveries, whose records are old. */
 function observeLag({ entity, operation, cause, after }: Change, observer: Observer, replayed: ReadonlySet<unknown>): void {
   if (operation !== 'insert' || cause === 'backfill' || (entity !== 'market_events' && entity !== 'thread_messages')) return
   if (replayed.has(after['event_id'] ?? after['message_id'])) return

@@ -1,35 +1,36 @@
 import { marketEvents } from '../model/entities/market-events.ts'
 import { threadMessages } from '../model/entities/thread-messages.ts'
 import { identityOf, type Row } from '../model/entity.ts'
-import type { EventFact, MessageFact } from '../model/facts.ts'
+import type { EventObservation, MessageObservation } from '../model/observations.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Notes how a record arrived: that a feed showed it before any webhook, and that a webhook followed later. A record with only the first
- * note is a lost webhook. @param firstVia how the record was first seen. @param isNew whether it is seen for the first time now.
+ * Records how a record arrived: first by a feed, or by a webhook after a feed. A record with only a feed arrival is a lost webhook. @param
+ * firstVia how the record was first seen. @param isNew whether this is the first time.
  */
 export function noteArrival(
   session: ApplySession,
-  fact: EventFact | MessageFact,
+  observation: EventObservation | MessageObservation,
   entity: string,
   recordId: string,
   firstVia: string,
   isNew: boolean,
 ): void {
-  const { occurred_at } = fact.kind === 'event' ? fact.event : fact.message.message
-  const news = isNew && firstVia !== 'webhook' && !session.isBeforeWebhooks(fact, String(occurred_at))
-  const late = !isNew && fact.via === 'webhook' && firstVia !== 'webhook'
+  const { occurred_at } = observation.kind === 'event' ? observation.event : observation.message.message
+  const news = isNew && firstVia !== 'webhook' && !session.isBeforeWebhooks(observation, String(occurred_at))
+  const late = !isNew && observation.via === 'webhook' && firstVia !== 'webhook'
   if (!news && !late) return
-  const note = { account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId }
+  const note = { account: observation.account, entity, submission_id: observation.submissionId, record_id: recordId }
   session.arrivals.push({ ...note, way: late ? 'webhook' : 'feed' })
-  // A first feed read reads everything anyway, so it is no full re-read.
-  if (news && fact.isFullRead && !fact.firstFeedRead && firstVia === 'poll') session.arrivals.push({ ...note, way: 'full_read' })
+  // A first feed read doesn't count as a full re-read, although it reads everything.
+  if (news && observation.isFullRead && !observation.firstFeedRead && firstVia === 'poll')
+    session.arrivals.push({ ...note, way: 'full_read' })
 }
 
-/** Keeps both versions of a record that conflicts with the stored one. */
+/** Records a conflict, with the stored and the rejected version. */
 export function noteConflict(
   session: ApplySession,
-  fact: EventFact | MessageFact,
+  observation: EventObservation | MessageObservation,
   entity: string,
   recordId: string,
   fields: readonly string[],
@@ -37,22 +38,22 @@ export function noteConflict(
   refused: string | null,
 ): void {
   session.conflicts.push({
-    account: fact.account,
+    account: observation.account,
     entity,
-    submission_id: fact.submissionId,
+    submission_id: observation.submissionId,
     record_id: recordId,
     fields,
-    identity: identityTextOf(fact),
+    identity: identityTextOf(observation),
     kept: kept ?? '',
     refused: refused ?? '',
-    via: fact.via,
+    via: observation.via,
   })
 }
 
-/** The identity fields as text. Links and fields that the spec doesn't name may change without a conflict. */
-function identityTextOf(fact: EventFact | MessageFact): string {
-  if (fact.kind === 'event') return JSON.stringify(values(fact.event, identityOf(marketEvents)))
-  const { message, attachments } = fact.message
+/** Fields whose change is a conflict, as text. Links and fields outside the spec may change. */
+function identityTextOf(observation: EventObservation | MessageObservation): string {
+  if (observation.kind === 'event') return JSON.stringify(values(observation.event, identityOf(marketEvents)))
+  const { message, attachments } = observation.message
   return JSON.stringify([...values(message, identityOf(threadMessages)), attachments.map(({ name }) => name)])
 }
 

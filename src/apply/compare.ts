@@ -3,7 +3,7 @@ import { type MarketEventRow, marketEvents } from '../model/entities/market-even
 import { submissions } from '../model/entities/submissions.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import type { Entity, Row } from '../model/entity.ts'
-import type { Fact, SubmissionRef } from '../model/facts.ts'
+import type { Observation, SubmissionRef } from '../model/observations.ts'
 import type { Protection } from '../model/protection/protection.ts'
 import { keyText } from '../model/row-key.ts'
 import type { TimeText } from '../model/time.ts'
@@ -12,7 +12,7 @@ import { newestAmong } from '../store/mirror/reader.ts'
 import { applyTo } from './apply-to.ts'
 import { ApplySession } from './session.ts'
 
-/** What applying facts would change. */
+/** What applying observations would change. */
 export interface Differences {
   readonly changed: readonly Change[]
   /** Rows in which only `raw` would change. */
@@ -24,23 +24,27 @@ export function differs(differences: Differences): boolean {
 }
 
 /**
- * Finds what applying facts of one submission would change, by the same code as applying, so that findings and repairs can't disagree.
- * Writes, locks and counts nothing.
+ * Finds what applying one submission's observations would change. Uses the same code as applying, so that findings and repairs agree. Writes,
+ * locks and counts nothing.
  */
-export async function compareFacts(reader: MirrorReading, facts: readonly Fact[], now: TimeText): Promise<Differences> {
-  const { changed, rawOnly } = await compared(reader, facts, now)
+export async function compareObservations(
+  reader: MirrorReading,
+  observations: readonly Observation[],
+  now: TimeText,
+): Promise<Differences> {
+  const { changed, rawOnly } = await compared(reader, observations, now)
   return { changed, rawOnly }
 }
 
-async function compared(reader: MirrorReading, facts: readonly Fact[], now: TimeText) {
+async function compared(reader: MirrorReading, observations: readonly Observation[], now: TimeText) {
   const access = new Comparison(reader)
   const session = new ApplySession(access, now)
-  await applyTo(session, facts)
+  await applyTo(session, observations)
   await session.flush()
   return { changed: access.changed, rawOnly: session.rawOnly, written: access.written }
 }
 
-/** A copy of the mirror that is changed only in memory, with the same result as in the mirror. */
+/** Applies observations in memory only, with the same result as in the mirror. */
 export class DryRun {
   readonly #overlay: Overlay
 
@@ -48,13 +52,13 @@ export class DryRun {
     this.#overlay = new Overlay(reader)
   }
 
-  /** What applying facts would change now. Keeps nothing. */
-  compare(facts: readonly Fact[], now: TimeText): Promise<Differences> {
-    return compareFacts(this.#overlay, facts, now)
+  /** @returns what applying observations would change, without applying them. */
+  compare(observations: readonly Observation[], now: TimeText): Promise<Differences> {
+    return compareObservations(this.#overlay, observations, now)
   }
 
-  async apply(facts: readonly Fact[], now: TimeText): Promise<Differences> {
-    const { changed, rawOnly, written } = await compared(this.#overlay, facts, now)
+  async apply(observations: readonly Observation[], now: TimeText): Promise<Differences> {
+    const { changed, rawOnly, written } = await compared(this.#overlay, observations, now)
     for (const { entity, row } of written) this.#overlay.put(entity, row)
     return { changed, rawOnly }
   }
@@ -96,7 +100,7 @@ class Reading implements MirrorReading {
   }
 }
 
-/** Changed rows in memory that hide those of the mirror. */
+/** Reads the mirror, with stored rows replaced by rows changed in memory. */
 class Overlay extends Reading {
   readonly #rows = new Map<string, Map<string, Row>>()
 
@@ -106,7 +110,7 @@ class Overlay extends Reading {
     this.#rows.set(entity.table, rows)
   }
 
-  /** Returns only changed rows that were requested; otherwise each page of a long feed would return all pages before it. */
+  /** Returns only requested rows. With all changed rows, each page of a long feed would also return all earlier pages. */
   override async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
     const rows = await super.load(entity, keys)
     const over = this.#rows.get(entity.table)
@@ -115,7 +119,7 @@ class Overlay extends Reading {
     return [...uncovered(entity, rows, over), ...asked]
   }
 
-  /** All changed rows are of one submission. */
+  /** Adds all changed rows, because they all belong to this submission. */
   override async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
     const rows = await super.loadOfSubmission(entity, account, submissionId)
     const over = this.#rows.get(entity.table)
@@ -134,7 +138,7 @@ function uncovered(entity: Entity, rows: readonly Row[], over: ReadonlyMap<strin
   return rows.filter((row) => !over.has(keyText(entity, row)))
 }
 
-/** Collects what would be written. */
+/** Collects changes instead of writing them. */
 class Comparison extends Reading implements MirrorAccess {
   readonly changed: Change[] = []
   readonly written: { readonly entity: Entity; readonly row: Row }[] = []

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { comparableText } from '../base/sealed.ts'
 import { entities } from '../model/entities.ts'
 import { columnsWhere, type Row } from '../model/entity.ts'
-import type { StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
+import type { StateObservation } from '../model/observations.ts'
 import type { Protection } from '../model/protection/protection.ts'
 import { withoutGenerated } from './generated.ts'
-import { protectFacts } from './protect-facts.ts'
+import { protectObservations } from './protect-observations.ts'
 
-/** A new column makes every answer new, because a newer program reads more from the same answer. */
+/** Part of the hash: a new column changes all hashes, because a newer program reads more from the same answer. */
 const TABLES = entities.map(({ table, columns }) => [table, Object.keys(columns)])
 
 const volatile: ReadonlyMap<string, ReadonlySet<string>> = new Map(
@@ -16,15 +16,15 @@ const volatile: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 )
 
 /**
- * @returns a hash of a state read, without values that differ at every read. If the hash and the submission haven't changed, the mirror
- * stays the same. Tax ids are hashed in their protected form, so that guesses can't be tested against the hash.
+ * @returns a hash of a state read, without values that differ at every read. If hash and submission are unchanged, applying the read
+ * changes nothing. Tax ids are hashed in protected form, so that the hash can't confirm guesses.
  */
-export function contentHash(protection: Protection, given: StateFact): string {
-  const [fact = given] = protectFacts(protection, [given])
-  const { submission, lists, unreadable } = fact.view
+export function contentHash(protection: Protection, given: StateObservation): string {
+  const [observation = given] = protectObservations(protection, [given])
+  const { submission, lists, unreadable } = observation.view
   const shown = [
-    fact.submissionId,
-    fact.ownId ?? null,
+    observation.submissionId,
+    observation.ownId ?? null,
     submission && shownRow('submissions', submission),
     ...lists.map(({ table, of, rows, whole }) => [table, of, whole, rows.map((row) => shownRow(table, row))]),
     unreadable,

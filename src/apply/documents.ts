@@ -2,24 +2,24 @@ import { type DocumentSources, documentKeyOf, documentKeysOfPolicy, documentsOf 
 import { type DocumentRow, documents } from '../model/entities/documents.ts'
 import { type PolicyRow, policies } from '../model/entities/policies.ts'
 import { sourceOffers } from '../model/entities/source-offers.ts'
-import { type DocumentFact, type Fact, type SubmissionRef, submissionIn } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
+import { type DocumentObservation, type Observation, type SubmissionRef, submissionIn } from '../model/observations.ts'
 import type { Cause } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Documents that the facts of one submission name. */
+/** Documents named by the observations of one submission. */
 interface Named extends SubmissionRef {
   readonly cause: Cause
   readonly keys: Set<string>
 }
 
 /**
- * Updates `documents` from the rows that name documents (see `documentsOf`), for submissions with a fact that names a document without a
- * row, or changed such a row. A reconcile run does this once at the end, by a `DerivedFact`.
+ * Updates `documents` from the rows that name documents (see `documentsOf`). Covers submissions whose observations name a document without a row,
+ * or change a row that names one. A reconcile run does this once at the end, by a `DerivedObservation`.
  */
-export async function applyDocuments(session: ApplySession, facts: readonly Fact[]): Promise<void> {
+export async function applyDocuments(session: ApplySession, observations: readonly Observation[]): Promise<void> {
   if (!session.access.listsDocuments) return
   const places = new Map<string, Named>()
   const placeOf = ({ account, submissionId, cause }: SubmissionRef & { readonly cause: Cause }) => {
@@ -28,10 +28,10 @@ export async function applyDocuments(session: ApplySession, facts: readonly Fact
     places.set(key, place)
     return place
   }
-  for (const fact of facts) {
-    if (fact.cause === 'reconcile' || fact.kind === 'document') continue
-    for (const key of keysNamedBy(fact)) placeOf(fact).keys.add(key)
-    if (showsSources(fact)) placeOf(fact)
+  for (const observation of observations) {
+    if (observation.cause === 'reconcile' || observation.kind === 'document') continue
+    for (const key of keysNamedBy(observation)) placeOf(observation).keys.add(key)
+    if (showsSources(observation)) placeOf(observation)
   }
   for (const { kind, id, account, submissionId, cause } of session.knownIds.values()) {
     if (kind === 'document' && cause !== 'reconcile') placeOf({ account, submissionId, cause }).keys.add(id)
@@ -47,8 +47,8 @@ export async function applyDocuments(session: ApplySession, facts: readonly Fact
 type Behind = 'all' | ReadonlySet<string>
 
 /**
- * Recomputes documents of one submission. Does nothing with `DOCUMENTS=off`. @param behind which documents; only their attachments are
- * read, because a long thread has many.
+ * Recomputes documents of one submission. Does nothing with `DOCUMENTS=off`. @param behind keys of the documents. Only their attachments
+ * are loaded, because a long thread has many.
  */
 export async function deriveDocuments(session: ApplySession, place: SubmissionRef, cause: Cause, behind: Behind = 'all'): Promise<void> {
   if (!session.access.listsDocuments) return
@@ -58,7 +58,7 @@ export async function deriveDocuments(session: ApplySession, place: SubmissionRe
   const ids = noted.filter((one) => one.submissionId === submissionId).map(({ id }) => id)
   const moved = new Set(noted.filter((one) => one.isStated && one.submissionId !== submissionId).map(({ id }) => id))
   const only = behind === 'all' ? undefined : { column: 'document_key', values: [...behind] }
-  // Without a submission, only the named ids are known.
+  // Without a submission, documents are known only by their ids.
   const isAlone = submissionId === ''
   const sources: DocumentSources = {
     attachments: isAlone ? [] : await session.threadAttachments.loadSubmission(account, submissionId, only),
@@ -75,14 +75,14 @@ export async function deriveDocuments(session: ApplySession, place: SubmissionRe
   noteShared(session, place, known)
   const rows = documentRows(place, sources, [...own, ...known], session.now, behind)
   for (const row of rows) {
-    // After a failure, a document may be fetched by its new link.
+    // A new link allows another attempt to fetch a failed document.
     if (!hasValue(row.stored_at) && hasOtherLink(set.get(row), row)) session.newLinks.push({ account, document_key: row.document_key })
     set.put(row, cause)
   }
   for (const { document_key, gone_at } of rows) if (gone_at !== null) await passOn(session, place, document_key, cause)
 }
 
-/** Notes both submissions if one of them names a document that belongs to the other. */
+/** Records both submissions if one names a document of the other. */
 function noteShared(session: ApplySession, { account, submissionId }: SubmissionRef, rows: readonly DocumentRow[]): void {
   for (const { document_key: documentKey, submission_id: owner, gone_at } of rows) {
     if (owner === null || owner === submissionId || submissionId === '' || hasValue(gone_at)) continue
@@ -90,7 +90,7 @@ function noteShared(session: ApplySession, { account, submissionId }: Submission
   }
 }
 
-/** Gives a document that a submission no longer names to the naming submission with the lowest id. */
+/** Reassigns a document that its submission no longer names, to the lowest id of the submissions that name it. */
 async function passOn(session: ApplySession, { account, submissionId }: SubmissionRef, documentKey: string, cause: Cause): Promise<void> {
   const noted = session.sharedDocuments.filter((one) => one.account === account && one.documentKey === documentKey)
   const sharers = new Set([...noted.map((one) => one.submissionId), ...(await session.access.sharersOf(account, documentKey))])
@@ -99,8 +99,8 @@ async function passOn(session: ApplySession, { account, submissionId }: Submissi
 }
 
 /**
- * @returns the rows that a submission's documents should have. @param stored its rows, and other submissions' rows with one of its keys.
- * @param behind the requested documents; `sources` and `stored` need to contain only their rows.
+ * @returns the expected document rows of a submission. @param stored the submission's rows, and other submissions' rows with the same keys.
+ * @param behind the requested documents; `sources` and `stored` may omit other documents.
  */
 export function documentRows(
   place: SubmissionRef,
@@ -115,7 +115,7 @@ export function documentRows(
     offers: sources.offers.filter(isShown),
     policies: sources.policies.filter(isShown),
   }
-  // An id no longer counts for a document whose rows are all gone.
+  // Ignores the id of a document that any row names, even a gone row.
   const all = documentsOf({ ...sources, ids: [] })
   const expected = documentsOf({ ...shown, ids: sources.ids.filter((id) => !all.has(id)) })
   const byKey = new Map(stored.map((row) => [row.document_key, row]))
@@ -135,40 +135,42 @@ export function documentRows(
 }
 
 /** Records the result of an attempt to fetch a document. */
-export async function applyFetched(session: ApplySession, fact: DocumentFact): Promise<void> {
+export async function applyFetched(session: ApplySession, observation: DocumentObservation): Promise<void> {
   const set = session.of(documents)
-  const key = { account: fact.account, document_key: fact.documentKey }
+  const key = { account: observation.account, document_key: observation.documentKey }
   await set.load([key])
   const row = set.get(key)
   if (row === null) return
-  const { stored, error, triedAt } = fact
-  if (stored === null) return set.put({ ...row, ...(fact.isLost ? NOTHING : {}), error, tried_at: triedAt }, fact.cause)
+  const { stored, error, triedAt } = observation
+  if (stored === null) return set.put({ ...row, ...(observation.isLost ? NOTHING : {}), error, tried_at: triedAt }, observation.cause)
   const { sha256, bytes: stored_bytes, path: stored_path } = stored
   const file = { sha256, stored_bytes, stored_path, stored_at: triedAt }
-  set.put({ ...row, ...file, error: null, tried_at: triedAt } as DocumentRow, fact.cause)
+  set.put({ ...row, ...file, error: null, tried_at: triedAt } as DocumentRow, observation.cause)
 }
 
 function hasOtherLink(before: DocumentRow | null, after: DocumentRow): boolean {
   return before !== null && (before.document_url !== after.document_url || before.download_path !== after.download_path)
 }
 
-function keysNamedBy(fact: Fact): string[] {
-  if (fact.kind === 'message') return fact.message.attachments.flatMap(({ document_key }) => document_key ?? [])
-  if (fact.kind !== 'state') return []
-  const rows = (table: string) => fact.view.lists.flatMap((list) => (list.table === table ? list.rows : []))
+function keysNamedBy(observation: Observation): string[] {
+  if (observation.kind === 'message') return observation.message.attachments.flatMap(({ document_key }) => document_key ?? [])
+  if (observation.kind !== 'state') return []
+  const rows = (table: string) => observation.view.lists.flatMap((list) => (list.table === table ? list.rows : []))
   const links = rows(sourceOffers.table).flatMap(({ document_url, presentation_id }) =>
     typeof document_url === 'string' ? [documentKeyOf(document_url, String(presentation_id))] : [],
   )
   return [...links, ...rows(policies.table).flatMap((row) => documentKeysOfPolicy(row as PolicyRow))]
 }
 
-/** Whether a fact can change rows that name documents by leaving them out. */
-function showsSources(fact: Fact): boolean {
-  if (fact.kind === 'absent') return fact.messages.length + fact.attachments.length > 0
-  return fact.kind === 'state' && fact.view.lists.some(({ table }) => table === sourceOffers.table || table === policies.table)
+/** Whether an observation may remove rows that name documents, by omitting them. */
+function showsSources(observation: Observation): boolean {
+  if (observation.kind === 'absent') return observation.messages.length + observation.attachments.length > 0
+  return (
+    observation.kind === 'state' && observation.view.lists.some(({ table }) => table === sourceOffers.table || table === policies.table)
+  )
 }
 
-/** The named documents that have no row, and those of rows that were changed in this transaction. */
+/** Keys of named documents without a row, and of documents whose rows this transaction changed. */
 async function keysBehind(session: ApplySession, { account, submissionId, keys }: Named): Promise<Behind> {
   const changed = [session.of(sourceOffers), session.of(policies)].some((each) => each.changedRows(account, submissionId).length > 0)
   if (changed) return 'all'
@@ -189,7 +191,7 @@ function expectedKeys(sources: DocumentSources): string[] {
   return [...documentsOf(sources).keys()]
 }
 
-/** Whether a row belongs to another submission that names the document: of several, to the lowest id. */
+/** Whether another submission keeps the row. A shared document belongs to the lowest submission id. */
 function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: SubmissionRef): boolean {
   if (submission_id === null || parseUuid(submission_id) !== submission_id || submission_id === submissionId) return false
   return submissionId === '' || (submission_id < submissionId && !hasValue(gone_at))
@@ -198,7 +200,7 @@ function isOfAnother({ submission_id, gone_at }: DocumentRow, { submissionId }: 
 type Kept = Pick<DocumentRow, 'sha256' | 'stored_bytes' | 'stored_path' | 'stored_at' | 'error' | 'tried_at'>
 const NOTHING = { sha256: null, stored_bytes: null, stored_path: null, stored_at: null } as const
 
-/** The kept columns of a stored row. If a column of the file is wrong, the document counts as not stored and is fetched again. */
+/** Columns that a recomputation preserves. If a file column is invalid, the document counts as not stored and is fetched again. */
 function kept(row: DocumentRow | null): Kept {
   if (row === null) return { ...NOTHING, error: null, tried_at: null }
   const { sha256, stored_bytes, stored_path, stored_at, error, tried_at } = row

@@ -1,106 +1,111 @@
 import type { SubmissionRow } from '../model/entities/submissions.ts'
 import { rawNames } from '../model/entities.ts'
 import type { Row } from '../model/entity.ts'
-import type { EventFact, Fact, MessageFact, StateFact } from '../model/facts.ts'
 import { type KnownId, knownIdsInText } from '../model/known-ids.ts'
+import type { EventObservation, MessageObservation, Observation, StateObservation } from '../model/observations.ts'
 import { isIdRead } from '../model/reads.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { ApplySession } from './session.ts'
 
-/** Notes the ids that facts name, except ids of purged submissions. A submission's insured goes into its row. */
-export async function applyKnownIds(session: ApplySession, facts: readonly Fact[]): Promise<void> {
-  const naming = facts.flatMap((fact) => {
-    if (fact.kind !== 'event' && fact.kind !== 'message' && fact.kind !== 'state' && fact.kind !== 'named') return []
-    const ids = fact.kind === 'named' ? fact.ids : idsOf(fact)
-    return ids.length === 0 ? [] : [{ fact, ids }]
+/** Records the ids in observations, except ids of purged submissions. Stores a submission's insured in its row. */
+export async function applyKnownIds(session: ApplySession, observations: readonly Observation[]): Promise<void> {
+  const naming = observations.flatMap((observation) => {
+    if (observation.kind !== 'event' && observation.kind !== 'message' && observation.kind !== 'state' && observation.kind !== 'named')
+      return []
+    const ids = observation.kind === 'named' ? observation.ids : idsOf(observation)
+    return ids.length === 0 ? [] : [{ observation, ids }]
   })
   const purged = await purgedOthers(session, naming)
-  for (const { fact, ids } of naming) {
-    const via = viaOf(fact)
+  for (const { observation, ids } of naming) {
+    const via = viaOf(observation)
     for (const id of ids) {
-      if (!purged.has(`${fact.account} ${id.submissionId}`)) session.noteKnownId({ ...id, account: fact.account, via }, fact.cause)
+      if (!purged.has(`${observation.account} ${id.submissionId}`))
+        session.noteKnownId({ ...id, account: observation.account, via }, observation.cause)
     }
-    const insured = ids.find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)
-    if (insured && !isOfInsured(fact)) setInsured(session, fact, insured.id)
+    const insured = ids.find(({ kind, submissionId }) => kind === 'insured' && submissionId === observation.submissionId)
+    if (insured && !isOfInsured(observation)) setInsured(session, observation, insured.id)
   }
 }
 
-/** The purged submissions among those that other answers name, such as an insured's. */
+/** Purged submissions among the other submissions that observations name. */
 async function purgedOthers(
   { access }: ApplySession,
-  naming: readonly { readonly fact: Fact; readonly ids: readonly KnownId[] }[],
+  naming: readonly { readonly observation: Observation; readonly ids: readonly KnownId[] }[],
 ): Promise<ReadonlySet<string>> {
   const others = new Map<string, Row>()
-  for (const { fact, ids } of naming) {
+  for (const { observation, ids } of naming) {
     for (const { submissionId } of ids) {
-      const { account } = fact
-      if (submissionId !== '' && submissionId !== fact.submissionId)
+      const { account } = observation
+      if (submissionId !== '' && submissionId !== observation.submissionId)
         others.set(`${account} ${submissionId}`, { account, submission_id: submissionId })
     }
   }
   return others.size === 0 ? new Set() : await access.purgedAmong([...others.values()])
 }
 
-/** @returns the insured that a fact names for its submission; null if none. */
-export function insuredIn(fact: EventFact | MessageFact | StateFact): string | null {
-  if (isOfInsured(fact)) return null
-  return idsOf(fact).find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)?.id ?? null
+/** @returns the insured that an observation names for its submission; null if none. */
+export function insuredIn(observation: EventObservation | MessageObservation | StateObservation): string | null {
+  if (isOfInsured(observation)) return null
+  return idsOf(observation).find(({ kind, submissionId }) => kind === 'insured' && submissionId === observation.submissionId)?.id ?? null
 }
 
 /**
- * @returns the insureds that facts name for their submission, the best source first: the requirements view, other answers, then known
- * insureds that exist.
+ * @returns the insureds of the observations' submission, best source first: the requirements view, other answers, then successful reads of an
+ * insured.
  */
-export function insuredsIn(facts: readonly (EventFact | MessageFact | StateFact)[]): string[] {
-  const isOfView = (fact: (typeof facts)[number]) => fact.kind === 'state' && fact.read === 'requirements'
-  const named = [...facts.filter(isOfView), ...facts.filter((fact) => !isOfView(fact))].map(insuredIn)
-  const own = facts.map((fact) =>
-    fact.kind === 'state' && fact.read === 'insured' && fact.view.lists.some(({ rows }) => rows.length > 0) ? (fact.ownId ?? null) : null,
+export function insuredsIn(observations: readonly (EventObservation | MessageObservation | StateObservation)[]): string[] {
+  const isOfView = (observation: (typeof observations)[number]) => observation.kind === 'state' && observation.read === 'requirements'
+  const named = [...observations.filter(isOfView), ...observations.filter((observation) => !isOfView(observation))].map(insuredIn)
+  const own = observations.map((observation) =>
+    observation.kind === 'state' && observation.read === 'insured' && observation.view.lists.some(({ rows }) => rows.length > 0)
+      ? (observation.ownId ?? null)
+      : null,
   )
   return [...new Set([...named, ...own].filter((id) => id !== null))]
 }
 
-/** @returns null if `submissions.insured_id` is no id. */
+/** @returns the id, or null if the column contains no UUID. */
 export function storedInsured(insuredId: SubmissionRow['insured_id']): string | null {
   return parseUuid(insuredId) === insuredId ? insuredId : null
 }
 
-/** @returns the ids that a fact names. */
-export function idsOf(fact: EventFact | MessageFact | StateFact): KnownId[] {
-  const texts = textsOf(fact).filter((text) => text !== null)
+export function idsOf(observation: EventObservation | MessageObservation | StateObservation): KnownId[] {
+  const texts = textsOf(observation).filter((text) => text !== null)
   // The policies of an insured may belong to any of its submissions.
-  const named = texts.flatMap((text) => knownIdsInText(text, isOfInsured(fact) ? '' : fact.submissionId))
-  if (fact.kind !== 'state' || !isIdRead(fact.read) || !fact.view.ownSubmissionId) return named
-  // A record that names its submission also names its documents' submission.
-  const own = { kind: fact.read, id: fact.ownId ?? '', submissionId: fact.view.ownSubmissionId, isStated: true }
+  const named = texts.flatMap((text) => knownIdsInText(text, isOfInsured(observation) ? '' : observation.submissionId))
+  if (observation.kind !== 'state' || !isIdRead(observation.read) || !observation.view.ownSubmissionId) return named
+  // If a record names its submission, its documents belong to that submission.
+  const own = { kind: observation.read, id: observation.ownId ?? '', submissionId: observation.view.ownSubmissionId, isStated: true }
   const isOwn = ({ kind, submissionId }: KnownId) => kind === 'document' && submissionId === own.submissionId
   return [own, ...named.map((one) => (isOwn(one) ? { ...one, isStated: true } : one))]
 }
 
-/** The raw objects, which include everything that was sent. */
-function textsOf(fact: EventFact | MessageFact | StateFact): (string | null)[] {
-  if (fact.kind === 'event') return [fact.event.raw]
-  if (fact.kind === 'message') return [fact.message.message.raw]
-  const rows: Row[] = [{ ...fact.view.submission }, ...fact.view.lists.flatMap((list) => list.rows)]
+/** JSON texts of the received objects, with all fields. */
+function textsOf(observation: EventObservation | MessageObservation | StateObservation): (string | null)[] {
+  if (observation.kind === 'event') return [observation.event.raw]
+  if (observation.kind === 'message') return [observation.message.message.raw]
+  const rows: Row[] = [{ ...observation.view.submission }, ...observation.view.lists.flatMap((list) => list.rows)]
   return rows.flatMap((row) => [...rawNames].map((column) => row[column])).map((raw) => (typeof raw === 'string' ? raw : null))
 }
 
-function viaOf(fact: Exclude<Fact, { kind: 'request' | 'reach' | 'absent' | 'derived' | 'document' }>): string {
-  if (fact.kind === 'named') return fact.via
-  if (fact.kind === 'state') return fact.read
-  return fact.via === 'webhook' ? 'webhook' : fact.kind === 'event' ? 'events' : 'thread'
+function viaOf(observation: Exclude<Observation, { kind: 'request' | 'reach' | 'absent' | 'derived' | 'document' }>): string {
+  if (observation.kind === 'named') return observation.via
+  if (observation.kind === 'state') return observation.read
+  return observation.via === 'webhook' ? 'webhook' : observation.kind === 'event' ? 'events' : 'thread'
 }
 
-/** The answer about an insured names its own id, for whichever submission it was requested. */
-function isOfInsured(fact: Fact): boolean {
-  return (fact.kind === 'state' && fact.read === 'insured') || (fact.kind === 'named' && fact.cause === 'command')
+/** Whether the observation may name another submission's insured: an answer about an insured, or an id from a command. */
+function isOfInsured(observation: Observation): boolean {
+  return (
+    (observation.kind === 'state' && observation.read === 'insured') || (observation.kind === 'named' && observation.cause === 'command')
+  )
 }
 
-/** The first insured stays, so that the order of answers hardly matters; a requirements view replaces it. */
-function setInsured(session: ApplySession, fact: Fact, insuredId: string): void {
-  if (fact.submissionId === '') return
-  const row = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
+/** Keeps the first insured, so that the order of answers matters less. A requirements view overrides it. */
+function setInsured(session: ApplySession, observation: Observation, insuredId: string): void {
+  if (observation.submissionId === '') return
+  const row = session.submissions.get({ account: observation.account, submission_id: observation.submissionId })
   if (row === null || row.insured_id === insuredId) return
-  const isOfView = fact.kind === 'state' && fact.read === 'requirements'
-  if (isOfView || storedInsured(row.insured_id) === null) session.submissions.put({ ...row, insured_id: insuredId }, fact.cause)
+  const isOfView = observation.kind === 'state' && observation.read === 'requirements'
+  if (isOfView || storedInsured(row.insured_id) === null) session.submissions.put({ ...row, insured_id: insuredId }, observation.cause)
 }

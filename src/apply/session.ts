@@ -6,8 +6,8 @@ import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { threadMessages } from '../model/entities/thread-messages.ts'
 import { entities } from '../model/entities.ts'
 import type { Entity, RowOf } from '../model/entity.ts'
-import type { Origin, SubmissionRef } from '../model/facts.ts'
 import { isBetterKnown } from '../model/known-ids.ts'
+import type { Origin, SubmissionRef } from '../model/observations.ts'
 import type { OwnRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
@@ -18,10 +18,10 @@ import type { NewKnownId } from '../store/reads/known-ids.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
-/** Records older than this when their submission was first tracked are history. */
+/** A record counts as history if it was older than this when its submission was first tracked. */
 const BACKFILL_AFTER_MS = 3_600_000
 
-/** The state of one apply transaction: a working set per table, and what is written after them. */
+/** State of one apply transaction: a working set per table, and data to write after the working sets. */
 export class ApplySession {
   readonly access: MirrorAccess
   readonly now: TimeText
@@ -35,13 +35,13 @@ export class ApplySession {
   readonly fullReads = new Map<string, SubmissionRef>()
   readonly arrivals: Arrival[] = []
   readonly conflicts: Conflict[] = []
-  /** Purged submissions of the facts, each as `account submission_id`. */
+  /** Purged submissions named by observations, each as `account submission_id`. */
   readonly purged = new Set<string>()
-  /** Ids that the facts name, by account, kind and id. */
+  /** Ids that the observations name, by account, kind and id. */
   readonly knownIds = new Map<string, NewKnownId & { readonly cause: Cause }>()
-  /** The submissions of records that moved: the stored one, and the one that the record names itself. */
+  /** Old and new submissions of records that moved. */
   readonly movedPlaces: (SubmissionRef & { readonly cause: Cause })[] = []
-  /** Submissions that name a document of another submission. */
+  /** Submissions that share a document with another submission. */
   readonly sharedDocuments: SharedDocument[] = []
   /** Documents without a file that have a new link. */
   readonly newLinks: { readonly account: string; readonly document_key: string }[] = []
@@ -82,21 +82,21 @@ export class ApplySession {
     return true
   }
 
-  /** Whether a record of a first feed read is history: more than an hour older than the tracking of its submission. */
+  /** Whether a record of a first feed read is history: more than an hour older than the start of its submission's tracking. */
   isBackfill(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     return this.#leadMs(place, occurredAt) > BACKFILL_AFTER_MS
   }
 
   /**
-   * Whether no webhook can be expected for a record of a first feed read: it is older than the tracking of its submission, when there may
-   * have been no endpoint. If a webhook brought the submission, only history counts (see `isBackfill`).
+   * Whether no webhook is expected for a record of a first feed read: the record predates the tracking of its submission, when no endpoint
+   * may have existed. If a webhook brought the submission, only history counts (see `isBackfill`).
    */
   isBeforeWebhooks(place: SubmissionRef & Origin, occurredAt: TimeText): boolean {
     const marginMs = this.#submissionOf(place)?.tracked_via === 'webhook' ? BACKFILL_AFTER_MS : 0
     return this.#leadMs(place, occurredAt) > marginMs
   }
 
-  /** @returns ms from a record of a first feed read to the tracking of its submission; -Infinity for other records. */
+  /** @returns ms by which a record of a first feed read predates its submission's tracking; -Infinity for other records. */
   #leadMs(place: SubmissionRef & Origin, occurredAt: TimeText): number {
     const trackedAt = place.firstFeedRead ? this.#submissionOf(place)?.tracked_at : null
     return trackedAt == null ? Number.NEGATIVE_INFINITY : msFromTime(trackedAt) - msFromTime(occurredAt)
@@ -111,7 +111,7 @@ export class ApplySession {
     for (const set of this.#sets.values()) await set.flush()
   }
 
-  /** Rows that `flush` wrote because only `raw` differed. They are not in the change log. */
+  /** Rows that `flush` wrote because only `raw` differed. The change log omits them. */
   get rawOnly(): Change[] {
     return [...this.#sets.values()].flatMap((set) => set.rawOnly)
   }

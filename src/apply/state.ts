@@ -2,9 +2,9 @@ import { lanes } from '../model/entities/lanes.ts'
 import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
 import { entities } from '../model/entities.ts'
 import { columnsWhere, type Entity, type Row } from '../model/entity.ts'
-import { type StateFact, submissionIn } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameJsonText, sameRaw } from '../model/merge.ts'
+import { type StateObservation, submissionIn } from '../model/observations.ts'
 import { keyText } from '../model/row-key.ts'
 import { partsShown, type TableView, tableView } from '../model/view.ts'
 import type { Taken } from '../store/mirror/access.ts'
@@ -15,41 +15,40 @@ import type { ApplySession } from './session.ts'
 const RAW_COLUMNS = columnsWhere(submissions, ({ kind }) => kind === 'raw')
 
 /**
- * Applies a view of the state: the submission's columns and the rows of its lists. Rows that the view no longer shows are marked gone,
- * never deleted (invariant 7). Columns and lists that are not in the view stay unchanged. @returns the result of
- * `MirrorAccess.takeApplied`; only `new` is applied (invariant 6, trap 81).
+ * Applies a state view: the submission's columns and the rows of its lists. Sets `gone_at` of rows that the view no longer shows. Leaves
+ * columns and lists outside the view unchanged. @returns the result of `MirrorAccess.takeApplied`; only `new` applies the view (trap 81).
  */
-export async function applyState(session: ApplySession, fact: StateFact): Promise<Taken> {
-  const taken = await session.access.takeApplied(fact)
-  if (taken === 'same') await applyVolatile(session, fact)
+export async function applyState(session: ApplySession, observation: StateObservation): Promise<Taken> {
+  const taken = await session.access.takeApplied(observation)
+  if (taken === 'same') await applyVolatile(session, observation)
   if (taken !== 'new') return taken
-  applySubmission(session, fact)
+  applySubmission(session, observation)
   for (const entity of entities) {
-    const shown = tableView(fact.view, entity)
+    const shown = tableView(observation.view, entity)
     if (shown === null) continue
-    if (entity.table === lanes.table) await applyRailLanes(session, fact, shown)
-    else await applyRows(session, entity, fact, shown)
+    if (entity.table === lanes.table) await applyRailLanes(session, observation, shown)
+    else await applyRows(session, entity, observation, shown)
   }
   return taken
 }
 
-function applySubmission(session: ApplySession, fact: StateFact): void {
-  const { submission } = fact.view
+function applySubmission(session: ApplySession, observation: StateObservation): void {
+  const { submission } = observation.view
   if (submission === null) return
-  const stored = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
+  const stored = session.submissions.get({ account: observation.account, submission_id: observation.submissionId })
   if (stored === null) return
-  const next: Row = { ...stored, ...submission, ...readTimes(fact) }
-  // Every view has a new generation time, which is no change.
+  const next: Row = { ...stored, ...submission, ...readTimes(observation) }
+  // A new generation time alone is no change.
   for (const column of RAW_COLUMNS) Object.assign(next, rawOf(column, GENERATED, stored, next))
-  session.submissions.put(next as SubmissionRow, fact.cause)
+  session.submissions.put(next as SubmissionRow, observation.cause)
 }
 
 /** Stores volatile values (see `Field.volatile`) of a view that is otherwise unchanged. */
-async function applyVolatile(session: ApplySession, fact: StateFact): Promise<void> {
-  const place = { account: fact.account, submission_id: submissionIn(fact) }
-  const shown = entities.map((entity) => ({ entity, rows: tableView(fact.view, entity)?.rows ?? [] }))
-  const { submission } = fact.view
-  if (submission !== null) shown.push({ entity: submissions, rows: [{ ...submission, ...readTimes(fact) }] })
+async function applyVolatile(session: ApplySession, observation: StateObservation): Promise<void> {
+  const place = { account: observation.account, submission_id: submissionIn(observation) }
+  const shown = entities.map((entity) => ({ entity, rows: tableView(observation.view, entity)?.rows ?? [] }))
+  const { submission } = observation.view
+  if (submission !== null) shown.push({ entity: submissions, rows: [{ ...submission, ...readTimes(observation) }] })
   for (const { entity, rows } of shown) {
     const columns = new Set(columnsWhere(entity, ({ volatile }) => volatile === true))
     if (columns.size === 0) continue
@@ -59,46 +58,47 @@ async function applyVolatile(session: ApplySession, fact: StateFact): Promise<vo
     for (const row of placed) {
       const stored = set.get(row)
       const current = Object.fromEntries(Object.entries(row).filter(([column]) => columns.has(column)))
-      if (stored !== null) set.put({ ...stored, ...current }, fact.cause)
+      if (stored !== null) set.put({ ...stored, ...current }, observation.cause)
     }
   }
 }
 
-/** Read times of the view and each part of it, except parts that the answer left out. */
-function readTimes({ read, view, readAt }: StateFact): Row {
+/** Read times of the view and of the parts that the answer contains. */
+function readTimes({ read, view, readAt }: StateObservation): Row {
   if (read !== 'requirements') return {}
   return Object.fromEntries(['state', ...partsShown(view)].map((part) => [`${part}_read_at`, readAt]))
 }
 
-async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: TableView): Promise<void> {
+async function applyRows(session: ApplySession, entity: Entity, observation: StateObservation, shown: TableView): Promise<void> {
   const set = session.of(entity)
   const volatile = new Set(columnsWhere(entity, (field) => field.volatile === true))
   const keepsGone = 'gone_at' in entity.columns
-  // A second read of a table has its own column, and only decides about rows that the first never showed.
-  const isOwn = entity.read === fact.read
+  // If two reads fill a table, the second fills its own columns. It marks rows gone only if the first read never showed them.
+  const isOwn = entity.read === observation.read
   const shares = columnsWhere(entity, ({ read }) => read !== undefined).length > 0
-  const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === fact.read))
-  // A raw column with links is always replaced: the newest links count.
+  const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === observation.read))
+  // Always replaces a raw column with links, to store the newest links.
   const rawColumn = ofRead.find((column) => entity.columns[column] === 'raw' && entity.fields[column]?.link !== true)
   const decides = (row: Row) => !shares || hasValue(row['raw']) === isOwn
-  const place = { account: fact.account, submission_id: submissionIn(fact) }
+  const place = { account: observation.account, submission_id: submissionIn(observation) }
   const rows = shown.rows.map((row): Row => ({ ...row, ...place }))
-  const stored = await set.loadSubmission(fact.account, fact.submissionId)
+  const stored = await set.loadSubmission(observation.account, observation.submissionId)
   await set.load(rows)
   for (const row of rows) {
     const before = set.get(row)
     const former = before?.['submission_id'] ?? null
-    if (typeof former === 'string' && former !== place.submission_id) session.movedPlaces.push({ ...fact, submissionId: former }, fact)
+    if (typeof former === 'string' && former !== place.submission_id)
+      session.movedPlaces.push({ ...observation, submissionId: former }, observation)
     const isHere = keepsGone && (isOwn || before === null || decides(before)) ? { gone_at: null } : {}
-    set.merge({ ...row, ...seenAt(session, entity, before), ...isHere, ...rawOf(rawColumn, volatile, before, row) }, fact.cause)
+    set.merge({ ...row, ...seenAt(session, entity, before), ...isHere, ...rawOf(rawColumn, volatile, before, row) }, observation.cause)
   }
   if (!keepsGone) return
   const present = new Set(rows.map((row) => keyText(entity, row)))
   for (const row of stored) {
     if (present.has(keyText(entity, row)) || !shown.saysGone(row)) continue
-    if (!isOwn) set.put({ ...row, ...Object.fromEntries(ofRead.map((column) => [column, null])) }, fact.cause)
+    if (!isOwn) set.put({ ...row, ...Object.fromEntries(ofRead.map((column) => [column, null])) }, observation.cause)
     const left = set.get(row) ?? row
-    if (!hasValue(row['gone_at']) && decides(row)) set.put({ ...left, gone_at: fact.readAt }, fact.cause)
+    if (!hasValue(row['gone_at']) && decides(row)) set.put({ ...left, gone_at: observation.readAt }, observation.cause)
   }
 }
 
@@ -106,7 +106,7 @@ function seenAt({ now }: ApplySession, { columns }: Entity, before: Row | null):
   return 'first_seen_at' in columns && !hasValue(before?.['first_seen_at']) ? { first_seen_at: now } : {}
 }
 
-/** If the JSON is equal, the stored text stays. */
+/** Keeps the stored text if its JSON is equal. */
 function rawOf(column: string | undefined, volatile: ReadonlySet<string>, before: Row | null, row: Row): Row {
   if (column === undefined) return {}
   const isSame = before !== null && sameRawBut(volatile, before[column], row[column])

@@ -9,10 +9,10 @@ import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import { entities, rawNames } from '../model/entities.ts'
 import { columnsWhere, type Entity, type Field, ownKey, type Row, type RowOf } from '../model/entity.ts'
-import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import { canonicalJson, type Json } from '../model/json.ts'
 import { stableLink, withStableLinksInText } from '../model/links.ts'
 import { hasValue } from '../model/merge.ts'
+import type { EventObservation, MessageObservation, StateObservation } from '../model/observations.ts'
 import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
@@ -23,18 +23,18 @@ import { withActivity } from './submissions.ts'
 
 /*
  * Most of what a reconcile run reads equals the mirror exactly. This fast path compares column by column and leaves everything else to
- * `compareFacts`. A wrong "no" costs time only; a "yes" is always right.
+ * `compareObservations`. A wrong "no" costs time only; a "yes" is always right.
  */
 
 /**
- * Whether applying these facts of one submission would change nothing, including dependent columns. @param records exactly all records of
- * its feeds; null if the feeds were not read completely.
+ * Whether applying these observations of one submission would change nothing, including derived columns. @param records exactly all records of the
+ * submission's feeds; null if the feeds were not read completely.
  */
 export function isUnchanged(
   reader: MirrorReader,
   submissionId: string,
-  states: readonly StateFact[],
-  records: readonly (EventFact | MessageFact)[] | null,
+  states: readonly StateObservation[],
+  records: readonly (EventObservation | MessageObservation)[] | null,
 ): boolean {
   const submission = reader.preloaded(submissions, submissionId)?.[0] as SubmissionRow | undefined
   const events = reader.preloaded(marketEvents, submissionId) as readonly MarketEventRow[] | null
@@ -49,9 +49,13 @@ export function isUnchanged(
   )
 }
 
-function sameInsured({ insured_id }: SubmissionRow, facts: readonly (StateFact | EventFact | MessageFact)[]): boolean {
-  if (insured_id !== storedInsured(insured_id) || !facts.every((fact) => [null, insured_id].includes(insuredIn(fact)))) return false
-  const named = insuredsIn(facts)
+function sameInsured(
+  { insured_id }: SubmissionRow,
+  observations: readonly (StateObservation | EventObservation | MessageObservation)[],
+): boolean {
+  if (insured_id !== storedInsured(insured_id) || !observations.every((observation) => [null, insured_id].includes(insuredIn(observation))))
+    return false
+  const named = insuredsIn(observations)
   return named.length === 0 || (insured_id !== null && named.includes(insured_id))
 }
 
@@ -60,19 +64,19 @@ function sameRecords(
   submissionId: string,
   events: readonly MarketEventRow[],
   messages: readonly ThreadMessageRow[],
-  records: readonly (EventFact | MessageFact)[],
+  records: readonly (EventObservation | MessageObservation)[],
 ): boolean {
   const attachments = reader.preloaded(threadAttachments, submissionId)
   if (attachments === null) return false
   const eventById = new Map(events.map((row) => [row.event_id, row as Row]))
   const messageById = new Map(messages.map((row) => [row.message_id, row as Row]))
   const attachmentByKey = new Map(attachments.map((row) => [`${row['message_id']} ${row['position']}`, row]))
-  for (const fact of records) {
-    if (fact.kind === 'event') {
-      if (!isShown(eventById.get(fact.event.event_id), fact.event)) return false
+  for (const observation of records) {
+    if (observation.kind === 'event') {
+      if (!isShown(eventById.get(observation.event.event_id), observation.event)) return false
       continue
     }
-    const { message, attachments } = fact.message
+    const { message, attachments } = observation.message
     if (!isShown(messageById.get(message.message_id), message)) return false
     for (const attachment of attachments) {
       if (!isShown(attachmentByKey.get(`${message.message_id} ${attachment.position}`), attachment)) return false
@@ -110,12 +114,12 @@ function sameDerived(
   return events.every((event) => !newest.has(event.event_id) || (event.lane_id !== null && known.has(event.lane_id)))
 }
 
-/** Whether all three source columns say that the lane is from the rail. */
+/** Whether all three source columns show that the lane came from a rail. */
 function isPlainlyOfRail(lane: LaneRow): boolean {
   return lane.state_source === 'rail' && lane.state_event_id === null && lane.state_occurred_at === null
 }
 
-function sameState(reader: MirrorReader, row: SubmissionRow, { view }: StateFact): boolean {
+function sameState(reader: MirrorReader, row: SubmissionRow, { view }: StateObservation): boolean {
   return sameSubmission(row, view) && entities.every((entity) => sameList(reader.preloaded(entity, row.submission_id), entity, view))
 }
 
@@ -123,7 +127,7 @@ function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
   return submission === null || sameColumns(row, submission, OF_VIEWS)
 }
 
-/** Whether the rows that are not gone are exactly those of the view, with the same columns. */
+/** Whether the rows that are not gone equal the view's rows, column by column. */
 function sameList(rows: readonly Row[] | null, entity: Entity, view: View): boolean {
   const shown = tableView(view, entity)
   if (shown === null) return true

@@ -11,18 +11,16 @@ interface Entry {
   readonly stored: Row | null
   current: Row | null
   cause: Cause
-  /** The row is new but already inserted; only its columns must be written. */
+  /** Whether a new row is already inserted, so that only its columns are updated. */
   readonly isInserted: boolean
 }
 
-/**
- * The rows of one entity in a transaction. They are loaded once, changed in memory, and written and logged once, however often they change.
- */
+/** Rows of one entity in a transaction. Each row is loaded once, changed in memory, then written and logged once. */
 export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
   readonly #access: MirrorAccess
   readonly #entries = new Map<string, Entry>()
-  /** Rows that `flush` wrote because only `raw` differed. They are not in the change log. */
+  /** Rows that `flush` wrote because only `raw` differed. The change log omits them. */
   readonly rawOnly: Change[] = []
 
   constructor(access: MirrorAccess, entity: Entity) {
@@ -30,7 +28,7 @@ export class WorkingSet<R extends Row = Row> {
     this.#entity = entity
   }
 
-  /** Loads the rows of `keys` that are not loaded yet. `get` then works for each of them. */
+  /** Loads the rows of `keys` that aren't loaded yet, so that `get` accepts these keys. */
   async load(keys: readonly Row[]): Promise<void> {
     const wanted = new Map<string, Row>()
     for (const key of keys) {
@@ -45,8 +43,8 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * @returns the current versions of every row of a submission, including unwritten changes. @param only loads just these; rows loaded
-   * before are returned too.
+   * @returns a submission's rows, including unwritten changes. @param only limits the rows to load; rows loaded earlier are always
+   * returned.
    */
   async loadSubmission(account: string, submissionId: string, only?: OnlyRows): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId, only))
@@ -55,8 +53,8 @@ export class WorkingSet<R extends Row = Row> {
   }
 
   /**
-   * Adds rows that were loaded elsewhere in this transaction, in their protected form: a tax id that `PROTECT` no longer allows is no
-   * difference. `ProtectStep` rewrites it.
+   * Adds rows loaded elsewhere in this transaction, in protected form. So a tax id that `PROTECT` no longer allows causes no difference;
+   * `ProtectStep` rewrites it.
    */
   adopt(rows: readonly Row[]): void {
     for (const given of rows) {
@@ -67,7 +65,7 @@ export class WorkingSet<R extends Row = Row> {
     }
   }
 
-  /** Adds a row that this transaction has just inserted. It counts as new in the change log. */
+  /** Adds a row that this transaction has just inserted. The change log shows an insert. */
   adoptAdded(row: Row, cause: Cause): void {
     this.#entries.set(keyText(this.#entity, row), { stored: null, current: row, cause, isInserted: true })
   }
@@ -95,7 +93,7 @@ export class WorkingSet<R extends Row = Row> {
     this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
-  /** Rows that are or were a submission's and differ from the stored ones, in both versions. */
+  /** @returns the stored and the current version of each changed row that belongs or belonged to the submission. */
   changedRows(account: string, submissionId: string): R[] {
     const isOf = (row: Row | null) => row !== null && row['account'] === account && (row['submission_id'] ?? '') === submissionId
     return [...this.#entries.values()].flatMap(({ stored, current, cause }) => {
@@ -105,7 +103,7 @@ export class WorkingSet<R extends Row = Row> {
     })
   }
 
-  /** Writes changed rows in key order, with their changes. Insert changes are logged in the order in which the records happened. */
+  /** Writes changed rows in key order and logs the changes. Logs inserts in the order in which the records occurred. */
   async flush(): Promise<void> {
     const inserts: Row[] = []
     const insertChanges: Change[] = []
@@ -131,7 +129,7 @@ export class WorkingSet<R extends Row = Row> {
     if (updates.length > 0) await this.#access.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
   }
 
-  /** In table order, so that few different statements are prepared. */
+  /** Uses table order, to limit the number of prepared statements. */
   #inTableOrder(columns: ReadonlySet<string>): string[] {
     return Object.keys(this.#entity.columns).filter((column) => columns.has(column))
   }

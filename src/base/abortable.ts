@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Stops waiting for `work` when `signal` aborts; `work` continues. @throws what `work` throws; the reason of `signal` when it aborts. */
+/** Stops waiting for `work` when `signal` aborts; `work` continues. @throws the error of `work`, or the abort reason of `signal`. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work
   const aborted = Promise.withResolvers<never>()
@@ -14,7 +14,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-/** Runs `work` with a signal that aborts with `signal` or after `ms` milliseconds. @param late the abort reason after a timeout. */
+/** Passes `work` a signal that aborts when `signal` does, or after `ms` milliseconds. @param late abort reason of the timeout. */
 export async function withTimeout<T>(
   clock: Clock,
   ms: number,
@@ -31,7 +31,7 @@ export async function withTimeout<T>(
   }
 }
 
-/** @returns whether `work` settled within `ms` milliseconds. `work` continues after that. */
+/** @returns whether `work` settles within `ms` milliseconds. Doesn't stop `work`. */
 export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>): Promise<boolean> {
   const over = Promise.withResolvers<boolean>()
   const cancel = clock.after(ms, () => over.resolve(false))
@@ -40,7 +40,7 @@ export async function endsWithin(clock: Pick<Clock, 'after'>, ms: number, work: 
   return await over.promise.finally(cancel)
 }
 
-/** @returns a signal that aborts with `signal` or after `ms` milliseconds of system time. Only for network calls. */
+/** @returns a signal that aborts when `signal` does, or after `ms` ms of system time. Only for network calls. */
 export function limitedTo(ms: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(ms)])
 }

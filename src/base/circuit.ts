@@ -8,17 +8,17 @@ export interface CircuitLimits {
 
 const LIMITS: CircuitLimits = { failuresToOpen: 10, backoffBaseMs: 1_000, backoffCapMs: 60_000 }
 
-/** Permission to send one request. Settle it with the outcome. */
+/** Permission to send one request. Pass the outcome to `settle`. */
 export interface Permit {
   readonly probe: boolean
 }
 
-/** `alive`: any answer. `dead`: no usable answer. `unknown`: the request was cancelled here. */
+/** `alive`: any answer. `dead`: no usable answer. `unknown`: cancelled by this process. */
 export type Aliveness = 'alive' | 'dead' | 'unknown'
 
 /**
- * Circuit breaker. After `failuresToOpen` failures in a row it opens: nothing passes until a backoff ends, which doubles with each opening.
- * Then one probe request decides whether it closes or opens again. A request sent before the opening that succeeds later closes it too.
+ * Circuit breaker. After `failuresToOpen` consecutive failures it opens: requests are blocked for a backoff, which doubles per opening.
+ * Then one probe request closes it or opens it again. It also closes if a request sent before the opening succeeds.
  */
 export class Circuit {
   readonly #clock: Clock
@@ -45,14 +45,14 @@ export class Circuit {
     return this.isOpen && this.waitMs() === 0
   }
 
-  /** @returns how long nothing passes, in milliseconds; 0 if a request may be sent now. */
+  /** @returns how long requests stay blocked, in milliseconds; 0 if one may be sent now. */
   waitMs(): number {
     if (this.#openUntil === null) return 0
     const waitMs = Math.max(0, this.#openUntil - this.#clock.steady())
     return this.#probing ? Math.max(waitMs, this.#limits.backoffBaseMs) : waitMs
   }
 
-  /** @returns a permit to settle afterwards; null if nothing passes now. */
+  /** @returns a permit to settle after the request; null if blocked now. */
   admit(): Permit | null {
     if (this.waitMs() > 0) return null
     this.#probing = this.isOpen
@@ -72,7 +72,7 @@ export class Circuit {
     }
   }
 
-  /** The server is known to be alive again: the next request is the probe and skips the backoff. */
+  /** For a server known to be alive again. Ends the backoff: the next request is the probe. */
   probeNow(): void {
     if (!this.isOpen || this.#probing) return
     this.#openings = 0

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 /** A trusted proxy may send any text as the address. */
 const MAX_ADDRESS_LENGTH = 64
 
-/** @param groups 16-bit groups of an IPv6 address to keep: 4 for one network. @returns the key for counting a sender. */
+/** @param groups number of leading 16-bit IPv6 groups to use; 4 are a network. @returns the key for counting a sender. */
 export function addressKey(address: string, groups = 4): string {
   const text = address.slice(0, MAX_ADDRESS_LENGTH)
   if (!isIPv6(text)) return text
@@ -17,7 +17,7 @@ export function addressKey(address: string, groups = 4): string {
     .join(':')
 }
 
-/** @returns an IPv4 address mapped to IPv6 as IPv4; any other text unchanged. */
+/** @returns `1.2.3.4` for `::ffff:1.2.3.4`; any other text unchanged. */
 export function unmapped(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
 }

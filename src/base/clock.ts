@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Monotonic milliseconds for measuring waits; only differences within the process have a meaning. Store `now` instead. */
+  /** Monotonic milliseconds for measuring waits. Only differences within a process are valid. To store a time, use `now`. */
   steady(): number
   /** A number in [0, 1). */
   random(): number
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   steady: () => performance.now(),
   random: () => Math.random(),
   async sleep(ms, signal) {
-    // In steps of at most a day: setTimeout fires immediately for delays beyond 31 bits.
+    // Steps of a day at most, because setTimeout fires immediately above 31 bits.
     for (let left = Math.max(ms, 0); !signal?.aborted; left -= LONGEST_TIMEOUT_MS) {
       await wakeOrTimeout(Math.min(left, LONGEST_TIMEOUT_MS), signal)
       if (left <= LONGEST_TIMEOUT_MS) return
@@ -31,7 +31,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Not the promise from `node:timers`: it creates an error with a stack for each of thousands of early wake-ups a second. */
+/** Replaces the sleep of `node:timers`, which creates an error with a stack for each early wake-up, thousands a second. */
 function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
@@ -100,15 +100,15 @@ export class ManualClock implements Clock {
     for (const sleeper of due) sleeper.wake()
   }
 
-  /** Sets the wall clock ahead, or back for negative values, without time passing. */
+  /** Moves the wall clock by `ms`, possibly back. The steady clock doesn't move. */
   put(ms: number): void {
     this.#now += ms
   }
 }
 
 /**
- * Exponential backoff with jitter, in milliseconds: between half of min(cap, base × 2^attempt) and all of it, so that callers that failed
- * together don't all return together. @param attempt 0 for the first wait.
+ * Exponential backoff with jitter: a random wait of 50–100% of min(cap, base × 2^attempt), in milliseconds. Jitter spreads the retries of
+ * callers that failed together. @param attempt 0 for the first wait.
  */
 export function backoffMs(clock: Clock, attempt: number, baseMs: number, capMs: number): number {
   return doublingMs(attempt, baseMs, capMs) * (0.5 + clock.random() / 2)

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
 
-/** A record: values by column name, or in column order. */
+/** Values of a record, by column name or in column order. */
 export type CsvCells = Readonly<Record<string, unknown>> | readonly unknown[]
 
 /** A formula after blanks: spaces, no-break spaces, or a byte order mark. */
@@ -23,7 +23,7 @@ export function csvText(records: readonly CsvCells[], columns: readonly string[]
     escape_formulas: true,
     cast: {
       ...PLAIN.cast,
-      // The library escapes every other first character of a formula, but not one after blanks, which spreadsheets skip.
+      // The library escapes formulas, except after a line break or blanks, which spreadsheets skip.
       string: (value) => (value.startsWith('\n') || HIDDEN_FORMULA.test(value) ? `'${value}` : value),
     },
   })

@@ -4,8 +4,8 @@ import type { Service } from './service.ts'
 
 /**
  * Runs one piece of claimed work. @param release gives the claim back.
- * @returns what `work` returns; `lost` if another process holds the claim now.
- * @throws what `work` throws, after releasing the claim so that nobody waits for its lease.
+ * @returns the result of `work`; `lost` if another process took over the claim.
+ * @throws the error of `work`, after releasing the claim so that nobody waits for its lease.
  */
 export async function doClaimed<T>(log: Log, work: () => Promise<T>, release: () => Promise<unknown>): Promise<T | 'lost'> {
   try {
@@ -20,7 +20,7 @@ export async function doClaimed<T>(log: Log, work: () => Promise<T>, release: ()
   }
 }
 
-/** Claims due work, a few pieces at a time, and runs it until stopped. */
+/** Until stopped, claims due work in small batches and runs it. */
 export abstract class DueLoop<Claim> implements Service {
   readonly name: string
   readonly #log: Log

@@ -2,10 +2,10 @@ import { open, rename, rm } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
 
 /**
- * Creates a file that must not exist and syncs its content. Sync its folder to make its name durable.
+ * Creates a file and syncs its content; fails if it exists. To make the name durable, sync its folder.
  * @param mode file permissions; 0o600 for the current user only.
- * @param onDisk awaits each file system call, to explain its error. Errors of `chunks` bypass it.
- * @throws what the file system, `chunks` or `onDisk` throws.
+ * @param onDisk wraps each file system call, to explain its error. Errors of `chunks` bypass it.
+ * @throws errors of the file system, `chunks` or `onDisk`.
  */
 export async function createFile(
   path: string,
@@ -24,9 +24,9 @@ export async function createFile(
 export type OnDisk = <T>(call: Promise<T>) => Promise<T>
 
 /**
- * Replaces a file atomically: a power failure leaves the old or the new one, complete.
- * @param temporary the name of the new file until it is complete; removed on failure.
- * @throws what the file system throws.
+ * Replaces a file atomically: after a power failure, either the old or the new content is complete.
+ * @param temporary path of the incomplete new file; removed on failure.
+ * @throws errors of the file system.
  */
 export async function replaceFile(
   path: string,

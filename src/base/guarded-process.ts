@@ -6,12 +6,12 @@ import { Worker } from 'node:worker_threads'
 export interface GuardedOptions {
   readonly env?: NodeJS.ProcessEnv
   readonly v8?: readonly string[]
-  /** The process ends with SIGABRT if it uses more, as V8 does for its heap. Default: no limit. */
+  /** Limit in MB. A larger process ends with SIGABRT, as at V8's heap limit. Default: no limit. */
   readonly memoryMb?: number
   readonly stderr: 'ignore' | 'inherit'
 }
 
-/** Starts a script as a child process. The script calls `guard` first. */
+/** Starts a script, which must first call `guard`, as a child process. */
 export function startGuarded(script: URL, { env, v8 = [], memoryMb, stderr }: GuardedOptions): ChildProcess {
   return fork(script, [String(process.pid), String(memoryMb ?? '')], {
     ...(env && { env }),
@@ -21,7 +21,7 @@ export function startGuarded(script: URL, { env, v8 = [], memoryMb, stderr }: Gu
   })
 }
 
-/** A worker thread, because a busy script leaves its own thread no time for this. */
+/** Runs in a worker thread, because a busy script blocks its own thread. */
 const GUARD = `
 const { parent, bytes } = require('node:worker_threads').workerData
 setInterval(() => {
@@ -29,13 +29,13 @@ setInterval(() => {
   if (process.memoryUsage.rss() > bytes) process.kill(process.pid, 'SIGABRT')
 }, 10)`
 
-/** An out-of-memory kill picks this process first. Core dumps are off because they would contain personal data. */
+/** Out of memory, Linux kills this process first. No core dumps, which would contain personal data. */
 const LINUX_SETTINGS = [
   ['/proc/self/oom_score_adj', '1000'],
   ['/proc/self/coredump_filter', '0'],
 ] as const
 
-/** In a child of `startGuarded`: ends it when its parent ended or it uses too much memory, even while it is busy. */
+/** Ends this child of `startGuarded`, even while busy, when its parent has ended or its memory exceeds the limit. */
 export function guard(): void {
   const [, , parent, memoryMb] = process.argv
   const workerData = { parent: Number(parent), bytes: Number(memoryMb) * 2 ** 20 || Number.POSITIVE_INFINITY }
@@ -45,7 +45,7 @@ export function guard(): void {
     try {
       writeFileSync(file, value)
     } catch {
-      // Another system.
+      // Not Linux.
     }
   }
 }

@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream'
 export interface Output {
   write(text: string | Uint8Array): unknown
   readonly isTTY: boolean
-  /** Whether it is a terminal that shows colors, and the user did not turn them off. */
+  /** Whether the terminal supports colors and the user didn't turn them off. */
   readonly hasColors?: boolean
-  /** Terminal width, if it is a terminal. */
+  /** Terminal width in characters. */
   readonly columns?: number | undefined
 }
 
-/** What the program gets from its process. Only main.ts touches the process itself. */
+/** The process as the program sees it. Only main.ts uses `process` directly. */
 export interface Host {
   /** Arguments, without the program's name. */
   readonly argv: readonly string[]
@@ -23,7 +23,7 @@ export interface Host {
   readonly self: readonly [command: string, ...args: string[]]
   /** What a person types to start this program, before the arguments: `npx node src/main.ts`. */
   readonly command: string
-  /** Calls `reload` each time the process is asked to reread its settings; immediately if it was asked before. */
+  /** Calls `reload` for each request to reread the settings; immediately for an earlier request. */
   onReload(reload: () => void): void
   /** Calls `report` with an uncaught error before the process ends. */
   onCrash(report: (error: unknown) => void): void

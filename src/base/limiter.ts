@@ -5,20 +5,20 @@ import { TransientError } from './errors.ts'
 /** `live` work keeps the mirror fresh. `background` work, such as reconciling and discovery, can wait. */
 export type Priority = 'live' | 'background'
 
-/** The lowest rate that throttling leads to, in requests per second. */
+/** Lowest rate after throttling, in requests per second. */
 const FLOOR_RPS = 0.1
-/** Share of the full rate recovered in each second without throttling: from nothing to all in 200 s. */
+/** Share of the full rate recovered per second without throttling: 0 to 100% in 200 s. */
 const RECOVERY_PER_SECOND = 0.005
-/** Longest pause in which callers wait. A longer one rejects them, so that no lease is held through it. */
+/** Callers wait for pauses up to this long. A longer pause rejects them, so that they hold no lease. */
 const PATIENCE_MS = 5_000
-/** Unused time saves up this many seconds' worth of requests, but always one request. */
+/** Capacity of the token bucket, in seconds of requests; at least one request. */
 const BURST_SECONDS = 0.1
-/** Every tenth turn is for waiting background work, so that live work never starves it. */
+/** Every tenth turn goes to waiting background work, so that live work can't starve it. */
 const BACKGROUND_TURN = 10
 
 /**
- * Rate limiter: a token bucket with a queue. Throttling halves the rate, which then recovers slowly; nothing passes during a pause that the
- * other side asked for (trap 49).
+ * Rate limiter: a token bucket with a queue. Throttling halves the rate, which then recovers slowly. During a pause requested by the other
+ * side, nothing passes (trap 49).
  */
 export class RateLimiter {
   readonly #clock: Clock
@@ -32,7 +32,7 @@ export class RateLimiter {
   #loweredAt = Number.NEGATIVE_INFINITY
   #turn = 0
   #isRunning = false
-  /** Ends the sleep before the next turn: an unneeded timer would delay the end of the process. */
+  /** Cancels the wait for the next turn. An unneeded timer would delay the end of the process. */
   #sleeping = new AbortController()
   #isClosed = false
 
@@ -50,7 +50,7 @@ export class RateLimiter {
     return this.#rps
   }
 
-  /** How long every caller is rejected because of a requested pause, in milliseconds; 0 in a short pause. */
+  /** Rest of a requested pause in which every caller is rejected, in milliseconds; 0 in a short pause. */
   get pausedMs(): number {
     const pauseMs = this.#pausedUntil - this.#clock.steady()
     return pauseMs > PATIENCE_MS ? pauseMs : 0
@@ -61,13 +61,13 @@ export class RateLimiter {
     this.#count()
     const before = this.#ceiling
     this.#processes = Math.max(1, processes)
-    // A rate lowered by throttling keeps its proportion.
+    // A throttled rate keeps its share of the full rate.
     this.#rps = Math.max(this.#floor, this.#rps * (this.#ceiling / before))
   }
 
   /**
    * Waits for a turn: first come, first served, live work before background work.
-   * @throws TransientError immediately: with `retryAfterMs` in a pause of more than a few seconds, without it if the limiter is closed.
+   * @throws TransientError immediately in a pause of more than a few seconds (with `retryAfterMs`) or if the limiter is closed.
    * @throws the reason of `signal` when it aborts.
    */
   async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
@@ -94,8 +94,8 @@ export class RateLimiter {
   }
 
   /**
-   * The other side throttled a request. @param pauseMs the pause it asked for; 0 if none.
-   * @param sentAt when that request was sent, by the steady clock: requests in flight together lower the rate once.
+   * Records that the other side throttled a request. @param pauseMs the requested pause; 0 if none.
+   * @param sentAt steady time of sending. Requests in flight together lower the rate only once.
    */
   throttled(pauseMs: number, sentAt: number): void {
     this.#count()
@@ -108,13 +108,13 @@ export class RateLimiter {
     this.pause(pauseMs)
   }
 
-  /** Nothing passes for `pauseMs` milliseconds. A longer current pause stays. */
+  /** Blocks callers for `pauseMs` milliseconds. Never shortens a pause. */
   pause(pauseMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.steady() + pauseMs)
     if (pauseMs > PATIENCE_MS) this.#refuseAll(pausedError(pauseMs))
   }
 
-  /** Rejects every caller from now on, waiting ones too. */
+  /** Rejects all waiting and future callers. */
   close(): void {
     this.#isClosed = true
     this.#refuseAll(closedError())
@@ -128,7 +128,7 @@ export class RateLimiter {
     return Math.min(FLOOR_RPS, this.#ceiling)
   }
 
-  /** Adds the tokens and the share of the rate earned since the last call. */
+  /** Adds the tokens and the rate recovery earned since the last call. */
   #count(): void {
     const now = this.#clock.steady()
     const seconds = Math.max(0, now - this.#countedAt) / 1000

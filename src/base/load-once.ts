@@ -1,4 +1,4 @@
-/** @returns a function that calls `load` once. A failure isn't kept: the next call loads again, because the cause may be fixed by then. */
+/** @returns a function that calls `load` once. A failure isn't cached: the next call retries, because the cause may be fixed by then. */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null
   return () => {

@@ -13,7 +13,7 @@ export interface LogOptions {
   readonly level: string
   /** Readable lines for a terminal instead of JSON. */
   readonly pretty: boolean
-  /** Values that must never be written, alone or inside other text: every secret in the settings. */
+  /** All secrets in the settings. They are masked in every line, even inside other text. */
   readonly secrets: readonly string[] | KnownSecrets
   /** Where lines go. Default: standard output. */
   readonly destination?: DestinationStream
@@ -22,22 +22,22 @@ export interface LogOptions {
 /** Keys, in lower case without `_` and `-`, whose values are masked at any depth. */
 const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 'refreshtoken', 'secret', 'secrets', 'password', 'token'])
 
-/** Cheap test for such a key; parsing every line would be expensive. */
+/** Cheap test for a secret key that avoids parsing every line. */
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
-/** Limit of lines kept while they cannot be written. */
+/** Byte limit of lines buffered while writing fails. */
 const KEPT_BYTES = 1 << 20
 
 /**
- * Creates the log. It never writes a known secret, or a field known to contain a token, FEIN or SSN (invariant 12). Every finished line is
- * searched, because pino's own redaction covers neither messages nor errors.
+ * Creates the log, which never contains a known secret, or a field known to contain a token, FEIN or SSN. Every finished line is searched,
+ * because pino's own redaction covers neither messages nor errors.
  */
 export function createLog(options: LogOptions): Log {
   const destination = options.destination ?? (options.pretty ? pretty({ ignore: 'pid,hostname', sync: true }) : standardOutput())
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      // JSON escapes control characters up to U+001F itself. Escaping the others keeps the line valid and its meaning unchanged.
+      // JSON escapes control characters only up to U+001F. Escaping the others changes neither validity nor meaning.
       const safe = printable(known.mask(validJson(line)))
       destination.write(options.pretty ? shownAsText(safe) : safe)
     },
@@ -46,10 +46,10 @@ export function createLog(options: LogOptions): Log {
   return pino({ level: options.level, base: null, timestamp: isoTime, serializers: { err: shownError } }, masked)
 }
 
-/** Numbers that JSON lacks. */
+/** Non-JSON numbers. */
 const BARE_NUMBER = /(?<=[[:,])-?(?:Infinity|NaN)(?=[\]},])/g
 
-/** @returns the line as JSON: after a bigint, pino's library writes the numbers of a typed array unescaped. */
+/** @returns valid JSON: after a bigint, pino's library writes typed arrays' NaN and Infinity unquoted. */
 function validJson(line: string): string {
   if (line.search(BARE_NUMBER) === -1) return line
   try {
@@ -60,7 +60,7 @@ function validJson(line: string): string {
   }
 }
 
-/** Leaves out the stack of an environment error, which is noise, and the details that Postgres adds to an error, which repeat the row. */
+/** Omits the stack of an environment error, which is noise, and Postgres error details, which repeat row values. */
 function shownError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { stack, detail: _row, where: _place, ...rest } = pino.stdSerializers.err(error)
@@ -74,14 +74,14 @@ function shownAsText(line: string): string {
   return `${JSON.stringify(JSON.parse(line, texts))}\n`
 }
 
-/** Standard output that survives write errors, such as a full disk: lines are kept up to a limit and written later. */
+/** Standard output that survives write errors, such as a full disk. Buffers lines up to a limit for a later write. */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_BYTES })
   output.on('error', () => {})
   return output
 }
 
-/** Masks secrets and the values of tax-id keys. A secret stays masked after it leaves the settings, because others may still use it. */
+/** Masks secrets and the values of tax-id keys. Secrets removed from the settings stay masked, because they may still be in use. */
 export class KnownSecrets {
   #taxIdFields: readonly string[] = []
   #taxIds: TaxIdKeys = taxIdKeys()
@@ -100,7 +100,7 @@ export class KnownSecrets {
     this.#inJson = this.#known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
-  /** @returns plain text with secrets masked, also those found by their position in URLs, which may be too short to be known. */
+  /** @returns plain text with known secrets and the secret parts of URLs masked, even short ones. */
   maskText(text: string): string {
     return withoutUrlSecrets(withoutSecrets(text, this.#known))
   }
@@ -136,7 +136,7 @@ export class KnownSecrets {
   }
 }
 
-/** Fields of every line that log readers sort by. A secret of a few digits must not break them. */
+/** Fields that log readers sort by. Not masked: a short numeric secret would break them. */
 function isFrame(key: string, value: unknown): boolean {
   return (key === 'level' && typeof value === 'number') || (key === 'time' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(String(value)))
 }

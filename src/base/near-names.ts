@@ -1,6 +1,6 @@
 import { listNames } from './list-names.ts'
 
-/** More changed letters, or more than this share of a word, make another word. */
+/** Limits of a misspelling: changed letters, and their share of the word. */
 const MOST_CHANGED = 3
 const MOST_OF_WORD = 0.6
 

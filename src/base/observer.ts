@@ -1,9 +1,9 @@
-/** What the stages report about themselves. Names are those of /metrics without the prefix `submission_mirror_`; see `ops/metrics`. */
+/** Receives measurements from all stages. Names equal those in /metrics without the prefix `submission_mirror_`; see `ops/metrics`. */
 export interface Observer {
   count(name: CounterName, labels?: Labels, by?: number): void
   time(name: TimerName, seconds: number, labels?: Labels): void
   set(name: GaugeName, value: number, labels?: Labels): void
-  /** Records a step of a delivery's trace. Left out if nobody traces, so that nothing is looked up for it. */
+  /** Records a step of a delivery's trace. Undefined if tracing is off, so that no trace data is looked up. */
   readonly trace?: (step: TracedStep) => void
 }
 
@@ -12,12 +12,12 @@ export interface DeliveryName {
   readonly deliveryId: string
 }
 
-/** One step of a delivery's way through the program. */
+/** One traced step of processing a delivery. */
 export interface TracedStep {
-  /** `delivery`: from its arrival to its answer. `apply`: into the mirror. `push`: an attempt to send a change to a destination. */
+  /** `delivery`: from arrival to answer. `apply`: write into the mirror. `push`: attempt to send a change to a destination. */
   readonly name: 'delivery' | 'apply' | 'push'
   readonly of: DeliveryName
-  /** Other deliveries that may have caused the same. */
+  /** Other possible causes of this step. */
   readonly orOf?: readonly DeliveryName[]
   readonly startMs: number
   readonly endMs: number

@@ -14,7 +14,7 @@ export class OnceAMinute {
     this.#say = say
   }
 
-  /** Reports `text` with the number of suppressed reports; within a minute of the last one, only counts it. */
+  /** Reports `text` and the number of suppressed reports. Within a minute of the last report, only counts. */
   tell(text: string): void {
     const now = this.#clock.steady()
     if (now - this.#saidAt < EVERY_MS) {

@@ -4,9 +4,7 @@ import { basename, dirname } from 'node:path'
 import { replaceFile, syncFolder } from './durable-file.ts'
 import { codeOf } from './errors.ts'
 
-/**
- * @returns the mirror that a file names as the owner of its folder; null if folder or file is missing. @throws what the file system throws.
- */
+/** @returns the mirror named in an owner file; null if the file or its folder is missing. @throws errors of the file system. */
 export async function readOwner(file: string): Promise<string | null> {
   try {
     return (await readFile(file, 'utf8')).trim()
@@ -16,15 +14,15 @@ export async function readOwner(file: string): Promise<string | null> {
   }
 }
 
-/** Writes the owner durably into an existing folder, also from several processes. @throws what the file system throws. */
+/** Durably writes an owner file to an existing folder. Safe across processes. @throws errors of the file system. */
 export async function writeOwner(file: string, owner: string): Promise<void> {
   await replaceFile(file, `${file}.${randomUUID()}`, `${owner}\n`)
   await syncFolder(dirname(file))
 }
 
 /**
- * @param place for the sentence: `the folder /data/backups`. @param what its contents. @param owner from the owner file there.
- * @returns a sentence that names another mirror as the owner; null if nobody or this mirror owns the place.
+ * @param place as `the folder /data/backups`. @param what its contents. @param owner from its owner file.
+ * @returns a sentence that names the other mirror that owns the place; null if nobody or this mirror does.
  */
 export function foreignOwner(
   place: string,

@@ -2,15 +2,15 @@
 const PARTS = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?(#.*)?$/s
 
 export interface ServerUrl {
-  /** Such as `db1.example:5432`, or the folder of its socket. */
+  /** `db1.example:5432`, or the folder of a Unix socket. */
   readonly name: string
   readonly url: string
 }
 
 /**
- * Splits a libpq URL of several servers, `postgres://u:p@h1:5432,h2:5433/db` or lists in `host` and `port`, into one URL per server, in
- * order.
- * @returns a single server for any other text, unchanged; null if the lists don't match or a host is missing.
+ * Splits a libpq URL with several servers into one URL per server, in order: `postgres://u:p@h1:5432,h2:5433/db`, or lists in `host` and
+ * `port`.
+ * @returns any other text unchanged as one server; null if the lists don't match or a host is missing.
  */
 export function splitServers(text: string): readonly ServerUrl[] | null {
   const [, scheme = '', user, authority = '', path = '', query, fragment = ''] = PARTS.exec(text) ?? []
@@ -34,7 +34,7 @@ export function splitServers(text: string): readonly ServerUrl[] | null {
 }
 
 function nameOf(url: string): string {
-  // A URL without a host means this machine, as the driver reads it.
+  // The driver reads a URL without a host as this machine.
   const parsed = URL.parse(url.replace('@/', '@localhost/'))
   const host = parsed?.searchParams.get('host') || parsed?.hostname || 'localhost'
   return host.startsWith('/') ? host : `${host}:${parsed?.searchParams.get('port') || parsed?.port || '5432'}`

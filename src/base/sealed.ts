@@ -3,7 +3,7 @@
  * so equal values are recognized without a key (see `isSameText`).
  */
 
-/** A multiple of 3, so that the hash is also the beginning of the base64. */
+/** A multiple of 3, so that the base64 text begins with the hash's base64. */
 export const HASH_BYTES = 15
 const HASH_CHARS = (HASH_BYTES / 3) * 4
 
@@ -17,12 +17,12 @@ export function sealedParts(text: string): { readonly keyId: string; readonly ba
   return keyId === undefined || base64 === undefined ? null : { keyId, base64 }
 }
 
-/** Whether two texts are equal, or are the same value encrypted twice for the same place. */
+/** Whether texts are equal, or encrypt the same value of the same row and column. */
 export function isSameText(a: string, b: string): boolean {
   return a === b || (a.startsWith('enc:') && b.startsWith('enc:') && comparableText(a) === comparableText(b))
 }
 
-/** @returns text in which every encrypted value is cut to the part that each encryption of that value repeats. */
+/** @returns the text with each encrypted value cut to its key id and hash, which equal values share. */
 export function comparableText(text: string): string {
   return text.includes('enc:') ? text.replace(SEALED_WITHIN, '$1') : text
 }

@@ -11,7 +11,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value, for the one place that uses it. */
+  /** The value. Reveal it only where it is used. */
   reveal(): string {
     return this.#value
   }
@@ -31,7 +31,7 @@ export class Secret {
 
 /** @param secrets in any order; empty ones are ignored. @param mask replaces each. */
 export function withoutSecrets(text: string, secrets: readonly string[], mask = REDACTED): string {
-  // Longest first: a shorter secret with the same beginning would leave the rest of the longer one.
+  // Longest first, because a secret that begins another would leave the rest of the longer one.
   const found = secrets.filter((secret) => secret !== '' && text.includes(secret)).sort((a, b) => b.length - a.length)
   if (found.length === 0) return text
   // In one pass, because the mask may contain a short secret.
@@ -102,7 +102,7 @@ function spellings(word: string, users: readonly string[]): string[] {
   ]
 }
 
-/** The secrets in a URL whose address may be shown: its secret parts and its whole query. @param text as of `secretPartsOfUrl`. */
+/** Secrets of a URL whose address may be shown: its secret parts and its whole query. @param text as in `secretPartsOfUrl`. */
 export function secretsOfQuery(text: string): string[] {
   const parts = secretPartsOfUrl(text)
   return [...[...parts, ...parts.map(decoded)].flatMap((part) => spellings(part, [])), URL.parse(text)?.search ?? ''].filter(
@@ -113,7 +113,7 @@ export function secretsOfQuery(text: string): string[] {
 /** User and password in a URL within a text; for http also a user alone, because it may be a token. */
 const PASSWORD = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>/?#:@]*:|https?:\/\/)[^\s"'<>/?#]+(?=@)/gi
 
-/** @returns the text with the parts masked that `secretPartsOfUrl` finds in its URLs. */
+/** @returns the text with secret parts of URLs masked; see `secretPartsOfUrl`. */
 export function withoutUrlSecrets(text: string): string {
   return text
     .replace(PASSWORD, `$1${REDACTED}`)
@@ -122,7 +122,7 @@ export function withoutUrlSecrets(text: string): string {
 
 const QUERY = /(https?:\/\/[^\s"'<>?#]*\?)([^\s"'<>#]+)/gi
 
-/** @returns the text without passwords and query values in its URLs: any of them may be a secret. */
+/** @returns the text without passwords and query values in URLs: any value may be a secret. */
 export function withoutQueryValues(text: string): string {
   return withoutUrlSecrets(text).replace(QUERY, (_, address: string, query: string) => {
     const shown = query.split('&').map((pair) => (pair.includes('=') ? pair.replace(/=.*/s, `=${REDACTED}`) : REDACTED))

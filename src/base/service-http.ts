@@ -1,6 +1,6 @@
 /* HTTP rules that the mirror's client and the published client share. Pure functions, so that they run anywhere `fetch` does. */
 
-/** No token is used longer, even if its answer claims more (trap 38). */
+/** Longest use of a token, even if its answer states more (trap 38). */
 const LONGEST_TOKEN_LIFE_S = 3_600
 
 /**
@@ -9,7 +9,7 @@ const LONGEST_TOKEN_LIFE_S = 3_600
  * @param base an http or https URL; its query, fragment and user part are ignored.
  * @param path relative to the base, with or without a leading slash.
  * @param query parameters; names may repeat. Values are percent-encoded, so that a cursor arrives unchanged (trap 5).
- * @returns null if the result would leave the base: the token goes nowhere else (traps 45, 76).
+ * @returns null for a URL outside the base: the token must not go there (traps 45, 76).
  */
 export function urlUnder(base: string, path: string, query: Iterable<readonly [name: string, value: string]> = []): URL | null {
   const root = new URL(base)
@@ -32,7 +32,7 @@ export function urlUnder(base: string, path: string, query: Iterable<readonly [n
 export function isReservedPath(path: string): boolean {
   const [plain = ''] = path.split(/[?#;]/, 1)
   const segments = plain.split('/').flatMap((segment) => (segment === '' ? [] : decoded(segment).toLowerCase()))
-  // The metadata document exchanges nothing.
+  // Metadata exchanges no secrets.
   if (segments[0] === 'oauth' && segments[1] === '.well-known') return false
   return segments[0] === 'oauth' || (segments[0] === 'broker' && segments[1] === 'appetite')
 }

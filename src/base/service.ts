@@ -13,7 +13,7 @@ export interface Service {
 
 const RESTART_BASE_MS = 200
 const RESTART_CAP_MS = 30_000
-/** Longest wait after a temporary fault, such as an unreachable database, so that work resumes soon after it ends. */
+/** Longest restart delay after a temporary fault, such as an unreachable database. Keeps recovery fast. */
 const TRANSIENT_CAP_MS = 2_000
 /** From this attempt on, restarts are logged once a minute. */
 const OFTEN = 6
@@ -44,7 +44,7 @@ export async function supervise(service: Service, clock: Clock, log: Log, signal
   }
 }
 
-/** Repeats `work` until `signal` aborts. @param afterStartMs the first pause. @param work returns the pause after it, in milliseconds. */
+/** Repeats `work` until `signal` aborts. @param afterStartMs pause before the first run. @param work returns the next pause in ms. */
 export async function repeat(clock: Clock, signal: AbortSignal, afterStartMs: number, work: () => Promise<number>): Promise<void> {
   await clock.sleep(afterStartMs, signal)
   while (!signal.aborted) await clock.sleep(await work(), signal)

@@ -9,9 +9,9 @@ import { hasFormOfTaxId, isNameListKey, isOptionsKey, isOwnSubjectKey, isSubject
 interface Span {
   readonly start: number
   readonly end: number
-  /** The new text; null: ask `replace`. */
+  /** New text. If null, call `replace`. */
   readonly text: string | null
-  /** Whether it is an item of a list. */
+  /** Whether the value is a list item. */
   readonly isListed?: boolean
 }
 
@@ -21,11 +21,10 @@ export interface Rewriting {
   readonly replace: (value: string) => string
 }
 
-/** The context of a text. */
 export interface Around {
-  /** The key that contains it. */
+  /** Key of the text. */
   readonly key?: string | undefined
-  /** Whether it is part of an object that names a tax id. */
+  /** Whether the text's object names a tax id. */
   readonly isOfTaxId?: boolean
 }
 
@@ -42,7 +41,7 @@ export function rewriteJsonText(text: string, rewriting: Rewriting, around: Arou
   return at === 0 ? text : written + text.slice(at)
 }
 
-/** `rewriteJsonText` for words that may contain JSON text, or JSON text with escaped quotes. */
+/** `rewriteJsonText` for text that may contain JSON, or JSON with escaped quotes. */
 export function rewriteWords(words: string, rewriting: Rewriting, around: Around = {}): string {
   const bracket = words.search(/[[{]/)
   if (bracket === -1) return words
@@ -71,10 +70,10 @@ export function isHarmless(value: string, keys: Pick<TaxIdKeys, 'isName'>): bool
 }
 
 const HARMLESS = new Set(['null', 'true', 'false', '[]', '{}'])
-/** A shorter number is the value of an option. */
+/** Numbers with fewer digits are options. */
 const DIGITS_OF_TAX_ID = 4
 
-/** @returns the spans inside no other span, in order. */
+/** @returns spans not inside another, in order. */
 function outermost(spans: readonly Span[]): Span[] {
   const sorted = [...spans].sort((a, b) => a.start - b.start || b.end - a.end)
   const kept: Span[] = []
@@ -85,13 +84,13 @@ function outermost(spans: readonly Span[]): Span[] {
 interface Container {
   readonly start: number
   readonly isObject: boolean
-  /** The key that contains it, or the list that it is in. */
+  /** Key of the container; in a list, the list's key. */
   readonly under: string
-  /** The key whose value comes next; null: a key comes next. */
+  /** Key of the next value; null if a key comes next. */
   key: string | null
   /** Whether a member names a tax id. */
   isOfTaxId: boolean
-  /** Whether it has its own subject, so that its values don't belong to the object around it. */
+  /** Whether the object has its own subject. Its values then don't belong to the outer object. */
   hasSubject: boolean
   /** Whether one of its lists names a tax id as a column. */
   hasColumn: boolean
@@ -165,7 +164,7 @@ class Search {
     this.#value(closed.start, end, null)
   }
 
-  /** In a loop: an argument list has a limit. */
+  /** No spread: argument lists are limited. */
   #take(spans: readonly Span[]): void {
     for (const span of spans) this.#spans.push(span)
   }
@@ -177,7 +176,7 @@ class Search {
     else this.#value(start, end, content)
   }
 
-  /** @param content of a string; null for any other value. */
+  /** @param content a string's text; null for other values. */
   #value(start: number, end: number, content: string | null): void {
     const { keys } = this.#rewriting
     const around = this.#around
@@ -204,7 +203,7 @@ class Search {
     return !isContainer && hasFormOfTaxId(key, content ?? this.#text.slice(start, end))
   }
 
-  /** Whether a value is a choice and no tax id itself. */
+  /** Whether a value is an option, not a tax id. */
   #isOption({ under }: Container, start: number, end: number): boolean {
     return isOptionsKey(under) && (this.#text.slice(start, end).match(/\d/g)?.length ?? 0) < DIGITS_OF_TAX_ID
   }

@@ -5,10 +5,10 @@ import { sealedParts } from './sealed.ts'
  * `NamedInsured_TaxIdentifier_A` is "named insured tax identifier a".
  */
 
-/** Short names that a key without capitals joins to another word. */
+/** Short names joined to another word: `companyein`. */
 const JOINED = '(?:company|business|employer|insured|applicant|owner|entity)(?:ein|tin)'
 
-/** Names that count anywhere in a key. */
+/** Names recognized anywhere in a key. */
 const NAMES = [
   // Not the `assn` of an association.
   String.raw`\w*(?:fein|(?<!a)ssn|taxid)`,
@@ -33,7 +33,7 @@ const NAMED = new RegExp(String.raw`\b(?:${NAMES.join('|')})(?:s|number|num|no|n
 /** Names that only count at the end of a key: elsewhere they have other meanings (`tin_roof`). */
 const AT_END = ['tin', 'tins', 'tinnumber', 'tinno']
 
-/** Words after such a name that keep its meaning: `tin_number`, `tin_last4`. */
+/** Words that may follow a tax-id name: `tin_number`, `tin_last4`. */
 const QUALIFIERS = new Set(
   (
     'number numbers num nbr no id ids value values text last four digits raw plain full formatted normalized display masked hash hashed ' +
@@ -52,7 +52,7 @@ const ABOUT = new Set(
 /** What may separate two words of a key in JSON text. */
 const GAP = String.raw`(?:\\u[0-9a-f]{4}|\\.|[^a-z"\\])*`
 
-/** Finds every key of `NAMED` in JSON text, and more. An escape may hide a letter. */
+/** Matches every `NAMED` key in JSON text, and more: an escape may hide a letter. */
 const MAYBE_NAMED = new RegExp(
   [
     'fein|ssn',
@@ -70,7 +70,7 @@ const MAYBE_NAMED = new RegExp(
   ].join('|'),
   'i',
 )
-/** The same for short names, which are parts of many words. */
+/** `MAYBE_NAMED` for short names, common inside words. */
 const MAYBE_SHORT =
   /(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))(?:[Ee][Ii][Nn]|[Ii]?[Tt][Ii][Nn])(?:[Ss]|[Nn][Uu][Mm]|[Nn][Oo]|[Nn][Bb][Rr]|[Ii][Dd]|[Ll]|(?![a-z]))/
 
@@ -82,7 +82,7 @@ const SUBJECT = new Set(
     'metric dimension data point'
   ).split(' '),
 )
-/** An object with a key that ends with one of these has its own subject, even as a part of another. */
+/** An object with a key ending in one of these has its own subject, even inside another object. */
 const OWN_SUBJECT = new Set(['key', 'label', 'question', 'field', 'attribute', 'property', 'variable', 'prompt'])
 /** Words of a key that contains the value of the subject. */
 const VALUE = new Set(
@@ -97,7 +97,7 @@ const NAME_LISTS = new Set(['fields', 'columns', 'headers', 'header'])
 const FORM = /(?<![\w-])(?:\d{2}-?\d{7}|\d{3}[- ]\d{2}[- ]\d{4})(?![\w-])/
 const OPTIONS = new Set(['option', 'options', 'choice', 'choices', 'enum', 'enums'])
 
-/** Limits of the cache: the service has few keys, but foreign ones must not fill the memory. */
+/** Cache limits: the service has few keys, but foreign data could fill the memory. */
 const MOST_REMEMBERED = 5_000
 const LONGEST_REMEMBERED = 100
 
@@ -106,15 +106,15 @@ export interface TaxIdKeys {
   has(key: string): boolean
   /** Whether a text names a tax id without containing one: the key, label or type of a fact, an answer or an option. */
   isName(text: string): boolean
-  /** Whether JSON text may contain such a key. `false` is certain. */
+  /** False if JSON text surely contains no tax-id key. */
   mayBeIn(text: string): boolean
-  /** What identifies the rule: changed rules differ here. */
+  /** Identifies the rule set; changes with every rule. */
   readonly rule: readonly string[]
 }
 
 /**
- * The built-in keys and those from the settings.
- * @param further keys in any spelling: only their letters a-z count. A key that ends with the words of one counts too.
+ * Matches the built-in keys and `further`.
+ * @param further keys from the settings. Only letters a-z are compared. A longer key that ends with one matches too.
  */
 export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   const own = further.map((key) => wordsOf(key).join('')).filter((word) => word !== '')
@@ -136,7 +136,7 @@ export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   }
 }
 
-/** @param isSentence the words are those of a label or question, which may continue in any way. */
+/** @param isSentence whether `words` come from a label or question, which may end in any way. */
 function holdsNamed(words: readonly string[], isSentence: boolean): boolean {
   const text = words.join(' ')
   return text.matchAll(NAMED).some(({ 0: name, index }) => {
@@ -182,8 +182,7 @@ export const isValueKey = remembering((key) => {
 })
 
 /**
- * Whether a value has the form of a tax id, or is encrypted. In an object that names one it is protected under any key that doesn't
- * describe it.
+ * Whether a value looks like a tax id or is encrypted. An object that names a tax id protects such values, except under `isAboutKey` keys.
  */
 export function hasFormOfTaxId(key: string, value: string): boolean {
   return !isAboutKey(key) && (FORM.test(value) || sealedParts(value) !== null)

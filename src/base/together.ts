@@ -1,6 +1,6 @@
 /**
- * Shares answers between concurrent callers: one call of `ask` runs at a time, and callers during it share the next one. So an answer is
- * never older than its request. A failure reaches all who share it.
+ * Shares answers between concurrent callers. One call of `ask` runs at a time; callers during it share the next call. No answer is older
+ * than its request. A failure reaches all sharing callers.
  */
 export function together<T>(ask: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null

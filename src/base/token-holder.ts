@@ -8,8 +8,8 @@ export interface FetchedToken {
 }
 
 /**
- * Reads the answer of a token endpoint. The lifetime may be a number, a text, or missing (null).
- * @returns null without a token of characters that a header allows.
+ * Reads a token endpoint's answer. The lifetime may be a number, a text, or missing (null).
+ * @returns null if the token is missing or invalid in a header.
  */
 export function readTokenAnswer(answer: unknown): FetchedToken | null {
   if (typeof answer !== 'object' || answer === null) return null
@@ -38,7 +38,7 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
   #fetching: Promise<T> | null = null
 
   /**
-   * @param fetch must not end with the caller that began it, because others wait for it.
+   * @param fetch must continue if its first caller stops, since others share it.
    * @param renewAfter share of the lifetime after which a token is renewed, less jitter.
    */
   constructor(fetch: (context: C) => Promise<T>, renewAfter = 1) {
@@ -46,7 +46,7 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
     this.#renewAfter = renewAfter
   }
 
-  /** The last fetched token unless it was rejected, also if it needs renewal. */
+  /** The last token, even if it needs renewal; null if it was rejected. */
   get held(): T | null {
     return this.#held
   }
@@ -66,7 +66,7 @@ export class TokenHolder<T extends FetchedToken, C extends TokenContext> {
     return await this.#fetching
   }
 
-  /** Drops a rejected token. @returns the dropped entry; null if another token is held by now. */
+  /** Drops a rejected token. @returns the dropped entry; null if a newer token is stored. */
   forget(token: string): T | null {
     const held = this.#held
     if (held?.token !== token) return null

@@ -1,9 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/**
- * Wakes waiting code. A wake-up without a waiter is kept once, so that looking first and waiting second loses nothing. One that woke a
- * waiter isn't kept for others.
- */
+/** Wakes waiting code. Without a waiter, one wake-up is stored for the next `wait`, so that none is missed between a check and `wait`. */
 export class WakeUp {
   readonly #clock: Clock
   readonly #waiters = new Set<() => void>()
@@ -18,7 +15,7 @@ export class WakeUp {
     for (const wake of this.#waiters) wake()
   }
 
-  /** Waits for a wake-up, for `ms` milliseconds, or until `signal` aborts. @returns whether it was a wake-up. */
+  /** Waits for a wake-up, at most `ms` milliseconds or until `signal` aborts. @returns whether one came. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
     if (this.#isKept) {
@@ -27,7 +24,7 @@ export class WakeUp {
     }
     const woken = new AbortController()
     const wake = () => {
-      // Removed here, not after the sleep: a wake-up before the sleeper runs again must be kept for its next wait.
+      // Removed here, not after the sleep: a wake-up before the sleeper resumes must be stored for its next wait.
       this.#waiters.delete(wake)
       woken.abort('woken')
     }

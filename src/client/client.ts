@@ -40,7 +40,7 @@ export interface ClientOptions {
 
 type Unshown = Record<string, unknown>
 
-/** The service. Calls throw ServiceError, Unreachable, UnexpectedAnswer or LoginNeeded, and RangeError for an id that is no uuid. */
+/** Calls throw ServiceError, Unreachable, UnexpectedAnswer or LoginNeeded; RangeError for an id that isn't a uuid. */
 export interface Client {
   me(): Promise<Identity>
   /** Metadata of the authorization server. Requires no token. */
@@ -49,9 +49,9 @@ export interface Client {
   readonly documents: { pdf(documentId: string): Promise<Download> }
   /** @param path a `download_path`. */
   download(path: string): Promise<Download>
-  /** A search that returns at most 50 forms (trap 56). */
+  /** Searches forms. Returns at most 50 (trap 56). */
   forms(q?: string): Promise<Form[]>
-  /** Both calls count against a daily limit, so they are never repeated (trap 55). */
+  /** Both calls count against a daily limit, so they are never retried (trap 55). */
   readonly appetite: {
     read(query: { readonly q: string; readonly state?: string; readonly lob?: string }): Promise<Appetite>
     search(body: AppetiteSearch): Promise<unknown>
@@ -60,7 +60,9 @@ export interface Client {
   readonly bind: Binding
   readonly policies: { get(id: string): Promise<Unshown> }
   readonly insureds: { get(id: string): Promise<Unshown> }
-  /** For operations that the specification only names. A GET is repeated. A body of POST, PUT or PATCH gets the client's `producer_email`. */
+  /**
+   * For operations that the specification only names. Only GET is retried. POST, PUT and PATCH bodies get the client's `producer_email`.
+   */
   request(
     method: string,
     path: string,

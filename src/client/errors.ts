@@ -8,13 +8,13 @@ export interface ErrorAnswer {
   readonly code: string | null
   /** A text, a list, an object, or undefined. */
   readonly detail: unknown
-  /** Parsed JSON, or the text of another body. */
+  /** Parsed JSON; text if it isn't JSON. */
   readonly body: unknown
   /** `Retry-After` in seconds from now. */
   readonly retryAfterS: number | null
 }
 
-/** An error answer of the service. Some errors have a class of their own below. */
+/** An error answer of the service. Subclasses cover some errors. */
 export class ServiceError extends Error implements ErrorAnswer {
   readonly status: number
   readonly code: string | null
@@ -71,7 +71,7 @@ export class FileExists extends ServiceError {
   }
 }
 
-/** 409 `assumptions_unconfirmed`: the draft is kept until the agent confirms them. */
+/** 409 `assumptions_unconfirmed`: the draft waits for the agent's confirmation. */
 export class AssumptionsUnconfirmed extends ServiceError {
   get bindRequestId(): string | null {
     return textIn(this, 'bind_request_id')
@@ -119,7 +119,7 @@ export class LoginNeeded extends Error {
 
 type ErrorClass = new (what: string, answer: ErrorAnswer) => ServiceError
 
-/** By code, because "409 has at least four meanings" and busy has no status. */
+/** By code: 409 has several meanings, and busy has no specified status. */
 const byCode: Readonly<Record<string, ErrorClass>> = {
   service_file_exists: FileExists,
   assumptions_unconfirmed: AssumptionsUnconfirmed,
@@ -135,7 +135,7 @@ const byStatus: Readonly<Record<number, ErrorClass>> = {
   429: RateLimited,
 }
 
-/** @param what `POST /broker/submissions`. @param isBind whether a 409 without a known code means NotBindable. */
+/** @param what the request: `POST /x`. @param isBind whether a 409 with an unknown code means NotBindable. */
 export function serviceError(what: string, answer: ErrorAnswer, isBind: boolean): ServiceError {
   const known = answer.code === null ? undefined : byCode[answer.code]
   if (known) return new known(what, answer)

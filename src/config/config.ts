@@ -20,12 +20,12 @@ import { type Environment, misspelled, settings } from './sources/names.ts'
 export type Config = Readonly<ReturnType<typeof filledIn>> & {
   /** Sentences about settings that are valid but probably not intended. */
   readonly warnings: readonly string[]
-  /** Sentences about values of the settings file that a variable overrides. */
+  /** Sentences about values in the settings file that a variable overrides. */
   readonly overridden: readonly string[]
-  /** Variables that set values. A reload doesn't see changes to them. */
+  /** Environment variables that set values. A reload ignores changes to them. */
   readonly fromEnvironment: readonly string[]
 }
-/** One brokerage credential in one environment of the service. */
+/** Credentials of one brokerage in one environment of the service. */
 export type AccountConfig = Config['accounts'][number]
 export type BucketConfig = NonNullable<Config['documents']['s3']>
 export type OidcConfig = NonNullable<Config['ops']['oidc']>
@@ -45,7 +45,7 @@ export type RequestTemplate = HttpDestination['request']
 
 /**
  * Reads the settings. The environment overrides the file that `CONFIG_FILE` names, and the file overrides the defaults.
- * @param needs `accounts` requires an account; `database` doesn't. Settings that are present are checked either way.
+ * @param needs `accounts`: at least one account is required. `database`: no account is required. Both check all settings that are present.
  * @throws UsageError with one line per problem: the setting and what to do, never a value.
  */
 export function loadConfig(env: Environment, needs: 'accounts' | 'database' = 'accounts'): Config {
@@ -68,7 +68,9 @@ export function loadConfig(env: Environment, needs: 'accounts' | 'database' = 'a
 const NO_ACCOUNT =
   'No account is set; set BROKER_API_BASE_URL, BROKER_API_CLIENT_ID, BROKER_API_CLIENT_SECRET and WEBHOOK_SECRETS, or list accounts in CONFIG_FILE'
 
-/** Default time to finish work in flight. Longer if a destination isn't idempotent: each interrupted attempt needs a person there. */
+/**
+ * Default time to finish work in flight. Longer if a destination isn't idempotent, because a person must resolve each interrupted attempt.
+ */
 const GRACE_MS = 8_000
 const LONG_GRACE_MS = 25_000
 
@@ -90,7 +92,7 @@ const PORTS = { starttls: 587, implicit: 465, off: 25 }
 /** Defaults that a destination inherits from other settings. */
 interface Inherited {
   readonly accounts: readonly string[]
-  /** More keys whose values are tax ids. Such values are never sent. */
+  /** Additional keys whose values are tax ids. Tax ids are never sent. */
   readonly taxIdFields: readonly string[]
   readonly timeoutMs: number
   readonly scheduleMs: readonly number[]
@@ -100,7 +102,7 @@ type GivenDestination = ConfigOf<DestinationSettings>
 type Filled<D> = D extends GivenDestination
   ? Omit<D, keyof Inherited | 'preset' | 'secret' | 'secrets' | 'concurrency'> & Inherited & Own<D>
   : never
-/** `secrets`: each signs, so that the receiver can rotate them. `concurrency`: 1 for files and queues. */
+/** `secrets`: every secret signs, so that the receiver can rotate. `concurrency`: 1 for files and queues. */
 type Own<D> = { readonly concurrency: number } & (D extends { kind: 'webhook' } ? { readonly secrets: readonly SecretText[] } : unknown)
 
 function destinationOf({ preset: _, ...given }: GivenDestination, { taxIdFields, ...inherited }: Inherited): DestinationConfig {
@@ -144,8 +146,8 @@ function deepFreeze<T>(value: T): T {
 }
 
 /**
- * Finds plain-text secrets in the settings file. The file is copied, mailed and versioned, so secrets must be references.
- * @param written the file with `REFERENCE` for each of its references. @returns one problem per setting.
+ * Finds plain-text secrets in the settings file. The file is copied, mailed and versioned, so secrets must be references. @param written
+ * the file with each reference replaced by `REFERENCE`. @returns one problem per setting.
  */
 function plainSecrets(written: Tree): string[] {
   const isPlain = (part: string) => part.replaceAll(REFERENCE, '') !== ''
@@ -163,14 +165,14 @@ function overridden(environment: EnvironmentReading, file: FileReading): string[
   return settings.flatMap(({ path, schema }) => {
     const variable = environment.variables.get(keyOf(path))
     const [inFile, given] = [file.tree, environment.tree].map((tree) => path.reduce<unknown>(field, tree))
-    // Accounts of the environment and of the file exclude each other.
+    // Accounts come from either the environment or the file, so neither overrides the other.
     if (variable === undefined || inFile === undefined || path[0] === 'accounts') return []
     if (sameSettings(z.safeParse(schema, inFile).data, z.safeParse(schema, given).data)) return []
     return [`${nameInFile(path)} is overridden by ${variable}; unset ${variable} to use the file`]
   })
 }
 
-/** @returns one warning per base URL without a version segment: the service's has one, and the spec's paths follow it. */
+/** @returns a warning for each base URL without the version segment, which the spec's paths follow. */
 function versionWarnings(accounts: readonly { readonly name: string; readonly baseUrl: string }[]): string[] {
   return accounts
     .filter(({ baseUrl }) => !/\/v\d+$/.test(baseUrl))
@@ -181,7 +183,7 @@ function versionWarnings(accounts: readonly { readonly name: string; readonly ba
     )
 }
 
-/** Node reads the file of NODE_EXTRA_CA_CERTS once, before the program starts, and doesn't report a file without certificates. */
+/** Warns if the file of NODE_EXTRA_CA_CERTS has no certificates. Node reads this file once, at its start, without reporting the problem. */
 function extraCaWarnings(env: Environment): string[] {
   if ((env['NODE_EXTRA_CA_CERTS'] ?? '').trim() === '' || getCACertificates('extra').length > 0) return []
   return [

@@ -37,7 +37,7 @@ function formed(schema: z.core.$ZodType, values: unknown): unknown {
   return Object.fromEntries(Object.entries(inner.shape).map(([key, part]) => [nameOf(key, part), formed(part, field(values, key))]))
 }
 
-/** Whether a transform of the schema made the value, which is then in its final form. */
+/** Whether a transform of the schema already converted the value to its final form. */
 function isConverted(schema: z.core.$ZodType): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return isConverted(schema.unwrap())
   return schema instanceof z.ZodPipe && schema.out instanceof z.ZodTransform

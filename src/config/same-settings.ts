@@ -17,7 +17,7 @@ export function settingsDigest(part: unknown): string {
 const derive = promisify<string, string, number, Buffer>(scrypt)
 const KEY_BYTES = 32
 
-/** @returns a salted, slow hash of a part of the settings. It may be stored, and shows later whether the part changed. */
+/** @returns a salted, slow hash of a part of the settings, safe to store. Comparing hashes shows whether the part changed. */
 export async function settingsFingerprint(part: unknown, salt = randomBytes(16).toString('hex')): Promise<string> {
   return `${salt}:${(await derive(settingsDigest(part), salt, KEY_BYTES)).toString('hex')}`
 }

@@ -1,7 +1,7 @@
 import { Secret, secretForms, secretsOfQuery } from '../base/secret.ts'
 import type { Config } from './config.ts'
 
-/** A shorter secret would be masked inside unrelated words, so it is masked only at its place. */
+/** Shorter secrets aren't masked everywhere, because they would match inside unrelated words. */
 const SHORTEST = 8
 
 /**
@@ -12,7 +12,7 @@ export function secretValues(config: Partial<Config>): string[] {
   return [...new Set(formsIn(config, []))].filter((form) => form.length >= SHORTEST)
 }
 
-/** @param siblings sibling texts: a user name may be sent together with its secret. */
+/** @param siblings texts next to the value: a user name may be sent together with its secret. */
 function* formsIn(value: unknown, siblings: readonly string[]): Generator<string> {
   if (value instanceof Secret) yield* secretForms(value.reveal(), siblings)
   else if (typeof value === 'string') yield* value.includes('://') ? secretsOfQuery(value) : []

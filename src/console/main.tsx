@@ -28,7 +28,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
-      // A rejected request is not repeated; one without an answer is.
+      // Retries requests without an answer, but not rejected requests.
       retry: (count, error) => count < MAX_RETRIES && !(error instanceof ApiError && error.status !== null && error.status < 500),
       // A browser without internet access may still reach this host.
       networkMode: 'always',

@@ -5,19 +5,18 @@ interface Logged {
   readonly submissionId: string | null
 }
 
-/** The AMS's requests compared with the change log, in numbers. */
+/** Counts that compare requests to the AMS with the change log. */
 export interface AmsVerdict {
   readonly logged: number
   readonly arrived: number
   /** Changes that were never accepted. */
   readonly missing: number
-  /** Changes that arrived after a later one of their submission. */
+  /** Changes that arrived after a later change of the same submission. */
   readonly disordered: number
   /** Changes with more than one id, and ids with more than one change. */
   readonly otherIds: number
   /** Repeated requests for accepted changes. */
   readonly repeated: number
-  /** Refused requests. */
   readonly refused: number
 }
 

@@ -12,7 +12,7 @@ export interface Arrival {
   readonly id: string
   readonly seq: number
   readonly submissionId: string | null
-  /** If false, it must be sent again. */
+  /** If false, the sender must retry. */
   readonly isAccepted: boolean
 }
 
@@ -80,7 +80,7 @@ export class Ams {
         return this.#answer(response, 401, 'bad signature')
       }
       const message: unknown = JSON.parse(body)
-      // Connection tests, for example.
+      // For example, a connection test.
       const { type: given } = anyMessage.parse(message)
       if (!CHANGE_TYPE.test(given)) return this.#answer(response, 200, `${given}, not a change`)
       const { type, data, brokerage } = change.parse(message)

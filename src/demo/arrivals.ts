@@ -9,7 +9,7 @@ const PAGE = 500
 
 const lostLine = z.object({ msg: z.literal('delivery lost'), submission: z.string(), type: z.string(), items: z.array(z.string()) })
 
-/** Numbers of events and messages by how they arrived. */
+/** Counts of events and messages by arrival path. */
 export interface Tally {
   webhook: number
   poll: number
@@ -33,7 +33,7 @@ export class Arrivals {
     this.#screen = screen
   }
 
-  /** Sets the name in lines about a submission. */
+  /** Sets the name shown for a submission. */
   name(submissionId: string, insuredName: string): void {
     this.#names.set(submissionId, insuredName)
   }

@@ -7,7 +7,7 @@ const CLOSED = { detail: 'the month was closed for a minute; it is open again, s
 /** Attempts until a change is dead-lettered, with `schedule: [300ms]`. */
 const REFUSALS = 2
 
-/** An accounting system. It refuses the first policy until that is dead-lettered, and accepts its retry. */
+/** An accounting system that rejects the first policy until it's dead-lettered, then accepts the retry. */
 export class Books {
   #first: string | undefined
   #refused = 0

@@ -5,25 +5,25 @@ import type { Host } from '../base/host.ts'
 
 /** Another process of this program. */
 export interface Child {
-  /** Calls `onLine` with every further line of both streams. */
+  /** Calls `onLine` with every later line of stdout and stderr. */
   onLine(onLine: (line: string) => void): void
-  /** @returns the first result of `read` that is not undefined. @throws Error when the child ends before. */
+  /** @returns the first result of `read` that isn't undefined. @throws Error if the child ends first. */
   first<T>(read: (line: string) => T | undefined): Promise<T>
-  /** Rejects when the child ends without being stopped. */
+  /** Rejects if the child ends without being stopped. */
   readonly died: Promise<never>
-  /** Sends SIGTERM and waits for the end. @returns its exit code. */
+  /** Sends SIGTERM and waits for exit. @returns the exit code. */
   stop(): Promise<number | null>
-  /** Waits until it ends. @returns its exit code. */
+  /** Waits for exit. @returns the exit code. */
   finish(): Promise<number | null>
 }
 
-/** Variables that a child inherits. It gets none of our settings. */
+/** Environment variables that a child inherits. Excludes settings. */
 const KEPT = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'SystemRoot']
 const LINES_KEPT = 20
 
 /**
- * @param settings the child's settings, in its environment.
- * @param logFile gets its output.
+ * @param settings passed as environment variables.
+ * @param logFile receives the child's output.
  */
 export function startChild(
   host: Host,

@@ -46,7 +46,7 @@ export async function compareWithTruth(q: Query, account: string, truth: Truth):
   return results.map(({ entity, ...rest }) => ({ table: entity.table, ...rest }))
 }
 
-/** The rows of a submission. A table keyed by another id may hold an expected row under another submission. */
+/** Stored rows of a submission. In tables keyed by another id, expected rows may be in another submission. */
 async function storedOf(q: Query, account: string, submission_id: string, entity: Entity, rows: readonly Row[]): Promise<readonly Row[]> {
   if (entity.key.includes('submission_id')) return await q.selectWhere(entity, { account, submission_id })
   const [, id = ''] = entity.key
@@ -78,7 +78,7 @@ function compareRows(submissionId: string, entity: Entity, rows: readonly Row[],
   return differences
 }
 
-/** Links may be signed for each answer. */
+/** Each answer may sign links differently. */
 function unsigned(link: Json | undefined): Json | undefined {
   return typeof link === 'string' ? link.split('?', 1)[0] : link
 }

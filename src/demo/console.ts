@@ -12,7 +12,7 @@ const TOKEN_BYTES = 24
 
 /** The console and API of a demo's `serve`. */
 export interface DemoConsole {
-  /** Settings that `serve` needs for it. */
+  /** Settings of `serve` for the console. */
   readonly settings: Readonly<Record<string, string>>
   /** Prints the console's address. @param ops `http://host:port` of the ops server. */
   printAddress(ops: string): Promise<void>

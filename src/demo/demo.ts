@@ -47,15 +47,15 @@ export interface DemoOptions {
   readonly log: Log
   /** An existing folder without a database, for the database and the logs. */
   readonly folder: string
-  /** Whether everything keeps running at the end, until the host's signal aborts. */
+  /** Whether to keep running after the demo, until the host's signal aborts. */
   readonly hold: boolean
 }
 
 /**
- * Starts the emulator with its faults on and the product on SQLite, plays the story, and compares the mirror with the service. Prints at most
- * 24 lines of 100 columns, the last five a verdict.
+ * Starts the emulator with faults and the product on SQLite, plays the story, and compares mirror and service. Prints at most 24 lines of
+ * 100 columns; the last five are the verdict.
  * @returns whether the mirror, the AMS and a reconciliation agree with the service.
- * @throws Error when a process ends unexpectedly, and the reason of the host's signal when it aborts.
+ * @throws Error if a process ends unexpectedly, and the reason of the host's signal if it aborts.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { host, clock, log, folder } = options
@@ -195,7 +195,7 @@ function shortPath(path: string): string {
 
 const REPORT = 'reconciliation.html'
 
-/** Runs `reconcile` during `serve`, as an operator would. @param settings those of `serve`. */
+/** Runs `reconcile` during `serve`, as an operator would. @param settings of `serve`. */
 async function reconcile(host: Host, settings: Readonly<Record<string, string>>, folder: string): Promise<DemoResult['reconciliation']> {
   const child = startChild(host, 'reconcile', ['reconcile', '--report', join(folder, REPORT)], settings, join(folder, 'reconcile.log'))
   const lines: string[] = []

@@ -5,10 +5,10 @@ import { messageOf, UsageError } from '../base/errors.ts'
 const DATABASE = 'mirror.db'
 
 /**
- * Creates the folder of a demo: `wanted`, else a new one below `data`.
- * @param stamp the time, for the name of a new folder.
- * @returns its path.
- * @throws UsageError when it cannot be created, or contains the database of an earlier demo.
+ * Creates the demo folder: `wanted`, or a new folder in `data`.
+ * @param stamp timestamp for the name of a new folder.
+ * @returns the path.
+ * @throws UsageError if the folder can't be created or contains the database of an earlier demo.
  */
 export function makeDemoFolder(wanted: string | undefined, stamp: string): string {
   try {

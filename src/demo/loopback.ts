@@ -8,7 +8,7 @@ export class LoopbackServer {
     this.#server = createServer(onRequest)
   }
 
-  /** @returns its origin. */
+  /** @returns the origin. */
   async listen(): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)

@@ -18,16 +18,16 @@ interface PracticeParts {
   readonly page: Pick<DemoConsole, 'call'>
   /** `http://host:port/webhooks`. */
   readonly webhooks: string
-  /** The file of `WEBHOOK_SECRETS_FILE`. */
+  /** Path in `WEBHOOK_SECRETS_FILE`. */
   readonly secretsFile: string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly signal: AbortSignal
 }
 
 /**
- * Leaves issues for an operator to fix: a dead-lettered change, a submission without a client, and a rejected delivery. The story leaves the
- * fourth, a document on an unlisted host.
- * @returns the issues and their fixes, a line each.
+ * Leaves issues for an operator to fix: a dead-lettered change, a submission without a client, and a rejected delivery. The story has
+ * already left a document on an unlisted host.
+ * @returns the issues and their fixes, one per line.
  */
 export async function leavePracticeIssues(p: PracticeParts): Promise<string[]> {
   await rejectDelivery(p)
@@ -62,7 +62,7 @@ async function mapAllButOne({ page, clock, signal }: PracticeParts): Promise<str
   await page.call('/destinations/accounting/mappings', { rows })
   for (const until = clock.now() + LONGEST_MS; ; await clock.sleep(POLL_MS, signal)) {
     const books = destinations.parse(await page.call('/destinations')).items.find(({ destination }) => destination === 'accounting')
-    // The queued change is that of the unmapped submission.
+    // The queued change belongs to the unmapped submission.
     if (books?.dead === 1 && books.unmapped_streams === 1 && books.queued === 1) return left.insured_name ?? left.submission_id
     if (clock.now() > until) throw new Error(`Accounting did not receive its policies: ${JSON.stringify(books)}`)
   }

@@ -10,7 +10,7 @@ interface DemoAccount {
   readonly webhookSecret: string
 }
 
-/** All settings that later commands need. The AMS gets every change, accounting the policies of submissions mapped to a client. */
+/** All settings that later commands need. The AMS gets every change; accounting gets policies of mapped submissions. */
 const settingsText = (database: string, { baseUrl, clientId }: DemoAccount, amsUrl: string, booksUrl: string) => `accounts:
   - name: default
     default: true

@@ -15,10 +15,10 @@ type Mark = keyof typeof marks
 
 const COLUMNS = 100
 const NAME_WIDTH = 30
-/** Time and mark before the name, and the gap behind it. */
+/** Columns for the time, the mark and the gaps. */
 const OTHER_WIDTH = 20
 
-/** Prints the demo's lines, and logs all its events: time since the first one, mark, name, text. */
+/** Prints the demo's lines. Logs each event: time since the first event, mark, name, text. */
 export class Screen {
   readonly #out: Output
   readonly #log: WriteStream
@@ -33,7 +33,7 @@ export class Screen {
     this.#now = now
   }
 
-  /** Logs an event, and prints it if it is the first of its kind. */
+  /** Logs an event, and prints the first event of each mark. */
   event(mark: Mark, name: string, text: string): void {
     this.#startedAt ??= this.#now()
     const time = `${((this.#now() - this.#startedAt) / 1000).toFixed(1).padStart(5)} s`

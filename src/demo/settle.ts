@@ -20,9 +20,9 @@ interface SettleParts {
 }
 
 /**
- * Waits until the mirror agrees with the service, which no longer changes. Differences may last for two full re-reads, since the first one
- * may have begun before the last change.
- * @returns the last comparison: without differences, or with those that remain.
+ * Waits until the mirror agrees with the service, which no longer changes. Allows two full re-reads, because the first may have begun
+ * before the last change.
+ * @returns the last comparison, with any remaining differences.
  */
 export async function settle({ db, account, clock, truth, wait, onRequest }: SettleParts): Promise<Compared[]> {
   const beganMs = clock.now()

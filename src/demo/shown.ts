@@ -68,7 +68,7 @@ export function shownOf(truth: SubmissionTruth): Shown {
     bind_contingencies: partsOf(bind_requests, 'contingencies', ({ id = null, ...part }) => ({ ...part, contingency_id: id })),
     policies: policies.map(policyOf),
     insureds: [...new Set(policies.map(({ insured_id = null }) => insured_id))].map((insured_id) => ({ insured_id })),
-    // Without a rail the mirror keeps the last known originals.
+    // Without a rail, the mirror retains the last known originals.
     documents: view.rail ? shownDocuments({ ...truth, offers: view.rail.lanes.flatMap((one) => one.source_offers) }) : undefined,
   }
 }
@@ -115,7 +115,7 @@ function shownDetails({ requirements: view, outstanding, workspace, sessions }: 
   const { facts, residual_pdf, ...own } = workspace
   const questions = new Map(sessions.map((one) => [String(one['session_id']), one['missing_required_questions_json']]))
   return {
-    // The row combines both reads.
+    // The row combines the view and sessions.
     carrier_api_sessions: view.carrier_api_sessions.map((one) => {
       const text = questions.get(String(one['session_id']))
       return { ...one, missing_required_questions: typeof text === 'string' ? z.json().parse(JSON.parse(text)) : null }
@@ -142,7 +142,7 @@ function partsOf(binds: readonly Item[], list: string, row: (part: Item) => Row)
   )
 }
 
-/** The fields that the defaults of `record_fields` expect. */
+/** Maps a policy to columns as the default `record_fields` do. */
 function policyOf({ policy_id = null, policy_number = null, ...policy }: Item): Row {
   const part = (name: string) => item.parse(policy[name] ?? {})
   const [paper, premium, commission] = [part('underwriting_paper'), part('premium'), part('commission')]
@@ -232,7 +232,7 @@ interface DocumentTruth {
   readonly policies: readonly unknown[]
 }
 
-/** Each document once: a policy's takes precedence over an original, and an original over an attachment. */
+/** Lists each document once: policy documents before originals, originals before attachments. */
 function shownDocuments({ messages, offers, policies }: DocumentTruth): Row[] {
   const ofPolicies = policies.flatMap((one) => policy.parse(one).documents.map((each) => rowOf('policy', each.name, each.download_path)))
   const originals = z

@@ -4,7 +4,7 @@ import type { Tally } from './arrivals.ts'
 import type { Compared } from './compare.ts'
 import type { ServiceStats } from './service.ts'
 
-/** Delivery faults have counts of their own, and a wrong clock affects every answer. */
+/** Delivery faults are counted separately, and a wrong clock affects every answer. */
 const NOT_REQUEST_FAULTS = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
 
 /** The faults of the emulator, in one line. */
@@ -24,7 +24,6 @@ export interface DemoResult {
   readonly reconciliation: { readonly summary: string; readonly isClean: boolean }
 }
 
-/** The verdict of a demo. */
 export interface DemoVerdict {
   readonly isGood: boolean
   /** Five lines. */

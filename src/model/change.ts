@@ -1,7 +1,7 @@
 import type { Row } from './entity.ts'
 import type { Cause } from './records.ts'
 
-/** `purged`: an operator had the row removed; the log contains none of its values. */
+/** `purged`: an operator removed the row; the log contains none of its values. */
 export type Operation = 'insert' | 'update' | 'gone' | 'purged'
 
 /** One change of one mirror row, before it gets its `seq`. */
@@ -10,7 +10,7 @@ export interface Change {
   /** null if no known submission has the row. */
   readonly submission_id: string | null
   readonly entity: string
-  /** The key after `account`, as JSON array text. */
+  /** Key without `account`, as JSON array text. */
   readonly entity_id: string
   readonly operation: Operation
   readonly cause: Cause

@@ -1,6 +1,6 @@
-/** Differences from this size on are reported. */
+/** Smallest clock difference to report. */
 const APART_MS = 60_000
-/** From this difference on, nothing is removed because of its age. */
+/** At this difference, no data is removed because of its age. */
 const WRONG_MS = 3_600_000
 /** Without the service's time, a clock this far ahead of the newest record is not trusted. */
 const LONG_GAP_MS = 2 * 86_400_000
@@ -9,13 +9,13 @@ const LONG_GAP_MS = 2 * 86_400_000
 export interface ClockSightings {
   /** The clock of this process. */
   readonly nowMs: number
-  /** The clock of the database server; null on SQLite, which uses ours. */
+  /** The database server's clock; null on SQLite, which has none. */
   readonly databaseMs: number | null
   /** How far each service's clock is ahead of ours, for accounts with an answer in the last hour. */
   readonly services: readonly { readonly account: string; readonly aheadMs: number }[]
   /** The newest recorded times. Each is in the past unless a clock was wrong. */
   readonly recorded: readonly { readonly what: string; readonly atMs: number }[]
-  /** The newest of these when the process began; null if there was none. */
+  /** The newest recorded time at process start; null if none. */
   readonly recordedBeforeMs: number | null
   /** How far this process's wall clock moved against its steady clock since it was last known to be right. */
   readonly steppedMs: number
@@ -23,7 +23,7 @@ export interface ClockSightings {
 
 export interface ClockDifference {
   readonly clock: string
-  /** How far our clock is ahead of it; negative if behind. */
+  /** Our clock's lead over `clock`; negative if behind. */
   readonly aheadMs: number
 }
 
@@ -33,13 +33,14 @@ export interface ClockJudgement {
   readonly isTrusted: boolean
   /** Whether a service's clock agrees with ours to within an hour. */
   readonly isConfirmed: boolean
-  /** Why the clock is not trusted: a phrase; null if it is. */
+  /** Reason for distrust, as a phrase; null if trusted. */
   readonly doubt: string | null
 }
 
 /**
- * Compares the clocks. If a service's clock agrees with ours, records from the future were written by a clock that was wrong. Without one,
- * our clock isn't trusted if records are in its future, if it was set, or if it is days ahead of every record from before the start.
+ * Compares the clocks. If a service's clock confirms ours, records from the future are blamed on an earlier wrong clock.
+ * Otherwise, our clock isn't trusted in three cases: a record is in its future, it was set, or it is days ahead of every record from before
+ * the start.
  */
 export function judgeClocks(s: ClockSightings): ClockJudgement {
   const database = s.databaseMs === null ? [] : [{ clock: 'the database server', aheadMs: s.nowMs - s.databaseMs }]

@@ -41,7 +41,7 @@ function isSameLink({ fields }: Entity, column: string, before: Row, after: Row)
   return kind === 'raw' ? sameRaw(a, b) : stableLink(a) === stableLink(b)
 }
 
-/** A difference in `raw` only, which is not a row of the change log. */
+/** A change of `raw` only, which the change log omits. */
 export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
   return change(entity, 'update', { raw: null }, { raw: null }, row, cause)
 }

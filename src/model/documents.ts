@@ -33,15 +33,15 @@ export type FoundDocument = Pick<
   | 'size_bytes'
 >
 
-/** Limits of a search in an object that the spec does not show. */
+/** Limits for searching an object of unspecified shape. */
 const MAX_DEPTH = 32
 const MAX_FOUND = 1_000
 
 const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
 
 /**
- * @param name the document's name, because two paths may differ only in their query; for a carrier original its `presentation_id`.
- * @returns the document's id if `link` is the path of a finalized document, else the hash of its stable part and the name, in hex.
+ * @param name distinguishes paths that differ only in their query: the document's name, or a carrier original's `presentation_id`.
+ * @returns the document's id if `link` is the path of a finalized document; else a hex SHA-256 of the link's stable part and `name`.
  */
 export function documentKeyOf(link: string, name: string | null): string {
   const known = parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1])
@@ -49,8 +49,8 @@ export function documentKeyOf(link: string, name: string | null): string {
 }
 
 /**
- * All documents of a submission. The result depends only on the rows, not on their order of arrival (invariant 2): for one document,
- * policies come first, then carrier originals, then attachments, and within a table the lowest key.
+ * All documents of a submission. The result depends only on the rows, not on their order of arrival. If several rows name a document,
+ * policies win, then carrier originals, then attachments; within a table, the lowest key.
  */
 export function documentsOf({ attachments, offers, policies, ids }: DocumentSources): Map<string, FoundDocument> {
   const found = new Map<string, FoundDocument>()
@@ -84,7 +84,7 @@ function ofOffer(row: SourceOfferRow): FoundDocument | null {
   return { ...metadataIn(parsedObject(row.raw)), ...about, document_key, origin: 'carrier_original' }
 }
 
-/** The spec shows no field of a policy, only that its documents have download paths: any object with one is a document. */
+/** The spec shows no policy fields, only that documents have download paths. Any object with such a path is a document. */
 function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
   const found: FoundDocument[] = []
   const search = (value: unknown, depth: number): void => {
@@ -104,7 +104,7 @@ function ofPolicy({ raw }: Pick<PolicyRow, 'raw'>): FoundDocument[] {
   return found
 }
 
-/** Metadata under the field names of BrokerFinalizedDocument in the spec, and those of attachments and offers. */
+/** Reads the field names of the spec's BrokerFinalizedDocument, and those of attachments and offers. */
 function metadataIn(object: Record<string, unknown>): Omit<FoundDocument, 'document_key' | 'document_id' | 'origin'> {
   const size = object['size_bytes']
   const of = (key: string) => (typeof object[key] === 'string' && object[key] !== '' ? storableText(object[key]) : null)

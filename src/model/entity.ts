@@ -4,7 +4,7 @@ import type { TimeText } from './time.ts'
 
 /**
  * The type of a column on both databases: `text`, `int` (a safe integer), `real`, `bool`, `json` (any JSON value; SQL NULL is null), `time`
- * (TimeText), `date` (YYYY-MM-DD), `raw` (JSON text as received, with storable texts; never part of the change log).
+ * (TimeText), `date` (YYYY-MM-DD), `raw` (JSON text as received, made storable; never in the change log).
  */
 export type ColumnKind = 'text' | 'int' | 'real' | 'bool' | 'json' | 'time' | 'date' | 'raw'
 
@@ -12,8 +12,8 @@ type KindValue = { text: string; int: number; real: number; bool: boolean; json:
 
 /**
  * How much protection a column needs. `none`: ids, states, times. `business`: confidential between brokerage, service and market.
- * `personal`: may name a person. `free`: free text. `document`: location of a person's documents. Columns of these three classes are only
- * sent to destinations that ask for them. `tax id`: never sent.
+ * Only sent to destinations that request them: `personal` (may name a person), `free` (free text), `document` (location of a person's
+ * documents). `tax id`: never sent.
  */
 export type ProtectionClass = 'none' | 'business' | 'personal' | 'free' | 'document' | 'tax id'
 
@@ -23,15 +23,15 @@ export interface DescribedColumn {
   readonly class: ProtectionClass
   /** Where the value comes from: a field of the service's object, or the part of the program that sets it. */
   readonly source: string
-  /** One sentence, without its full stop. */
+  /** One sentence without a period. */
   readonly meaning: string
-  /** Whether it is an amount in cents. */
+  /** Whether the value is in cents. */
   readonly cents?: true
 }
 
 /** A column of a table of service data. */
 export interface Field extends DescribedColumn {
-  /** Its place in the service's object: keys joined by dots. Left out if the object does not contain it. */
+  /** Path in the service's object: keys joined by dots. Omitted if the object lacks the field. */
   readonly path?: string
   /**
    * How to read a service value, beyond its kind: `id` a lowercase uuid, or any other id; `uuid` only a uuid; `key` an id that is part of
@@ -42,9 +42,9 @@ export interface Field extends DescribedColumn {
   readonly nullable?: true
   /** Without a readable value the whole object is unreadable. */
   readonly required?: true
-  /** For a key that the service doesn't send: the value of column `own`, else the hash of other columns. */
+  /** Source of a key that the service doesn't send: column `own`, else the hash of columns `hashed`. */
   readonly madeOf?: { readonly own?: string; readonly hashed: readonly string[] }
-  /** Part of a record's identity: never changes once set (invariant 4). */
+  /** Part of a record's identity: never changes once set. */
   readonly identity?: true
   /** Computed from the records of a feed. */
   readonly derivedFrom?: Feed
@@ -52,31 +52,31 @@ export interface Field extends DescribedColumn {
   readonly local?: true
   /** Differs at every read: stored with every answer, never part of a change. */
   readonly volatile?: true
-  /** A link, or an object with links: the newest is stored; a change after `?` or `#` only is not logged, pushed or reported. */
+  /** A link, or an object with links. The newest is stored; a change only after `?` or `#` isn't logged, pushed or reported. */
   readonly link?: true
-  /** The read that sets it, if not the table's. Such a read doesn't show rows of the table's read. */
+  /** A second read that sets the column. Only marks rows as gone that the table's read never showed. */
   readonly read?: StateRead
-  /** Shown to every reader although its class is masked: people find a submission by it. */
+  /** Shown unmasked despite its class, because people find submissions by it. */
   readonly shown?: true
-  /** Text that contains JSON if the service sends another type. */
+  /** Text; stores JSON if the service sends another type. */
   readonly mayHoldJson?: true
 }
 
-/** A column as a table's file writes it. `source` defaults to `path`, and `path` to the column's name. */
+/** A column declaration. `source` defaults to `path`, and `path` to the column's name. */
 export type FieldDescription = Omit<Field, 'source'> & { readonly source?: string }
 
 /** A table of service data. Everything the program does with it follows from this description. */
 export interface EntityDescription {
   readonly table: string
-  /** What the table holds, in sentences. */
+  /** The table's contents, in sentences. */
   readonly holds: string
-  /** The read of its rows; `document`: rows follow from other tables, and files are fetched for them. */
+  /** The read that returns rows. `document`: rows derive from other tables, and files are fetched. */
   readonly read: ReadKind | 'document'
   /** Key columns in order, `account` first. */
   readonly key: readonly string[]
   /** The table of parent rows. Rows are gone if their parent is. */
   readonly parent?: string
-  /** A missing field is null, instead of unchanged. */
+  /** A missing field means null, not "unchanged". */
   readonly absentIsNull?: true
   /** All columns in the order of the table. Rows of a table without `gone_at` are never marked as gone. */
   readonly fields: Readonly<Record<string, FieldDescription>>

@@ -14,7 +14,7 @@ const engine = JSON as unknown as {
 /** Matches numbers that a double may change: at least 16 digits, an exponent, or -0. A match inside a string only costs a second parse. */
 const INEXACT = /[:[,]\s*(?:-0(?:\.0+)?|-?(?:[\d.]{16,}|\d+(?:\.\d+)?[eE][+-]?\d+))\s*[,\]}]/
 
-/** By object or list in which a double changed a number: the same value with its numbers as sent. */
+/** Maps each object or list with inexact numbers to the same value with numbers as sent. */
 const exact = new WeakMap<object, object>()
 
 /** JSON.parse that keeps inexact numbers for `exactText`. @throws SyntaxError if `text` is not JSON. */
@@ -28,8 +28,8 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * @param value any value; a result of `parseExact`, or a part of one, has its numbers as received.
- * @returns its JSON text; undefined for a value outside JSON. @throws RangeError if it nests deeper than the stack.
+ * @param value any value. Results of `parseExact`, and parts of them, keep their numbers as received.
+ * @returns its JSON text; undefined for a value outside JSON. @throws RangeError for too deep nesting.
  */
 export function exactText(value: unknown): string | undefined {
   return JSON.stringify(typeof value === 'object' && value !== null ? (exact.get(value) ?? value) : value)
@@ -41,14 +41,14 @@ export function exactTextWithout(object: object, name: string): string {
   return JSON.stringify(rest)
 }
 
-/** @returns the parsed value, in which numbers are equal only if their texts are. @throws SyntaxError if `text` is not JSON. */
+/** @returns the parsed value; inexact numbers are only equal if written alike. @throws SyntaxError if `text` is not JSON. */
 export function comparableJson(text: string): Json {
   return (INEXACT.test(text) ? parseWithSources(text).value : JSON.parse(text)) as Json
 }
 
 /**
- * Parses JSON; each number that a double would change becomes an object that JSON.stringify writes as sent. A value too deep for a reviver,
- * some 2,000 levels, keeps its doubles.
+ * Parses JSON. Each number that a double would change becomes an object that JSON.stringify writes as sent. Values nested deeper than some
+ * 2,000 levels keep their doubles.
  */
 function parseWithSources(text: string): { readonly value: unknown; readonly changed: boolean } {
   let changed = false

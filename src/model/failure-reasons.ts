@@ -12,7 +12,7 @@ export function reasonOf(text: string): string {
   return plain.slice(0, LONGEST) + (plain.length > LONGEST ? ANY : '')
 }
 
-/** Whether a failure has a reason: `…` in the reason matches any text. */
+/** Whether a failure text matches a reason, in which `…` is any text. */
 export function isOfReason(text: string, reason: string): boolean {
   const [first = '', ...others] = reason.split(ANY)
   if (!text.startsWith(first)) return false

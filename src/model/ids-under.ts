@@ -37,8 +37,8 @@ export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
 }
 
 /**
- * @returns the distinct UUIDs in one field of an answer's items: of the answer, if it is a list, else of its lists. Deeper objects describe
- * something else.
+ * @returns the distinct UUIDs in one field of the items of an answer's list, or of the lists in an answer object. Deeper objects are
+ * ignored.
  */
 export function idsOfItems(answer: unknown, field: string): string[] {
   const lists = isObject(answer) ? Object.values(answer) : [answer]

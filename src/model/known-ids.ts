@@ -3,16 +3,16 @@ import { isObject } from './json.ts'
 import { recordLists } from './unshown-names.ts'
 import { parseUuid } from './uuid.ts'
 
-/** What an id identifies. Documents have no read of this kind. */
+/** What an id identifies. `document` has no read by id. */
 const knownKinds = ['bind_request', 'policy', 'insured', 'document'] as const
 export type KnownKind = (typeof knownKinds)[number]
 
-/** An id that an answer or an operator named. The service lists none of them (trap 23). */
+/** An id named by an answer or an operator. The service doesn't list such ids (trap 23). */
 export interface KnownId {
   readonly kind: KnownKind
   /** A uuid in lower case. */
   readonly id: string
-  /** The submission that it was named for; empty if unknown. */
+  /** The submission the id was named for; empty if unknown. */
   readonly submissionId: string
   /** Whether the identified object names this submission, which then replaces a submission inferred from the place of the id. */
   readonly isStated?: boolean
@@ -22,7 +22,7 @@ const MAX_DEPTH = 64
 const MAX_VALUES = 1_000_000
 
 const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind) => [`${kind}_id`, kind]))
-/** JSON text that may contain one. Quotes inside JSON texts are escaped, so the pattern needs no parser. */
+/** Matches JSON text that may contain an id. Quotes in JSON strings are escaped, so no parser is needed. */
 const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path|${[...recordLists.keys()].join('|')})"`)
 const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
 
@@ -33,7 +33,7 @@ export function isKnownIdField(name: string, value: unknown): boolean {
 
 /**
  * Searches a JSON value of any shape for ids: a uuid under a key such as `policy_id`, and the document of a `download_path`.
- * @param submissionId the submission of ids that no object with its own `submission_id` encloses.
+ * @param submissionId submission of ids outside any object with its own `submission_id`.
  */
 export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   const found = new Map<string, KnownId>()
@@ -68,7 +68,7 @@ export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
   return [...found.values()]
 }
 
-/** Records of a list with their id under `id`, and the key that it has elsewhere. */
+/** @returns a list's records that have only `id`, and the key for it elsewhere. */
 function recordsIn(list: string, value: unknown) {
   const key = recordLists.get(list)
   if (key === undefined || !Array.isArray(value)) return []
@@ -78,20 +78,20 @@ function recordsIn(list: string, value: unknown) {
   })
 }
 
-/** @returns the submissions in an insured's answer: under their key at any depth, or by `id` in its list of them. */
+/** @returns submission ids in an insured's answer: any `submission_id`, and each `id` in its list `submissions`. */
 export function submissionsOfInsured(answer: unknown): string[] {
   const named = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []
   const listed = recordsIn('submissions', isObject(answer) ? answer['submissions'] : null).map(({ id }) => id)
   return [...new Set([...named, ...listed])]
 }
 
-/** Whether an id with its submission replaces the known one of the same answer or transaction. */
+/** Whether `one` replaces `known`, found in the same answer or transaction. */
 export function isBetterKnown(one: KnownId, known: KnownId | undefined): boolean {
   if (known === undefined || known.submissionId === '') return true
   return one.isStated === true && known.isStated !== true
 }
 
-/** `knownIdsIn` of JSON text. Other text contains none. */
+/** `knownIdsIn` for JSON text; empty for other text. */
 export function knownIdsInText(text: string, submissionId: string): KnownId[] {
   if (!MENTIONS.test(text)) return []
   try {

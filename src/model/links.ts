@@ -16,7 +16,7 @@ export function stableLink(link: string): string {
   return link.split(/[?#]/, 1)[0] ?? ''
 }
 
-/** @returns the value in which each link, at any depth, is its stable part. */
+/** @returns the value with each link, at any depth, cut to its stable part. */
 export function withStableLinks(value: Json): Json {
   if (Array.isArray(value)) return value.map(withStableLinks)
   if (!isObject(value)) return value

@@ -41,12 +41,12 @@ export function maskedText(text: string, values: readonly string[] = []): string
   return withoutSecrets(text, telling, MASK).replace(PERSONAL, MASK)
 }
 
-/** The part of an attempt's description before the repeated answer: before brackets, or up to its status. */
+/** The part of an attempt's description before the quoted answer: up to the brackets or the status. */
 const BEFORE_ANSWER = /^(?:[^("]*?\banswered \d{3}\b|[^(]*?(?= \())/
 
 /**
- * @param text the result of an attempt to reach a destination. @param status of its last answer; null: none, or an earlier step's.
- * @returns the text with a mask instead of the answer and all after it, which may repeat anything that was sent.
+ * @param text result of a delivery attempt. @param status of the last answer; null if none, or from an earlier step.
+ * @returns the text with the answer and everything after it masked, because answers may repeat sent data.
  */
 export function withoutAnswer(text: string, status: number | null): string {
   if (status === null && !/\banswered\b/.test(text)) return text
@@ -54,7 +54,7 @@ export function withoutAnswer(text: string, status: number | null): string {
   return before.length === text.length ? text : `${before} ${MASK}`
 }
 
-/** @returns the same without personal values elsewhere in the text: for logs, and for readers who may not see these values. */
+/** `withoutAnswer` with personal values masked too, for logs and for readers who may not see them. */
 export function shownOutcome(error: string, status: number | null): string {
   return maskedText(withoutAnswer(error, status))
 }

@@ -1,8 +1,8 @@
 import type { Row } from './entity.ts'
 import { comparableJson } from './exact-json.ts'
-import type { Origin } from './facts.ts'
 import { canonicalJson, isObject, type Json, sameJson } from './json.ts'
 import { withStableLinks } from './links.ts'
+import type { Origin } from './observations.ts'
 import type { Via } from './records.ts'
 import { isSameMoment, isTimeText, type TimeText } from './time.ts'
 
@@ -10,12 +10,12 @@ import { isSameMoment, isTimeText, type TimeText } from './time.ts'
 export type Merge = { readonly conflict: readonly string[] } | { readonly conflict: null; readonly row: Row }
 
 /**
- * Merges a record that was received again into the stored one (invariant 4).
+ * Merges a record that was received again into the stored record.
  * - Identity: a column that differs from a stored value is a conflict, and the new record is ignored. List order and missing digits of a
  * time don't count.
- * - Fill: a column without a value takes the new one. A value, even an empty list, is never emptied.
- * - Other columns and `raw` are replaced only by records from a feed, which is read later than a delivery is sent, so the order of arrival
- * does not matter (invariant 2).
+ * - Fill: an empty column takes the new value. A value, even an empty list, is never emptied.
+ * - Only feed records replace other columns and `raw`. A feed is read later than a delivery is sent, so the order of arrival doesn't
+ * matter.
  * @param fromFeed whether the new record was read from a feed; a delivery only fills.
  */
 export function mergeRecord(stored: Row, newcomer: Row, identity: readonly string[], fromFeed: boolean): Merge {
@@ -42,15 +42,15 @@ export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly str
   return { conflict: null, row: correctRecord(stored, newcomer, may) }
 }
 
-/** @returns the new `gone_at`: null for a record in a feed. A delivery changes nothing, because it may have been sent long before. */
+/** @returns the new `gone_at`: null for a record in a feed. A delivery changes nothing, because it may have been sent long ago. */
 export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
   return via === 'webhook' ? stored.gone_at : null
 }
 
 /**
- * Corrects a stored row by a full re-read, which is the authority (invariant 4): it takes every value, null too.
- * @param may whether a stored value may be emptied or changed. If one must stay, `raw` stays as well.
- * @returns the row; it equals the stored one if nothing differs.
+ * Corrects a stored row from a full re-read, which is authoritative: every value is taken, even null.
+ * @param may whether a column's stored value may be changed or emptied. If any may not, `raw` stays too.
+ * @returns the row; equal to the stored row if nothing differs.
  */
 function correctRecord(stored: Row, newcomer: Row, may: (column: string) => boolean): Row {
   const row: Row = { ...stored, ...newcomer }
@@ -63,7 +63,7 @@ function correctRecord(stored: Row, newcomer: Row, may: (column: string) => bool
   return row
 }
 
-/** Whether a column has a value. An empty list is one. */
+/** Whether a column has a value. An empty list counts. */
 export function hasValue(value: Json | undefined): value is NonNullable<Json> {
   return value !== null && value !== undefined
 }
@@ -98,7 +98,7 @@ export function sameJsonText(a: string, b: string, aspect: (value: Json) => Json
   try {
     return sameJson(withStableLinks(aspect(parsed(a))), withStableLinks(aspect(parsed(b))))
   } catch {
-    // Nested deeper than the stack: treated as different, so that the new one is stored.
+    // Too deep to compare: treated as different, so that the new value is stored.
     return false
   }
 }

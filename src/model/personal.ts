@@ -6,7 +6,7 @@ import { type Json, parsedJson } from './json.ts'
 
 const WITHHELD: readonly ProtectionClass[] = ['personal', 'free', 'document']
 
-/** Columns as `<table>.<column>` that are only sent to destinations that ask for them. */
+/** Columns as `<table>.<column>`, sent only to destinations that request them. */
 export const personalColumns: readonly string[] = qualified((field) => field.kind !== 'raw' && WITHHELD.includes(field.class))
 
 /** Columns that are never sent. */
@@ -18,8 +18,8 @@ function qualified(is: (field: Field) => boolean): string[] {
 
 /**
  * @param allowed personal columns that may be sent, as `<table>.<column>`. @param taxIdFields further keys of tax ids.
- * @returns a function that removes from a row of `entity` the other personal columns and every key with a FEIN or SSN, at any depth
- * (invariant 12). It returns the same row if nothing is removed, else a changed copy.
+ * @returns a function that removes all other personal columns, and every key with a FEIN or SSN at any depth, from a row of `entity`.
+ * Without a removal it returns the same row, else a changed copy.
  */
 export function personalDataFilter(
   allowed: readonly string[],
@@ -56,7 +56,7 @@ function withoutTaxIds(value: Json, keys: TaxIdKeys, around: Around): Json {
     if (written === text) return value
     return typeof value === 'string' ? textWithoutMarks(written) : withoutMarks(written)
   } catch {
-    // Nested deeper than the stack: unsearchable values are not sent.
+    // Too deeply nested to search, so it isn't sent.
     return null
   }
 }
@@ -68,7 +68,7 @@ function withoutMarks(text: string): Json {
   }) as Json
 }
 
-/** In words that only contain JSON the mark stays. */
+/** In text that isn't JSON, `REMOVED` stays. */
 function textWithoutMarks(text: string): string {
   return parsedJson(text) === undefined ? text : JSON.stringify(withoutMarks(text))
 }

@@ -4,8 +4,8 @@ export type ReadKind = Feed | StateRead
 export const feeds = ['events', 'thread'] as const
 export type Feed = (typeof feeds)[number]
 /**
- * State reads besides the requirements view. Not every service offers them for every submission, so a rejection says nothing about the
- * submission; they run less often, and last.
+ * State reads besides the requirements view. They run last and less often. A rejection says nothing about the submission, because not every
+ * service offers them.
  */
 export const detailReads = ['outstanding', 'workspace', 'sessions'] as const
 export type DetailRead = (typeof detailReads)[number]
@@ -21,12 +21,12 @@ export type OwnStateRead = (typeof stateReads)[number]
 export type StateRead = OwnStateRead | IdRead
 /** Reads that decide whether a submission is up to date. */
 export const mainReads = [...feeds, 'requirements'] as const
-/** Reads that `STATE_READS` may leave out, and that a service may reject entirely. */
+/** Reads that `STATE_READS` or the service may turn off. */
 export const optionalReads = [...detailReads, ...idReads] as const
 export type OptionalRead = (typeof optionalReads)[number]
 export const readKinds = [...feeds, ...stateReads] as const
 
-/** A 404 counts as gone after this many in a row, some of them minutes apart: a fault of the service may take that long. */
+/** After this many consecutive 404s, some minutes apart, a 404 counts as gone. A fault of the service may last that long. */
 export const NOT_FOUND_TO_CONFIRM = 3
 
 export function isFeed(read: ReadKind): read is Feed {

@@ -10,7 +10,7 @@ export type Cause = Via | 'command'
 type Placed = 'account' | 'submission_id'
 type Seen = 'first_seen_at' | 'first_seen_via' | 'gone_at'
 
-/** A market event in the mirror's columns, without account, submission and how it was seen. */
+/** A market event as mirror columns, without account, submission and origin. */
 export type MarketEvent = Omit<MarketEventRow, Placed | Seen>
 
 /** An attachment of a message; `position` is its index in the list, from 0. */
@@ -22,13 +22,13 @@ export interface ThreadMessage {
   readonly attachments: readonly Attachment[]
 }
 
-/** Rows of one table in a view. A column that is null or unreadable replaces the stored value with null; `raw` keeps what was sent. */
+/** Rows of one table in a view. A null or unreadable column becomes null in the mirror; `raw` contains the received value. */
 export interface ViewList {
   readonly table: string
-  /** Key columns that all its rows share besides the submission: none, or the key of their parent row. */
+  /** Key columns that all rows share besides the submission: none, or the parent row's key. */
   readonly of: Row
-  /** Rows with their key after the submission. Columns that the view omits keep their stored values. */
+  /** Rows with the rest of their key. Columns that the view omits keep their stored values. */
   readonly rows: readonly Row[]
-  /** Whether the list was present and all its items could be parsed. Only a complete list shows that a row is gone (invariant 7). */
+  /** Whether the list was present and all its items could be parsed. Only a complete list shows that a row is gone. */
   readonly whole: boolean
 }

@@ -28,7 +28,7 @@ export function searchWords(text: string): string[] {
   return [...new Set(words.filter((word) => word !== '').map((word) => [...word].slice(0, WORD_LENGTH).join('')))]
 }
 
-/** Whether a text contains `part`, in any case, without accents, and as people type it: `quote received` for `quote_received`. */
+/** Whether a text contains `part`, ignoring case and accents, with `_` as a space: `quote received` finds `quote_received`. */
 export function haveText(texts: readonly (string | null)[], part: string): boolean {
   const plain = (text: string) => withoutAccents(text).replaceAll('_', ' ')
   const wanted = plain(part)

@@ -7,8 +7,8 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /**
  * Normalizes a date-time of the service. Its fraction never passes through a Date, which has no microseconds.
- * @param wire RFC 3339 text with any offset (none: UTC) and any number of fractional digits. Digits after the sixth are cut off.
- * @returns the time; null if `wire` is not a valid date-time.
+ * @param wire RFC 3339 text with any offset (default: UTC) and any number of fractional digits. Digits after the sixth are cut off.
+ * @returns the time; null if `wire` isn't a valid date-time.
  */
 export function parseTime(wire: unknown): TimeText | null {
   if (typeof wire !== 'string') return null
@@ -60,8 +60,8 @@ export function isTimeText(text: string): text is TimeText {
 }
 
 /**
- * Whether two times differ by less than the last digit of the one with fewer digits, as if the service once wrote one moment with fewer.
- * Zeros at the end count as missing digits.
+ * Whether two times may mean one moment. They must differ by less than the last digit of the one with fewer digits. Trailing zeros count as
+ * missing digits.
  */
 export function isSameMoment(a: TimeText, b: TimeText): boolean {
   const digits = Math.min(...[a, b].map((time) => time.slice(20, 26).replace(/0+$/, '').length))

@@ -3,13 +3,13 @@ import type { ViewList } from './records.ts'
 
 /** The result of a state read of one submission. */
 export interface View {
-  /** Columns of `submissions`; null: the view has none. */
+  /** Columns of `submissions`; null if the view has none. */
   readonly submission: Row | null
   /** All lists of one table have the same columns in `of`. A table without a list stays unchanged. */
   readonly lists: readonly ViewList[]
   /** Items that could not be parsed, as JSON text. */
   readonly unreadable: readonly string[]
-  /** The submission that a record read by its id names. It overrides the submission that the id was learned from. */
+  /** The submission named by a record that was read by id. Overrides the submission that the id was learned from. */
   readonly ownSubmissionId?: string | null
 }
 
@@ -21,7 +21,7 @@ export const viewParts = {
 } as const
 export type ViewPart = keyof typeof viewParts
 
-/** @returns the parts that the view shows. A part that is empty because it isn't ready (trap 62) isn't shown. */
+/** @returns the parts in the view, except empty parts that aren't ready yet (trap 62). */
 export function partsShown({ lists }: View): ViewPart[] {
   const names = Object.keys(viewParts) as ViewPart[]
   return names.filter((part) => lists.some(({ table, rows, whole }) => table === viewParts[part][0] && (whole || rows.length > 0)))
@@ -30,7 +30,7 @@ export function partsShown({ lists }: View): ViewPart[] {
 /** One table in a view. */
 export interface TableView {
   readonly rows: readonly Row[]
-  /** Whether a stored row belongs to a list of the view, shown or not. */
+  /** Whether a list of the view applies to a stored row. */
   covers(row: Row): boolean
   /** Whether a stored row that the view does not show is gone. */
   saysGone(row: Row): boolean

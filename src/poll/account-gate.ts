@@ -1,7 +1,7 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { messageOf } from '../base/errors.ts'
 import { settingsFingerprint } from '../config/same-settings.ts'
-import type { Fact } from '../model/facts.ts'
+import type { Observation } from '../model/observations.ts'
 import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { ServiceParts } from '../store/engine/db.ts'
@@ -20,7 +20,7 @@ const RETRY_MS = 900_000
 /** Wait after `GET /broker/me` failed. Two refusals this far apart suspend an account. */
 const IDENTITY_RETRY_MS = 60_000
 const IDENTITY_EVERY_MS = 3_600_000
-/** Limit of the first read's wait for the identity of a pinned account. */
+/** Limit of the wait for a pinned account's identity, before its first read. */
 const FIRST_IDENTITY_WAIT_MS = 30_000
 const FIRST_IDENTITY_PAUSE_MAX_MS = 8_000
 const SAMPLE = 5
@@ -29,26 +29,26 @@ const KNOWN = 20
 export interface GateOptions extends ServiceParts {
   readonly account: string
   readonly client: UpstreamClient
-  /** `accessOf` the account. After a change a stopped account is checked again. */
+  /** The account's `accessOf`. When it changes, a stopped account is checked again. */
   readonly access?: unknown
 }
 
 /**
  * Decides whether an account may be read:
- * - `active`: it is read.
- * - `suspended`: its credentials, or all its reads, were refused (trap 43). A refused token exchange suspends immediately; a refused token
- * must be refused again a minute later, since one answer may be a fault.
- * - `paused`: the credentials belong to another brokerage, or known submissions are suddenly "not found".
- * A stopped account sends nothing before `retry_at`. Then it checks its identity, and probes submissions if they were the reason.
+ * - `active`: the account is read.
+ * - `suspended`: the credentials, or all reads, were refused (trap 43). A refused token exchange suspends immediately. A refused token must
+ * be refused again a minute later, because one answer may be a fault.
+ * - `paused`: the credentials belong to another brokerage, or many known submissions are suddenly "not found".
+ * A stopped account sends nothing before `retry_at`. Then the gate checks its identity, and probes submissions if they were the reason.
  */
 export class AccountGate {
   readonly #o: GateOptions
   readonly #wave: NotFoundWave
   readonly #refusals = new Refusals()
-  /** Whether a wave is pausing or has paused the account; null: neither. */
+  /** Progress of a pause caused by a wave of 404s; null: no pause. */
   #wavePause: 'pausing' | 'paused' | null = null
   #checkIdentityAt = Number.NEGATIVE_INFINITY
-  /** When, by the steady clock, the service first refused a new token without accepting one since; null: never. */
+  /** Steady-clock time of the first refusal since the last successful identity check; null: no refusal. */
   #refusedAt: number | null = null
   /** Whether this process knows the account's identity or has stopped waiting for it. */
   #hasCheckedIdentity = false
@@ -81,10 +81,10 @@ export class AccountGate {
     return false
   }
 
-  /** Records the end of a read. @param begunAt ms since the epoch. @returns whether the account is now paused. */
+  /** Records the end of a read. @param begunAt start of the read, ms since the epoch. @returns whether the account is now paused. */
   async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#noteRefused(claim.submissionId)
-    // A service may refuse the main reads but not these.
+    // Ignores detail reads: their result doesn't show whether the main reads are allowed.
     if (isDetail(claim.read)) return false
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
@@ -93,7 +93,7 @@ export class AccountGate {
   }
 
   /**
-   * After a refused read, checks the identity: only if that is refused too are the credentials bad. Many refused reads in a row are
+   * After a refused read, checks the identity. The credentials are bad only if this check is refused too. Many refused reads in a row are
    * investigated.
    */
   #noteRefused(submissionId: string): void {
@@ -111,7 +111,7 @@ export class AccountGate {
       await this.#undoMarks([submissionId])
       return true
     }
-    // Already known to be gone.
+    // The submission was already gone.
     if (wasUnreachableBefore) return false
     this.#wave.note(submissionId, read, true)
     if (!this.#wave.isWave(known)) return false
@@ -127,7 +127,7 @@ export class AccountGate {
       await this.#undoMarks(missing)
       this.#wavePause = 'paused'
     } catch (error) {
-      // The account is not paused because the database failed. The same submissions may form a wave again.
+      // The database failed, so the account is not paused. The same submissions may form a wave again.
       this.#wave.reset()
       this.#wavePause = null
       throw error
@@ -139,20 +139,22 @@ export class AccountGate {
     const { db, account, clock, observer } = this.#o
     const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
     const marked = await unreachableSince(db.read, account, missing, since)
-    const facts = marked.map((submissionId): Fact => ({ kind: 'reach', account, submissionId, cause: 'poll', unreachableSince: null }))
-    await inApplyTransaction(db, observer, 'wave-undone', (transaction) => transaction.apply(facts))
+    const observations = marked.map(
+      (submissionId): Observation => ({ kind: 'reach', account, submissionId, cause: 'poll', unreachableSince: null }),
+    )
+    await inApplyTransaction(db, observer, 'wave-undone', (transaction) => transaction.apply(observations))
     await resetNotFound(db, account)
   }
 
   /**
-   * Checks the identity. The first check of a process retries for a while, since another brokerage's credentials may know the same
-   * submissions (a copy of production). A service that never returns the identity stops nothing (trap 46).
+   * Checks the identity. The first check of a process retries for a while: another brokerage's credentials may know the same submissions (a
+   * copy of production). If the service never returns the identity, reading continues (trap 46).
    */
   async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { clock, client } = this.#o
     const until = clock.steady() + FIRST_IDENTITY_WAIT_MS
     let identity = await this.#checkIdentity(pinned, signal)
-    // During a pause nothing is sent, so this waits, as reads do.
+    // Doesn't retry during a pause, when nothing is sent.
     if (identity === 'unknown' && client.pause() !== null) return identity
     const mustRetry = () => identity === 'unknown' && pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
     for (let pauseMs = 1_000; mustRetry(); pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)) {
@@ -163,7 +165,7 @@ export class AccountGate {
     return identity
   }
 
-  /** @param isStopped the account is stopped already, so one refusal is enough. */
+  /** @param isStopped if the account is already stopped, one refusal is enough. */
   async #checkIdentity(pinned: string | null, signal: AbortSignal, isStopped = false): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
@@ -211,7 +213,10 @@ export class AccountGate {
     return now - this.#refusedAt >= IDENTITY_RETRY_MS
   }
 
-  /** After many refusals in a row, probes other submissions. Suspends the account if all are refused. @returns whether it did. */
+  /**
+   * After many refusals in a row, probes other submissions. Suspends the account if all are refused. @returns whether the account was
+   * suspended.
+   */
   async #suspendIfAllRefused(signal: AbortSignal): Promise<boolean> {
     const refused = this.#refusals.take()
     if (refused === null) return false
@@ -230,15 +235,15 @@ export class AccountGate {
     if (reason.startsWith(REFUSED_REASON))
       return refusalIn(await probe(client, await someSubmissions(db.read, account, SAMPLE), signal)) !== null
     if (!reason.startsWith(WAVE_REASON)) return false
-    // All submissions read before may be gone, but new ones show whether the account may be read.
+    // All previously read submissions may be gone, so unread submissions are probed too.
     const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
     const answers = await probe(client, [...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
   }
 
   /**
-   * Whether known submissions are refused too. The spec doesn't define the status of `/broker/me` for inactive credentials; its 404 or 422
-   * alone means nothing.
+   * Whether reads of known submissions are refused too. A 404 or 422 of `/broker/me` alone is no evidence: the spec doesn't define its
+   * status for inactive credentials.
    */
   async #areReadsRefused(signal: AbortSignal): Promise<boolean> {
     const { db, account, client } = this.#o
@@ -255,7 +260,7 @@ export class AccountGate {
     this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusedAt = null
     const { db, account, log } = this.#o
-    // First stops reads, since the fingerprint takes time.
+    // Stops reads first, because computing the fingerprint takes time.
     await stopAccount(db, account, state, reason, RETRY_MS, null)
     const refusedWith = await this.#refusedWith()
     if (refusedWith !== null) await stopAccount(db, account, state, reason, RETRY_MS, refusedWith)
@@ -266,10 +271,10 @@ export class AccountGate {
   }
 }
 
-/** Outcome of an identity check; `stopped`: it stopped the account. */
+/** Outcome of an identity check; `stopped`: the check stopped the account. */
 type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
-/** Beginning of an account's reason for refused credentials. */
+/** Start of the suspension reason for refused credentials. */
 export const CREDENTIALS_REFUSED = 'the service refuses the credentials'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'

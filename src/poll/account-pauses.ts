@@ -12,13 +12,12 @@ const EXCHANGE_MS = 5_000
 type Clients = ReadonlyMap<string, Pick<UpstreamClient, 'joinPause'>>
 
 export interface AccountPausesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
-  /** The current clients. */
   readonly clients: () => Clients
-  /** Called when a pause begins, or grows by more than a minute. @param ms its length. */
+  /** Called when a pause begins, or grows by more than a minute. @param ms length of the pause. */
   readonly report: (account: string, sentence: string, ms: number) => void
 }
 
-/** Shares pauses that the service asks for (trap 49) with operators, other processes and the next start, through the database. */
+/** Stores pauses that the service requests (trap 49) in the database, for operators, other processes and the next start. */
 export class AccountPauses implements Service, PauseWatch {
   readonly name = 'pauses'
   readonly #o: AccountPausesOptions
@@ -41,7 +40,7 @@ export class AccountPauses implements Service, PauseWatch {
     await this.write()
   }
 
-  /** Writes unsaved pauses and adopts other processes' pauses. Retries a failed database with the next call. */
+  /** Writes unsaved pauses and adopts other processes' pauses. If the database fails, the next call retries. */
   async exchange(clients = this.#o.clients()): Promise<void> {
     const { db, log } = this.#o
     await this.write()
@@ -94,7 +93,7 @@ function pauseText(account: string, until: TimeText, reason: string): string {
 
 /**
  * Waits for the end of a short pause, for commands.
- * @throws BusyError for a long one.
+ * @throws BusyError for a long pause.
  */
 export async function waitForPause(
   { account, client, clock }: { readonly account: string; readonly client: UpstreamClient; readonly clock: Clock },

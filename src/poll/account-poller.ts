@@ -15,13 +15,13 @@ import type { ReadSwitches } from './read-switches.ts'
 import { slotsAt } from './slots.ts'
 
 const TICK_MS = 1_000
-/** A delivery without a submission requests reads of active ones, at most this often (trap 25). */
+/** Minimum interval of reading all active submissions after deliveries without a submission (trap 25). */
 const SWEEP_EVERY_MS = 300_000
 const SWEEP_ACTIVE_MS = 30 * 86_400_000
 const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
-/** Order of claimed reads: one failing and one background read that must not starve, then requested ones. */
+/** Order of claimed reads. `kept`: one failing and one background read, which must not starve. `woken`: requested reads. */
 const priorities = { kept: 2, woken: 1, scheduled: 0 }
 type Priority = keyof typeof priorities
 
@@ -32,8 +32,9 @@ export interface AccountPollerOptions extends GateOptions {
 }
 
 /**
- * Carries out the due reads of one account, requested ones first. Failing reads get at most a quarter of the slots, so that they don't
- * delay others. Of three or more slots, detail reads get at least one, so that busy feeds don't starve them. A stopped account is not read.
+ * Carries out the due reads of one account, requested reads first. Failing reads get at most a quarter of the slots, so that they don't
+ * delay others. With three or more slots, detail reads get at least one, so that busy feeds don't starve them. A stopped account is not
+ * read.
  */
 export class AccountPoller implements Service {
   readonly name: string
@@ -63,7 +64,7 @@ export class AccountPoller implements Service {
       })
       while (!signal.aborted && this.#failure === undefined) await this.#look(signal)
     } catch (error) {
-      // Stopping the poller aborts the gate's requests.
+      // Ignores errors after a stop, which aborts the gate's requests.
       if (!signal.aborted) this.#failure = error
     } finally {
       // Settles reads in flight. A sweep ends with its current step and is repeated later.
@@ -83,13 +84,13 @@ export class AccountPoller implements Service {
     if (await this.#gate.isClosed(signal)) return db.signals.wait('reads', TICK_MS, signal)
     this.#sweeping ??= this.#sweep(signal)
     await this.#start(signal)
-    // Every ended read signals its free slot.
+    // Each finished read signals that its slot is free.
     await db.signals.wait('reads', TICK_MS, signal)
   }
 
   /**
-   * Claims and starts reads. Claims scheduled ones in batches ahead of free slots, so that slots don't stay empty during claims. Requested
-   * reads overtake them.
+   * Claims and starts reads. Claims scheduled reads in batches before slots are free, so that slots don't stay empty during claims.
+   * Requested reads overtake scheduled reads.
    */
   async #start(signal: AbortSignal): Promise<void> {
     const { client, concurrency } = this.#o

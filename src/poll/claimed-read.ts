@@ -2,7 +2,7 @@ import { type Applied, inApplyTransaction } from '../apply/apply.ts'
 import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs, doublingMs } from '../base/clock.ts'
 import { FatalError, LeaseLostError, messageOf, retryAfterOf, TransientError } from '../base/errors.ts'
-import type { Fact, StateFact } from '../model/facts.ts'
+import type { Observation, StateObservation } from '../model/observations.ts'
 import { isDetail, isFeed, NOT_FOUND_TO_CONFIRM, type OwnStateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
@@ -21,7 +21,7 @@ import { fullReadIntervalMs, type PollPolicy, pollIntervalMs, readIntervalMs } f
 /** Lease of a read, renewed by each page. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
 const FAILURE_BASE_MS = 1_000
-/** After this many failures in a row, or a slow one, a read doesn't compete with others. */
+/** After this many failures in a row, or one slow failure, a read gets a lower rank. */
 const FAILURES_TO_RANK = 3
 const SLOW_FAILURE_MS = 4_000
 const FAILURE_CAP_MS = 900_000
@@ -39,7 +39,7 @@ export interface ClaimedReadOptions extends ServiceParts {
   readonly cause: Cause
 }
 
-/** The end of a read. `gone`: 404 · `refused`: bad credentials · `declined`: a detail read got 403 or 404 · `lost`: the lease. */
+/** The end of a read. `gone`: 404 · `refused`: bad credentials · `declined`: a detail read got 403 or 404 · `lost`: the lease was lost. */
 export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed' | 'lost'
 
 /**
@@ -73,9 +73,8 @@ async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSi
 }
 
 /**
- * @param refusal why the service refused the cursor: any refusal of a request with a cursor, since the spec doesn't define one. If the feed
- * can be read from the beginning, the stored cursor is replaced (trap 17), except in a full re-read, whose cursors are its own (invariant
- * 6).
+ * @param refusal why the service refused the cursor. Any refusal of a request with a cursor counts, because the spec doesn't define one. If
+ * the feed can then be read from the beginning, the stored cursor is replaced (trap 17). A full re-read keeps the stored cursor.
  */
 async function walk(
   o: ClaimedReadOptions,
@@ -105,7 +104,7 @@ async function walk(
     if (refused !== null) reportRefusedCursor(o, claim, refused)
     return await inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {
       if (refused !== null && replacesCursor) await refuseCursor(transaction.tx, claim, READ_LEASE_MS)
-      const applied = await transaction.apply([...page.facts, ...(end === null ? [] : reachableAgain(o, claim))])
+      const applied = await transaction.apply([...page.observations, ...(end === null ? [] : reachableAgain(o, claim))])
       await keepUnreadable(o, transaction.tx, claim, page.unreadable)
       const mark = cursor === undefined ? {} : { cursor }
       if (end === null) await recordPage(transaction.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
@@ -132,7 +131,7 @@ function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, 
   const quietMs = o.clock.now() - msFromTime(activeAt)
   const settled = { ...base, stalledFeedReads: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
   if (walk.isFullRead) return { ...settled, fullReadDueInMs: fullReadIntervalMs(o.policy, quietMs, o.clock) }
-  // The first feed read was interrupted. Only a full re-read confirms what precedes its cursor.
+  // The first feed read was interrupted. Only a full re-read confirms the records before its cursor.
   if (walk.firstFeedRead) {
     const requestFullReadInMs = Math.min(REPLAY_COALESCE_MS, fullReadIntervalMs(o.policy, quietMs, o.clock))
     return { ...settled, dueInMs: Math.min(settled.dueInMs, requestFullReadInMs), requestFullReadInMs }
@@ -152,7 +151,7 @@ async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read
   const view = await readState(o.client, read, claim.submissionId, signal, claim.rank === rank.background ? 'background' : 'live')
   const { account, submissionId, readNo } = claim
   const readAt = timeFromMs(o.clock.now())
-  const shown: StateFact = { kind: 'state', read, account, submissionId, cause: o.cause, view, readNo, readAt }
+  const shown: StateObservation = { kind: 'state', read, account, submissionId, cause: o.cause, view, readNo, readAt }
   const contentHash = hashOf(o.db.protection, shown)
   await inApplyTransaction(o.db, o.observer, 'state-read', async (transaction) => {
     const applied = await transaction.apply([{ ...shown, contentHash }, ...reachableAgain(o, claim)])
@@ -187,7 +186,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     error: messageOf(error).slice(0, 500),
   }
   if (error instanceof AuthRefusedError) {
-    // Not the read's fault: it stays due, and the account is suspended.
+    // The account is suspended; the read stays due.
     const ranked = isDetail(claim.read) ? rank.background : rank.routine
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'
@@ -204,7 +203,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   const failures = countedOnce(o, claim.failures)
   const dueInMs = Math.max(retryAfterOf(error), backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
-  // A throttled read keeps its rank, but waits longer each time, since each one lowers the account's rate.
+  // A throttled read keeps its rank, but waits longer each time, because each throttled request lowers the account's rate.
   const ranked = isDetail(claim.read) ? rank.background : kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
   const settled = { ...kept, ...fullReadDeferral(claim, failures), rank: ranked, dueInMs, failures }
   await o.db.write('read-failed', (tx) => settleRead(tx, claim, settled))
@@ -228,7 +227,7 @@ function countedOnce({ cause }: ClaimedReadOptions, before: number): number {
   return cause === 'command' ? Math.max(1, before) : before + 1
 }
 
-/** Settles a 404. A submission counts as gone only after several; it keeps its rows and is read rarely (trap 48). */
+/** Settles a 404. After several 404s, a submission counts as gone. Its rows stay, and it is read rarely (trap 48). */
 async function settleMiss(
   o: ClaimedReadOptions,
   claim: ReadClaim,
@@ -251,11 +250,11 @@ async function settleMiss(
   o.log.warn({ ...place(claim), notFound }, `${claim.read} of submission ${claim.submissionId} not found (${notFound} in a row): ${what}`)
 }
 
-function reachableAgain(o: ClaimedReadOptions, claim: ReadClaim): Fact[] {
+function reachableAgain(o: ClaimedReadOptions, claim: ReadClaim): Observation[] {
   return claim.notFound === 0 ? [] : [reach(o, claim, null)]
 }
 
-function reach({ cause }: ClaimedReadOptions, { account, submissionId }: ReadClaim, unreachableSince: TimeText | null): Fact {
+function reach({ cause }: ClaimedReadOptions, { account, submissionId }: ReadClaim, unreachableSince: TimeText | null): Observation {
   return { kind: 'reach', account, submissionId, cause, unreachableSince }
 }
 

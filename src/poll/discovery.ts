@@ -2,9 +2,9 @@ import { inApplyTransaction } from '../apply/apply.ts'
 import { doublingMs } from '../base/clock.ts'
 import { DueLoop } from '../base/due-loop.ts'
 import { messageOf, retryAfterOf } from '../base/errors.ts'
-import type { Fact } from '../model/facts.ts'
 import { idsOfItems, idsUnder } from '../model/ids-under.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
+import type { Observation } from '../model/observations.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { findAccount } from '../store/reads/accounts.ts'
 import {
@@ -31,21 +31,21 @@ const IDENTITY_MS = 600_000
 const SUBMISSION_KEY = 'submission_id'
 const STEP = 200
 const PAUSE_MS = 10
-/** Limit of new submissions per answer. A list of something else may use the same key. */
+/** Limit of new submissions per answer, because a list of other objects may use the same key. */
 const MAX_NEW = 10_000
 const MAX_PATHS = 10_000
 const KEPT_CHARS = { plain: 1024 * 1024, expanded: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000
-/** Limit of the growing interval of a refused expanded path, times `every`. */
+/** Maximum interval of a refused expanded path, as a multiple of `everyMs`. */
 const LONGEST_PROBE_FACTOR = 32
 const FAILURES_TO_LOG = 3
-/** Ticks (about a minute) without a known identity before that is logged. */
+/** After this many ticks (about a minute) without a known identity, the problem is logged. */
 const UNIDENTIFIED_TICKS_TO_LOG = 30
 
 export interface DiscoveryOptions extends GateOptions {
   /** Paths from the settings. A key in braces is replaced with ids that other answers contain under that key. */
   readonly paths: readonly string[]
-  /** By path: the field with a submission's id in a listed item. */
+  /** Field with the submission's id in a listed item, by path. */
   readonly idFields?: Readonly<Record<string, string>>
   readonly everyMs: number
   /** Limit of new submissions per answer; default: 10,000. */
@@ -59,7 +59,7 @@ interface Tracked {
 }
 
 /**
- * Discovers submissions by probing paths from the settings, since the spec has no list of them. Tracks every UUID under a key
+ * Discovers submissions by probing paths from the settings, because the spec has no list of submissions. Tracks every UUID under a key
  * `submission_id`, and ids in the field that `id_fields` names. Reads one page of each path. A failing probe never affects the account.
  */
 export class Discovery extends DueLoop<PathClaim> {
@@ -114,8 +114,8 @@ export class Discovery extends DueLoop<PathClaim> {
   }
 
   /**
-   * Whether the account is active and belongs to the pinned brokerage: another brokerage's submissions must not be tracked. Otherwise the
-   * poller stops it.
+   * Whether the account is active and belongs to the pinned brokerage, because another brokerage's submissions must not be tracked.
+   * Otherwise, the poller stops the account.
    */
   async #isIdentified(signal: AbortSignal): Promise<boolean> {
     const { account, db, client, clock, log } = this.#o
@@ -189,13 +189,13 @@ export class Discovery extends DueLoop<PathClaim> {
       )
       const trackedVia = `discovery:${claim.name}`
       const fresh = ids.filter((id) => !known.has(`${account} ${id}`))
-      const facts = fresh
+      const observations = fresh
         .slice(0, maxNew - found)
-        .map((submissionId): Fact => ({ kind: 'request', account, submissionId, cause: 'poll', reads: [], trackedVia }))
+        .map((submissionId): Observation => ({ kind: 'request', account, submissionId, cause: 'poll', reads: [], trackedVia }))
       // Each change is a new submission.
-      if (facts.length > 0)
-        found += (await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(facts))).changes
-      if (facts.length < fresh.length) return { found, limited: true }
+      if (observations.length > 0)
+        found += (await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(observations))).changes
+      if (observations.length < fresh.length) return { found, limited: true }
       await clock.sleep(PAUSE_MS, signal)
       signal.throwIfAborted()
     }
@@ -209,10 +209,10 @@ export class Discovery extends DueLoop<PathClaim> {
         db.read,
         ids.map(({ submissionId }) => ({ account, submission_id: submissionId })),
       )
-      const facts = ids
+      const observations = ids
         .filter(({ submissionId }) => submissionId === '' || known.has(`${account} ${submissionId}`))
         .map(
-          (one): Fact => ({
+          (one): Observation => ({
             kind: 'named',
             account,
             submissionId: one.submissionId,
@@ -221,7 +221,8 @@ export class Discovery extends DueLoop<PathClaim> {
             via: `discovery:${claim.name}`,
           }),
         )
-      if (facts.length > 0) await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(facts))
+      if (observations.length > 0)
+        await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(observations))
       await clock.sleep(PAUSE_MS, signal)
       signal.throwIfAborted()
     }

@@ -2,8 +2,8 @@ import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs } from '../base/clock.ts'
 import { DueLoop } from '../base/due-loop.ts'
 import { messageOf, retryAfterOf } from '../base/errors.ts'
-import type { Fact } from '../model/facts.ts'
 import { knownIdsIn } from '../model/known-ids.ts'
+import type { Observation } from '../model/observations.ts'
 import type { Cause } from '../model/records.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
@@ -45,13 +45,13 @@ export interface ExtraReadsOptions extends GateOptions {
 }
 
 /**
- * Reads configured paths one after another, with the lowest priority, and stores each last answer, any JSON. A failure affects neither
- * submission nor account.
+ * Reads configured paths one after another, with the lowest priority. Stores the last answer of each path, which may be any JSON. A failure
+ * affects neither submission nor account.
  */
 export class ExtraReads extends DueLoop<PathClaim> {
   readonly #o: ExtraReadsOptions
   #scheduleAt = Number.NEGATIVE_INFINITY
-  /** If one is asked to wait, all wait (trap 49). */
+  /** If the service throttles one read, all reads wait (trap 49). */
   #pausedUntil = Number.NEGATIVE_INFINITY
   /** Names with a logged failure since their last success. */
   readonly #logged = new Set<string>()
@@ -122,7 +122,7 @@ export interface ExtraReadFailure {
 
 /**
  * Carries out one claimed extra read and schedules the next one.
- * @returns why it failed, and how long the service asked to pause; null on success.
+ * @returns why the read failed, and the pause that the service requested; null on success.
  * @throws LeaseLostError if another process has the read; database errors; the reason of `signal` when it aborts.
  */
 export async function carryOutExtraRead(
@@ -153,12 +153,12 @@ async function keep(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, answer
     ids.map(({ submissionId }) => ({ account, submission_id: submissionId })),
   )
   const via = `extra:${claim.name}`
-  const facts = ids
+  const observations = ids
     .filter(({ submissionId }) => submissionId === '' || known.has(`${account} ${submissionId}`))
-    .map((id): Fact => ({ kind: 'named', account, submissionId: id.submissionId, cause, ids: [id], via }))
+    .map((id): Observation => ({ kind: 'named', account, submissionId: id.submissionId, cause, ids: [id], via }))
   const dueInMs = everyOf(o, claim) * (1 - 0.1 * o.clock.random())
   await inApplyTransaction(db, observer, 'extra-read', async ({ tx, apply }) => {
-    await apply(facts)
+    await apply(observations)
     await keepExtraAnswer(tx, claim, answer.text, dueInMs)
   })
 }
@@ -166,7 +166,7 @@ async function keep(o: ExtraReadsOptions, claim: PathClaim, cause: Cause, answer
 async function fail(o: ExtraReadsOptions, claim: PathClaim, error: unknown, outcome: string): Promise<string> {
   const everyMs = everyOf(o, claim)
   const reason = messageOf(error).slice(0, 500)
-  // The account is refused, which its poller handles.
+  // If the account is refused, its poller handles the problem.
   const isOfAccount = error instanceof AuthRefusedError
   const failures = isOfAccount ? claim.failures : claim.failures + 1
   const isTransient = isOfAccount || error instanceof TokenNotTakenError || error instanceof UpstreamTransientError
@@ -184,7 +184,7 @@ function everyOf({ reads }: ExtraReadsOptions, { name }: PathClaim): number {
   return reads.find((read) => read.name === name)?.everyMs ?? RETRY_BASE_MS
 }
 
-/** @param ofSubmissions only those with (or without) a submission in their path. */
+/** @param ofSubmissions true: only paths with a submission; false: only other paths. */
 export function namesOf(reads: readonly ExtraRead[], ofSubmissions?: boolean): string[] {
   return reads
     .filter(({ path }) => ofSubmissions === undefined || path.includes('{submission_id}') === ofSubmissions)

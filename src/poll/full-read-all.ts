@@ -16,13 +16,13 @@ const LOOK_MS = 10_000
 const STEP = 200
 const PAUSE_MS = 20
 
-/** Reads all feeds again after a log divergence, and records the end. Any number of processes may run it. */
+/** Reads all feeds again after a log divergence, and records when all are done. Several processes may run it. */
 export class ReadAllAgain implements Service {
   readonly name = 'full re-reads after a log divergence'
   readonly #db: Db
   readonly #log: Log
   readonly #accounts: readonly string[]
-  /** Progress of each account in `#epoch`. */
+  /** Log epoch whose re-reads are checked. `#doneUpTo`: last completed submission by account. */
   #epoch = ''
   readonly #doneUpTo = new Map<string, string>()
 

@@ -3,11 +3,14 @@ import type { IdRead } from '../model/reads.ts'
 import type { PollPolicy } from './intervals.ts'
 
 const DAY_MS = 86_400_000
-/** A recently changed bind request is read at every 4th poll of a quiet submission, since it has no events (trap 80). */
+/** A recently changed bind request is read at every 4th poll of a quiet submission, because bind requests have no events (trap 80). */
 const POLLS_PER_BIND = 4
-/** Then the wait grows to this share of the time since its last change, up to `maxMs`. */
+/** Later, the wait grows to this share of the time since the last change, up to `maxMs`. */
 const QUIET_SHARE = 1 / 4
-/** Final statuses. Not `bind_failed`, which the service reviews. All changes are legal, so final ones are still read, rarely (trap 60). */
+/**
+ * Final statuses, without `bind_failed`, which the service reviews. Any status may still change, so final bind requests are read, but
+ * rarely (trap 60).
+ */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['bound', 'cancelled', 'declined', 'expired'])
 
 export function isFinalStatus(status: unknown): boolean {
@@ -17,7 +20,7 @@ export function isFinalStatus(status: unknown): boolean {
 /**
  * @param quietForMs time since the last change.
  * @returns the longest wait between two reads by id, in milliseconds: policies and insureds daily, bind requests hourly at first, then less
- * often, final ones at `dormantMs`.
+ * often, final bind requests at `dormantMs`.
  */
 export function longestIdWaitMs({ poll }: PollPolicy, read: IdRead, isFinal: boolean, quietForMs: number): number {
   if (read !== 'bind_request') return DAY_MS

@@ -3,8 +3,8 @@ import { contentHash as hashOf } from '../apply/content-hash.ts'
 import { backoffMs } from '../base/clock.ts'
 import { messageOf, retryAfterOf } from '../base/errors.ts'
 import type { Priority } from '../base/limiter.ts'
-import type { Fact, StateFact } from '../model/facts.ts'
 import { knownIdsIn, submissionsOfInsured } from '../model/known-ids.ts'
+import type { Observation, StateObservation } from '../model/observations.ts'
 import { NOT_FOUND_TO_CONFIRM } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
@@ -24,7 +24,7 @@ import type { PollPolicy } from './intervals.ts'
 const NOT_FOUND_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
 const FAILURE_BASE_MS = 1_000
 const FAILURE_CAP_MS = 900_000
-/** Wait after the account was refused. Its poller suspends it. */
+/** Wait after the account was refused. The poller suspends the account. */
 const REFUSED_WAIT_MS = 60_000
 const MAX_SUBMISSIONS = 1_000
 
@@ -54,7 +54,7 @@ export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Ca
   }
 }
 
-/** Users may wait for new records and active bind requests. */
+/** New records and active bind requests are urgent, because users may wait for them. */
 function priorityOf({ read, lastReadAt, isFinal }: IdClaim): Priority {
   return lastReadAt !== null && (read !== 'bind_request' || isFinal) ? 'background' : 'live'
 }
@@ -78,8 +78,8 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
   })
 }
 
-/** Ids in the answer. For submissions, insureds are the best source (trap 20). */
-function namedIn(claim: IdClaim, cause: Cause, answer: unknown): Fact[] {
+/** Ids in the answer. Insureds are the best source of submission ids (trap 20). */
+function namedIn(claim: IdClaim, cause: Cause, answer: unknown): Observation[] {
   const { account, read } = claim
   const submissionId = submissionOf(claim)
   const others =
@@ -88,18 +88,18 @@ function namedIn(claim: IdClaim, cause: Cause, answer: unknown): Fact[] {
           .filter((id) => id !== submissionId)
           .slice(0, MAX_SUBMISSIONS)
       : []
-  const tracked = others.map((id): Fact => ({ kind: 'request', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
+  const tracked = others.map((id): Observation => ({ kind: 'request', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
   // An insured's policies may belong to any of its submissions.
   const ids = knownIdsIn(answer, read === 'insured' ? '' : submissionId)
   return ids.length === 0 ? tracked : [...tracked, { kind: 'named', account, submissionId, cause, ids, via: read }]
 }
 
-function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): StateFact {
+function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): StateObservation {
   const { account, read, id, readNo } = claim
   return { kind: 'state', read, ownId: id, account, submissionId: submissionOf(claim), cause, view, readNo, readAt }
 }
 
-/** Settles a 404. A record read before counts as gone after several; it keeps its row and is read rarely. */
+/** Settles a 404. After several 404s, a record that was read before counts as gone. Its row stays and is read rarely. */
 async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error: string): Promise<'gone'> {
   // Commands don't confirm a 404.
   const notFound = cause === 'command' ? Math.max(1, claim.notFound) : claim.notFound + 1

@@ -12,7 +12,7 @@ const TICK_MS = 1_000
 /** Reads in flight, in addition to the poller's. */
 const AT_ONCE = 4
 
-/** 404s of a never-read id, after which the path may be wrong. */
+/** After this many 404s of an id that was never read, the path may be wrong. */
 const LATE_NOT_FOUND = 3
 
 export interface IdReadsOptions extends IdReadOptions {
@@ -60,7 +60,7 @@ export class IdReads extends DueLoop<IdClaim> {
 
   protected override async rest(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#o
-    // New ids signal too.
+    // New ids also send this signal.
     await db.signals.wait('reads', TICK_MS, signal)
     await clock.sleep(0, signal)
   }

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Without activity for this long, a submission is dormant. */
 const DORMANT_AFTER_MS = 90 * DAY_MS
-/** Without activity for this long, its full re-reads are those of a quiet one. */
+/** After this long without activity, a submission's full re-reads use the quiet interval. */
 const QUIET_AFTER_MS = 7 * DAY_MS
 /** Poll interval, as a share of the time since the last activity. */
 const QUIET_SHARE = 1 / 4
@@ -33,7 +33,7 @@ export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pi
 /** Detail reads are made at every 4th poll. */
 const POLLS_PER_DETAIL = 4
 
-/** @returns milliseconds to the next read: `pollIntervalMs`; for detail reads 4 times that, from `quietMs` to `dormantMs`. */
+/** @returns milliseconds to the next read: `pollIntervalMs`; for detail reads 4 times as long, from `quietMs` to `dormantMs`. */
 export function readIntervalMs(policy: PollPolicy, read: ReadKind, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const interval = pollIntervalMs(policy, quietForMs, clock)
   if (!isDetail(read)) return interval
@@ -41,7 +41,7 @@ export function readIntervalMs(policy: PollPolicy, read: ReadKind, quietForMs: n
   return clamp(interval * POLLS_PER_DETAIL, Math.min(quietMs, dormantMs), dormantMs)
 }
 
-/** @returns milliseconds to the next full re-read, at most the setting. @param quietForMs time since the last activity. */
+/** @returns milliseconds to the next full re-read, at most the configured interval. @param quietForMs time since the last activity. */
 export function fullReadIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const { activeMs, quietMs, dormantMs } = policy.replay
   const interval = quietForMs >= DORMANT_AFTER_MS ? dormantMs : quietForMs >= QUIET_AFTER_MS ? quietMs : activeMs

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import { type ReadKind, readKinds } from '../model/reads.ts'
 
-/** Older answers don't count. */
+/** Answers older than this don't count. */
 export const WAVE_WINDOW_MS = 600_000
-/** Missing submissions that form a wave; in a smaller account all, at least two. */
+/** Number of missing submissions that form a wave. In a smaller account: all submissions, but at least two. */
 const WAVE = 5
 const SMALLEST_WAVE = 2
 const MAX_ENTRIES = 10_000
@@ -16,8 +16,8 @@ export class NotFoundWave {
   readonly #clock: Clock
   readonly #latest = new Map<string, { gone: boolean; at: number }>()
   /**
-   * Reads missing in an earlier wave. If still missing when the account is active again, they are gone; counting them would only pause the
-   * account again.
+   * Reads that got 404 in an earlier wave. If they still get 404 when the account is active again, their submissions are gone. Counting
+   * them would only pause the account again.
    */
   readonly #pastWaves = new Set<string>()
 
@@ -25,7 +25,7 @@ export class NotFoundWave {
     this.#clock = clock
   }
 
-  /** Records the latest answer for a submission read before. A read of an earlier wave counts again once it succeeds. */
+  /** Records the latest answer for a submission that was read before. A read of an earlier wave counts again after it succeeds. */
   note(submissionId: string, read: ReadKind, gone: boolean): void {
     this.#latest.delete(submissionId)
     if (!gone) this.#pastWaves.delete(keyOf(submissionId, read))
@@ -40,7 +40,7 @@ export class NotFoundWave {
 
   /**
    * @param readBefore number of submissions ever read.
-   * @returns whether enough submissions are missing, and at least half of those asked about.
+   * @returns whether enough submissions are missing, and at least half of those with a recent answer.
    */
   isWave(readBefore: number): boolean {
     const needed = Math.max(SMALLEST_WAVE, Math.min(WAVE, readBefore))
@@ -49,7 +49,7 @@ export class NotFoundWave {
     return gone >= needed && gone * 2 >= this.#latest.size
   }
 
-  /** Ends the wave. @returns its submissions. */
+  /** Ends the wave. @returns the missing submissions. */
   take(): string[] {
     const missing = [...this.#latest].filter(([, answer]) => answer.gone).map(([submissionId]) => submissionId)
     this.clear()
@@ -57,7 +57,7 @@ export class NotFoundWave {
     return missing
   }
 
-  /** Adds a submission to the last wave, since its read was in flight. */
+  /** Adds a submission whose read was in flight to the last wave. */
   join(submissionId: string): void {
     for (const read of readKinds) this.#pastWaves.add(keyOf(submissionId, read))
     for (const oldest of this.#pastWaves) {
@@ -71,7 +71,7 @@ export class NotFoundWave {
     this.#latest.clear()
   }
 
-  /** Forgets everything: the wave did not pause the account. */
+  /** Forgets latest answers and past waves, if a wave failed to pause the account. */
   reset(): void {
     this.clear()
     this.#pastWaves.clear()

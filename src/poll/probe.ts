@@ -10,7 +10,7 @@ export interface ProbeOutcome {
 }
 
 /**
- * Reads submissions one after another until one succeeds.
+ * Reads submissions one after another until a read succeeds.
  * @throws errors not from the service, and any error once `signal` is aborted.
  */
 export async function probe(client: UpstreamClient, submissionIds: readonly string[], signal: AbortSignal): Promise<ProbeOutcome[]> {

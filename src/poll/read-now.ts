@@ -18,7 +18,7 @@ export interface Failure {
 /** A read for a command, due or not. */
 export interface WantedRead<Claim> {
   readonly of: Omit<FailedRead, 'reason'>
-  /** @returns null during another process's read, and if the read no longer exists. */
+  /** @returns null while another process has the read, or if the read no longer exists. */
   claim(): Promise<Claim | null>
   /** Whether the read still exists; a purge deletes it. */
   exists(): Promise<boolean>
@@ -28,10 +28,10 @@ export interface WantedRead<Claim> {
 }
 
 /**
- * Carries out reads now, within the account's rate, including those that another process holds.
- * @param stopReason why no further read is allowed; null: allowed.
+ * Carries out reads now, within the account's rate, including reads that another process has claimed.
+ * @param stopReason why no further read is allowed; null: reads are allowed.
  * @returns the failed reads.
- * @throws BusyError if the service asks for a long pause; database errors, after the other reads in flight ended.
+ * @throws BusyError if the service requests a long pause; database errors, after the other reads in flight ended.
  */
 export async function readNow<Claim>(
   o: SyncOptions,
@@ -44,7 +44,7 @@ export async function readNow<Claim>(
   const queue = new PQueue({ concurrency: slotsAt(client.rate(), o.concurrency) })
   const over = new AbortController()
   const ending = AbortSignal.any([signal, over.signal])
-  // After one fails, the others finish only their current attempt.
+  // After one read throws, the others finish only their current attempt.
   const fail = (error: unknown) => {
     over.abort()
     throw error

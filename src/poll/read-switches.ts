@@ -13,7 +13,7 @@ import {
   wasEverRead,
 } from '../store/reads/reads-off.ts'
 
-/** Refused submissions in a row that switch a read off. */
+/** After this many refused submissions in a row, a read is switched off. */
 const SEVERAL = 3
 const RETRY_MS = 86_400_000
 const TICK_MS = 1_000
@@ -22,26 +22,26 @@ const PAUSE_MS = 20
 
 export interface ReadSwitchesOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly account: string
-  /** Reads in the settings. */
+  /** Reads enabled in the settings. */
   readonly wanted: readonly string[]
 }
 
 /**
  * Knows which reads of an account are off. A read is off if the settings omit it, or if the service refused it (403 or 404) for several
- * submissions in a row with a readable requirements view; then it is retried daily.
+ * submissions in a row with a readable requirements view. A refused read is retried daily.
  */
 export class ReadSwitches implements Service {
   readonly name: string
   readonly #o: ReadSwitchesOptions
   readonly #unwanted: readonly OptionalRead[]
   #off: ReadonlySet<OptionalRead>
-  /** Refused by the service; one may be on trial. */
+  /** Reads that the service refused, including reads being retried. */
   #refused = new Set<OptionalRead>()
-  /** On again, and to be requested. */
+  /** Reads switched on again, to be requested soon. */
   readonly #isAgain = new Set<OptionalRead>()
   /** Submissions refused since the read's last success. */
   readonly #declined = new Map<OptionalRead, Set<string>>()
-  /** Changes being stored and already stored: rows read during a change may be outdated. */
+  /** Number of changes being stored, and of stored changes. Rows read during a change may be outdated. */
   #storing = 0
   #stored = 0
 
@@ -52,7 +52,7 @@ export class ReadSwitches implements Service {
     this.#off = new Set(this.#unwanted)
   }
 
-  /** Records an answer, which switches the read on. */
+  /** Records a successful answer, which switches the read on again. */
   async noteRead(read: OptionalRead): Promise<void> {
     const { db, account, log } = this.#o
     this.#declined.delete(read)
@@ -65,7 +65,7 @@ export class ReadSwitches implements Service {
 
   /**
    * Records a refusal (403 or 404). Ignores refusals in flight when the read was switched off, which would postpone the next trial.
-   * @param wasRead whether this submission's read, or this id, ever succeeded. A new one may not exist yet.
+   * @param wasRead whether this submission's read, or this id, ever succeeded. A new record may not exist yet.
    */
   async noteDeclined(read: OptionalRead, submissionId: string, wasRead: boolean): Promise<void> {
     const { db, account, log } = this.#o
@@ -86,7 +86,6 @@ export class ReadSwitches implements Service {
       )
   }
 
-  /** Reads that are off. */
   get off(): readonly ReadKind[] {
     return [...this.#off]
   }
@@ -115,7 +114,7 @@ export class ReadSwitches implements Service {
     }
   }
 
-  /** Loads switches, including other processes'. Changes made by this process during the load take precedence. */
+  /** Loads the switches, including changes by other processes. Changes by this process during the load take precedence. */
   async #lookUp(): Promise<void> {
     const { db, account } = this.#o
     const before = this.#stored

@@ -1,4 +1,4 @@
-/** Refusals in a row that may concern the account. */
+/** After this many refusals in a row, the account itself may be refused. */
 const RUN = 10
 
 /** Counts the account's refused reads in a row. */
@@ -16,7 +16,7 @@ export class Refusals {
     this.#submissions = new Set()
   }
 
-  /** Ends the run if it is long enough to investigate. @returns its submissions, or null. */
+  /** Resets the count if it is high enough to investigate. @returns the refused submissions, or null. */
   take(): ReadonlySet<string> | null {
     if (this.#reads < RUN) return null
     const submissions = this.#submissions
@@ -26,9 +26,9 @@ export class Refusals {
 }
 
 /**
- * Chooses submissions to probe whether the account may be read.
+ * Chooses submissions to probe, to find out whether the account may be read.
  * @param known submissions of the account.
- * @returns up to ten known ones that were not refused, and the last refused one.
+ * @returns up to ten known submissions that were not refused, and the last refused submission.
  */
 export function submissionsToProbe(refused: ReadonlySet<string>, known: readonly string[]): string[] {
   const others = known.filter((id) => !refused.has(id)).slice(0, Math.max(0, RUN - refused.size))

@@ -1,4 +1,4 @@
-import type { SubmissionRef } from '../model/facts.ts'
+import type { SubmissionRef } from '../model/observations.ts'
 import type { GateOptions } from './account-gate.ts'
 import type { ExtraRead } from './extra-reads.ts'
 import type { IdReadOptions } from './id-read.ts'

@@ -10,8 +10,8 @@ import { type Failure, readNow } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 
 /**
- * Reads by id now: bind requests, policies and insureds of these submissions, and those that the answers name.
- * @param submissionIds known ones; `['']`: ids without a submission.
+ * Reads bind requests, policies and insureds of these submissions by id now. Also reads ids that the answers name.
+ * @param submissionIds known submissions; `['']`: ids without a submission.
  * @param off reads to skip.
  */
 export async function syncIds(
@@ -48,7 +48,7 @@ async function readId(o: SyncOptions, claim: IdClaim, signal: AbortSignal): Prom
   return { reason: `${claim.id}: ${reason}`, isFinal: end !== 'failed' }
 }
 
-/** Carries out extra reads now. @param submissionIds `['']`: those without a submission. */
+/** Carries out extra reads now. @param submissionIds `['']`: extra reads without a submission. */
 export async function syncExtraReads(o: SyncOptions, submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
   const { account, db, extraReads: reads = [] } = o
   const names = namesOf(reads, submissionIds[0] !== '')

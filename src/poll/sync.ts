@@ -1,4 +1,4 @@
-import type { SubmissionRef } from '../model/facts.ts'
+import type { SubmissionRef } from '../model/observations.ts'
 import { type OwnRead, type ReadKind, readKinds } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { readError } from '../store/reads/account-reads.ts'
@@ -12,11 +12,11 @@ import { type Failure, readNow, type WantedRead } from './read-now.ts'
 import type { FailedRead, SyncOptions } from './sync-options.ts'
 import { syncExtraReads, syncIds } from './sync-others.ts'
 
-/** Reads feeds, state, ids and extra reads of submissions of one account now, due or not, within its rate. */
+/** Reads feeds, state, ids and extra reads of submissions of one account now, due or not, within the account's rate. */
 export class Sync {
   readonly #o: SyncOptions
   readonly #gate: AccountGate
-  /** If set, the account must not be read. */
+  /** Why the account must not be read; null: it may be read. */
   #stopReason: string | null = null
 
   constructor(options: SyncOptions) {
@@ -27,7 +27,7 @@ export class Sync {
   /**
    * @param submissionIds known submissions, at most some hundreds.
    * @returns the failed reads.
-   * @throws BusyError if the service asks for a long pause; database errors; the reason of `signal` when it aborts.
+   * @throws BusyError if the service requests a long pause; database errors; the reason of `signal` when it aborts.
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<FailedRead[]> {
     const { account, db } = this.#o
@@ -76,7 +76,7 @@ export class Sync {
   async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<Failure | null> {
     const { account, db, clock } = this.#o
     const begunAt = clock.now()
-    // Includes records that became visible behind the cursor.
+    // A full re-read includes records that became visible behind the cursor.
     const end = await carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, fullReadDue: true }, signal)
     if (await this.#gate.note(claim, end, begunAt)) this.#stopReason = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return null

@@ -10,7 +10,7 @@ import { readById as viewOf } from '../upstream/wire/binding.ts'
 export interface IdRequest {
   readonly read: IdRead
   readonly id: string
-  /** Empty if unknown. A bind request requires one. */
+  /** Empty if unknown. Required for a bind request. */
   readonly submissionId: string
 }
 

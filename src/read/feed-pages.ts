@@ -1,6 +1,6 @@
 import type { Applied } from '../apply/apply.ts'
 import type { Priority } from '../base/limiter.ts'
-import type { EventFact, MessageFact, Origin, SubmissionRef } from '../model/facts.ts'
+import type { EventObservation, MessageObservation, Origin, SubmissionRef } from '../model/observations.ts'
 import type { Feed } from '../model/reads.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Unreadable } from '../store/mirror/conflicts.ts'
@@ -9,8 +9,8 @@ import { readEvent, readMessage } from '../upstream/wire/feeds.ts'
 import { rawOf } from '../upstream/wire/fields.ts'
 
 export interface FeedPage {
-  readonly facts: readonly (EventFact | MessageFact)[]
-  /** Malformed items. They are kept and never stop the feed read. */
+  readonly observations: readonly (EventObservation | MessageObservation)[]
+  /** Malformed items, which are stored and don't stop the read. */
   readonly unreadable: readonly Unreadable[]
   readonly nextCursor: string | null
   /** Whether `next_cursor` is null, not merely missing. */
@@ -28,13 +28,13 @@ export interface FeedRead extends SubmissionRef, Origin {
   readonly priority?: Priority
 }
 
-/** Why a feed read ended early. `isCostly`: each attempt costs many requests, so the next one waits longer. */
+/** Why a feed read ended early. `isCostly`: each attempt costs many requests, so retries wait longer. */
 interface Stall {
   readonly reason: string
   readonly isCostly: boolean
 }
 
-/** The end of a feed read: `stall` is set if the service's cursors lead nowhere (trap 2). */
+/** Result of a feed read. `stall` is set if the service's cursors lead nowhere (trap 2). */
 export interface FeedReadEnd {
   readonly stall: Stall | null
   /** Whether the service marked the end with null. */
@@ -67,7 +67,7 @@ export async function readFeedPages(
   const seen = new Set([walk.since])
   let page = await fetchPage(client, walk, walk.since, signal)
   for (let pages = 1; ; pages++) {
-    emptyPages = page.facts.length + page.unreadable.length === 0 ? emptyPages + 1 : 0
+    emptyPages = page.observations.length + page.unreadable.length === 0 ? emptyPages + 1 : 0
     const stall = stallOf(page.nextCursor, seen, pages, emptyPages)
     seen.add(page.nextCursor)
     const last = page.nextCursor === null || stall !== null
@@ -96,19 +96,19 @@ async function fetchPage(client: UpstreamClient, walk: FeedRead, since: string |
   const { account, submissionId, via, cause, isFullRead, firstFeedRead, pagesBefore = false, priority } = walk
   const page = await client[walk.read](submissionId, since, signal, priority)
   const from = { account, submissionId, via, cause, isFullRead, firstFeedRead, pagesBefore }
-  const facts: (EventFact | MessageFact)[] = []
+  const observations: (EventObservation | MessageObservation)[] = []
   const unreadable: Unreadable[] = []
   let newestAt: TimeText | null = null
   for (const raw of page.items) {
     const event = walk.read === 'events' ? readEvent(raw) : null
     const message = walk.read === 'thread' ? readMessage(raw) : null
-    if (event) facts.push({ kind: 'event', event, ...from })
-    else if (message) facts.push({ kind: 'message', message, ...from })
+    if (event) observations.push({ kind: 'event', event, ...from })
+    else if (message) observations.push({ kind: 'message', message, ...from })
     else unreadable.push({ account, submission_id: submissionId, read: walk.read, raw: rawOf(raw) ?? 'null' })
     const at = event?.occurred_at ?? message?.message.occurred_at ?? null
     if (at !== null && (newestAt === null || at > newestAt)) newestAt = at
   }
-  return { facts, unreadable, nextCursor: page.nextCursor, isEndConfirmed: page.isEndConfirmed, newestAt }
+  return { observations, unreadable, nextCursor: page.nextCursor, isEndConfirmed: page.isEndConfirmed, newestAt }
 }
 
 /** Prevents an unhandled rejection. The error surfaces when the page is awaited. */

@@ -16,7 +16,7 @@ const readers: Readonly<Record<OwnStateRead, (answer: unknown) => View | null>> 
 
 /**
  * Reads a view of a submission's state. Only the rail of the requirements view documents lanes (trap 11).
- * @throws errors of the client; UpstreamTransientError if the answer is not such a view.
+ * @throws errors of the client; UpstreamTransientError for an answer of another shape.
  */
 export async function readState(
   client: UpstreamClient,

@@ -6,17 +6,15 @@ const MAX_ADDRESSES = 10_000
 /** Counts bad signatures (or tokens) by sender address, for the latest 10,000 addresses. */
 export class BadSignatures {
   readonly #most: number
-  /** Times of the last failures of each address, in the order of the last failure. */
+  /** Recent failure times of each address; addresses are ordered by last failure. */
   readonly #times = new Map<string, number[]>()
 
-  /** @param most per address in a minute. */
+  /** @param most limit per address and minute. */
   constructor(most = 20) {
     this.#most = most
   }
 
-  /**
-   * Counts one bad signature. @param now milliseconds since the epoch. @returns whether the address exceeds the limit of the last minute.
-   */
+  /** Counts one bad signature. @param now milliseconds since the epoch. @returns whether the address exceeds its limit per minute. */
   note(address: string, now: number): boolean {
     const key = addressKey(address)
     const times = this.#times.get(key) ?? []

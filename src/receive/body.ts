@@ -16,7 +16,7 @@ interface BodyLimits {
   readonly deadline: Deadline
 }
 
-/** A sender may send each byte as a chunk, and a chunk takes some hundred bytes of memory. This many are merged into one. */
+/** This many chunks are merged into one, because a sender may send single bytes, and a chunk takes some hundred bytes. */
 const CHUNKS_MERGED = 256
 
 /** @returns the raw bytes, or why there are none. The rest of a rejected body is read and dropped. Never rejects. */
@@ -57,12 +57,12 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer |
     stream.on('data', onData)
     stream.on('end', onEnd)
     stream.on('close', onClose)
-    // A stream error without a listener would end the process. `close` follows it.
+    // A stream error without a listener ends the process. `close` follows errors.
     stream.on('error', () => {})
   })
 }
 
-/** Bytes shared by many holders, such as the bodies of all requests in flight. */
+/** A byte limit for many users, such as the bodies of all requests in flight. */
 export class MemoryBudget {
   readonly #limitBytes: number
   #reservedBytes = 0

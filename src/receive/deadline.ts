@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 
-/** The time within which a request must be answered. `end` it after the answer. */
+/** Time limit for answering a request. Call `end` after the answer. */
 export class Deadline {
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -17,7 +17,7 @@ export class Deadline {
     return this.#expired
   }
 
-  /** Calls `action` on expiry, instead of an earlier action; null for none. Has no effect after expiry. */
+  /** Replaces the action called on expiry; null removes it. Has no effect after expiry. */
   onExpiry(action: (() => void) | null): void {
     this.#action = action
   }

@@ -6,7 +6,7 @@ import type { Deadline } from './deadline.ts'
 
 /** See InboxAppender. */
 export interface Appender {
-  /** Whether a commit blocks the event loop. Then a larger batch delays nobody. */
+  /** Whether a commit blocks the event loop. If so, larger batches add no delay. */
   readonly blocking?: boolean
   append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]>
 }
@@ -15,15 +15,15 @@ interface GroupCommitOptions {
   readonly appender: Appender
   readonly log: Log
   readonly observer: Observer
-  /** Bytes of waiting bodies; beyond this, deliveries are refused immediately. */
+  /** Limit in bytes of waiting bodies. Above it, deliveries are rejected. */
   readonly waitingBytes: number
 }
 
 const WAITING_ROWS = 4_096
-/** Limits of one transaction; a larger body gets its own. */
+/** Limits per transaction. A larger body is alone in one. */
 const BATCH_ROWS = 512
 const BATCH_BYTES = 8 << 20
-/** Turns of the event loop to wait before a batch begins, while each turn brings more deliveries. */
+/** Event loop turns to wait before a batch begins, if each turn brings more deliveries. */
 const MAX_TURNS = { blocking: 8, other: 1 } as const
 
 interface Waiting {
@@ -33,8 +33,8 @@ interface Waiting {
 }
 
 /**
- * Stores all waiting deliveries in one transaction, one transaction at a time, because a commit to disk costs the same for one delivery as
- * for many. `add` resolves after the delivery's own transaction, never before.
+ * Stores all waiting deliveries in one transaction at a time. A disk commit costs the same for one delivery as for many. `add` resolves
+ * after the transaction of its delivery.
  */
 export class GroupCommit {
   readonly #o: GroupCommitOptions
@@ -48,8 +48,8 @@ export class GroupCommit {
   }
 
   /**
-   * Waits until `deadline`; a delivery that is in no transaction by then is not stored. @returns null if the delivery is durably stored;
-   * else why it isn't, or why the outcome is unknown. Never rejects.
+   * Waits until `deadline`; a delivery that is in no transaction by then is not stored.
+   * @returns null if the delivery is durably stored; else why it failed or has an unknown outcome. Never rejects.
    */
   add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
     if (deadline.expired) return Promise.resolve(tooLate())
@@ -98,7 +98,7 @@ export class GroupCommit {
       if (batch.length >= BATCH_ROWS || (batch.length > 0 && bytes + length > BATCH_BYTES)) break
       taken += 1
       this.#waitingBytes -= length
-      // Its sender was already answered 503.
+      // The sender already got a 503.
       if (waiting.deadline.expired) continue
       bytes += length
       batch.push(waiting)
@@ -120,7 +120,7 @@ export class GroupCommit {
     observer.set('inbox_append_rows', batch.length)
     for (const [position, waiting] of batch.entries()) {
       const outcome = outcomes[position]
-      // Without an outcome, the delivery may not be stored (invariant 1).
+      // Without an outcome, the delivery may not have been stored.
       waiting.resolve(outcome === undefined ? new TransientError('the database gave no outcome for this delivery') : outcome)
     }
     this.#report(batch, outcomes)
@@ -131,7 +131,7 @@ export class GroupCommit {
     const { log } = this.#o
     const failures = outcomes.filter((outcome) => outcome !== null)
     const [failure] = failures
-    // The failure of a single delivery may not be the database's.
+    // A single failed delivery doesn't prove a database fault.
     if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
       if (this.#refused === 0)
         log.error({ err: failure }, `deliveries cannot be stored now and are answered 503 (${messageOf(failure)}). The sender repeats them`)

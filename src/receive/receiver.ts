@@ -44,17 +44,17 @@ interface DeliveryRequest {
   readonly body: Readable
   /** Called after a good signature, before the delivery is stored. */
   onSigned(): void
-  /** Called if the body comes in too many small chunks; then no answer is read. */
+  /** Called for too many small chunks; the sender then reads no answer. */
   onManyChunks(): void
 }
 
 /** The sender waits 10 s (trap 29). */
 const ANSWER_WITHIN_MS = 8_000
-/** For the bodies of all requests in flight, and as much again for those that wait to be stored. */
+/** Memory limit for bodies of requests in flight; the same again for bodies waiting to be stored. */
 const MEMORY_BYTES = 64 << 20
 /** Verifying a larger body takes more than a quarter of a millisecond. */
 const CHEAP_BODY_BYTES = 32 << 10
-/** Most large bodies that wait to be verified, from senders of many bad signatures. */
+/** Limit of large bodies awaiting verification, from senders of many bad signatures. */
 const MAX_SUSPECTS = 32
 
 interface ReceivingAccount {
@@ -71,9 +71,8 @@ interface InFlight {
 }
 
 /**
- * Receives deliveries. The checks run from cheap to costly: account, headers, body, signature; then the delivery goes into the inbox. 204
- * means durably stored (invariant 1). After a good signature the only other answer is 503 (invariant 11). The content is neither parsed nor
- * judged.
+ * Receives deliveries. The checks run from cheap to costly: account, headers, body, signature. Then the delivery goes into the inbox. 204
+ * means durably stored. After a good signature the only other answer is 503. The content is neither parsed nor validated.
  */
 export class Receiver {
   readonly #o: ReceiverOptions
@@ -128,7 +127,7 @@ export class Receiver {
     return answer
   }
 
-  /** Answers every new request with 503. Resolves when those in flight are answered and rejections are written. */
+  /** Answers new requests with 503. Resolves when requests in flight are answered and rejections are written. */
   async drain(): Promise<void> {
     this.#draining = true
     if (this.#inFlight === 0) this.#drained.resolve()
@@ -174,8 +173,8 @@ export class Receiver {
   }
 
   /**
-   * A good signature is never limited, so bodies from senders of many bad ones are verified too. Large ones are verified one at a time,
-   * with a turn of the event loop before each. @returns null if too many of those wait.
+   * Verifies even bodies from senders of many bad signatures, so that a good signature is never limited. Large ones are verified one at a
+   * time, with an event loop turn before each. @returns null if too many of them wait.
    */
   async #verify(
     { verifier }: ReceivingAccount,

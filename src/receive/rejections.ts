@@ -27,7 +27,7 @@ interface RejectionsOptions {
   readonly observer: Observer
 }
 
-/** Headers that are kept and shown. Everything else is dropped. */
+/** Headers that are stored and shown. All others are dropped. */
 const KEPT_HEADERS = [
   'svix-id',
   'svix-timestamp',
@@ -95,7 +95,7 @@ function deliveryIdOf(headers: HeaderValues): string | undefined {
   return typeof id === 'string' ? id.slice(0, MAX_LOGGED_LENGTH) : undefined
 }
 
-/** @returns the headers kept with a body: enough to verify the delivery again and to know how its body is encoded. */
+/** @returns the headers to store with a body: those for verifying it again, and its type and encoding. */
 export function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {
   return { ...verified, ...only(['content-type', 'content-encoding'], headers) }
 }

@@ -31,9 +31,9 @@ interface ReplayedRejected {
 }
 
 /**
- * Verifies rejected deliveries again, oldest first, after a secret was corrected. Each is judged as of its arrival, so its timestamp isn't
- * stale. Good ones go into the inbox, which ignores those that were sent again. @throws TransientError if the database can't store one;
- * those before it stay accepted.
+ * Verifies rejected deliveries again, oldest first, after a secret was corrected. Timestamps are compared with the time of arrival.
+ * Verified deliveries go into the inbox, which ignores duplicates.
+ * @throws TransientError if the database can't store a delivery; earlier ones stay accepted.
  */
 export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
   const { store, ids, account, since, until } = options
@@ -51,16 +51,16 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
   return { accepted, refused }
 }
 
-/** @returns why it is still rejected; null if it was accepted. */
+/** @returns why the delivery stays rejected; null if accepted. */
 async function replayOne({ store, appender, lastUses, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
   const { account, received_at: receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
-  // It was rejected for its headers or its size, which haven't changed.
+  // Rejected for its headers or size, which haven't changed.
   if (record.body === null) return record.reason
   if (record.body_cut) return 'body_cut'
   const body = store.original(record.body, record)
-  // Its signature covers text that is gone; the feeds bring the content.
+  // The signature covers dropped text. The feeds provide the content.
   if (body.includes(`"${DROPPED}`)) return 'body_protected'
   const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)
   if (!verified.ok) return verified.reason

@@ -14,7 +14,7 @@ import { Receiver, type ReceiverOptions } from './receiver.ts'
 
 interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
   readonly config: Omit<Config['receiver'], 'publicUrl'>
-  /** Stores counts of refused connections. */
+  /** Stores counts of rejected connections. */
   readonly keepRefused: RefusalsOptions['keep']
 }
 
@@ -34,12 +34,12 @@ export interface RunningReceiver {
 }
 
 const MAX_HEADER_BYTES = 16 << 10
-/** Also those of the ops port. */
+/** Also used by the ops port. */
 export const HEADERS_WITHIN_MS = 5_000
 /** Longer than the receiver's own deadline, so that the receiver answers first. */
 const REQUEST_WITHIN_MS = 9_000
 export const CHECK_CONNECTIONS_MS = 1_000
-/** Longer than common load balancers keep an idle connection, so that they never reuse one that is being closed. */
+/** Longer than common load balancers keep an idle connection, so that they never reuse a closing connection. */
 const KEEP_ALIVE_MS = 72_000
 
 /**
@@ -56,7 +56,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const origin = await app.listen({ host: config.host, port: config.port })
   const { server } = app
   const bound = server.address()
-  // A sender may end its side after its request, and still read the answer.
+  // Senders may half-close the connection and still read the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   // Otherwise Node answers 417 to any `Expect` header but 100-continue.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
@@ -111,7 +111,7 @@ function createServer(
 
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { socket } = request.raw
-    // The system no longer knows the address of a sender that disconnected.
+    // A disconnected sender has no address.
     const address = request.ip ?? 'unknown'
     if (!guard.forwarded(socket, address)) return send(reply, answers.unavailable)
     const answer = await receiver.receive({
@@ -130,7 +130,7 @@ function createServer(
   app.post('/webhooks', handle)
   app.setNotFoundHandler((_request, reply) => send(reply, answers.unknown))
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    // Fastify refuses a missing or malformed Content-Type before our code runs. The receiver accepts any type.
+    // Fastify rejects a missing or malformed Content-Type before our code runs. The receiver accepts any type.
     if (request.is404) return send(reply, answers.unknown)
     if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return handle(request, reply)
     log.error({ err: error }, 'a request was answered 503 because of an unexpected error')
@@ -153,7 +153,7 @@ function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server
       if (guard.begin(request, response)) handler(request, response)
     },
   )
-  // Refused connections never reach the HTTP server: that would cost as much again.
+  // Rejected connections never reach the HTTP server, which would double their cost.
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket) => {
@@ -166,7 +166,7 @@ function accountOf(request: FastifyRequest): string | undefined {
   return (request.params as { readonly account?: string }).account
 }
 
-/** Shows `doctor`, which signs with a webhook secret, how its own delivery arrived: whether a trusted proxy names the sender. */
+/** Reports to `doctor` how its signed delivery arrived, including whether a trusted proxy named the sender. */
 function sendArrival({ raw, ip, headers }: FastifyRequest, reply: FastifyReply): void {
   const arrival: Arrival = {
     peer: unmapped(raw.socket.remoteAddress ?? ''),

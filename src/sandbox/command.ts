@@ -14,17 +14,17 @@ import { parseUnshown, type UnshownInput } from './service/unshown.ts'
 
 /** Options of `submission-mirror sandbox`, from the command line's text. */
 export const sandboxCommandSchema = z.strictObject({
-  /** 0: any free port. */
+  /** Port 0 means any free port. */
   host: z.string().default('127.0.0.1'),
   port: z.coerce.number().int().min(0).max(65_535).default(8_090),
-  /** URL for the first account's signed deliveries. Default: none are sent. */
+  /** URL for the first account's signed deliveries. Default: no deliveries are sent. */
   target: targetUrl.optional(),
   seed: z.string().default('sandbox'),
   /** Number of brokerages: `default`, `brokerage-2` … */
   accounts: z.coerce.number().int().min(1).max(20).default(1),
   /** Submissions per account. */
   submissions: z.coerce.number().int().min(0).max(100_000).default(12),
-  /** `step`: only `POST /_sandbox/clock` advances it. */
+  /** `step`: only `POST /_sandbox/clock` advances the clock. */
   clock: z.enum(clockKinds).default('real'),
   /** Speed of the five-minute story (default 1), or of a fast clock (default 60). */
   speed: z.coerce.number().positive().max(10_000).optional(),
@@ -41,7 +41,7 @@ export const sandboxCommandSchema = z.strictObject({
   json: z.boolean().default(false),
   /** `name=value,…`: choices that the spec leaves open. `mix=SEED` chooses at random. */
   variants: z.string().transform(readVariants).optional(),
-  /** Waits between attempts of a delivery in ms: `500,1000,2000`. After the last one it is dead-lettered. */
+  /** Waits between attempts of a delivery in ms: `500,1000,2000`. After the last attempt, it is dead-lettered. */
   retrySchedule: z.string().transform(readWaits).optional(),
   /** Whether the story waits for `POST /_sandbox/story`. */
   paused: z.boolean().default(false),
@@ -85,7 +85,7 @@ export interface SandboxCommandContext {
   readonly print: (line: string) => void
 }
 
-/** Runs the emulator until the signal aborts. Prints the settings to connect a mirror. Its secrets derive from the seed. */
+/** Runs the emulator until the signal aborts. Prints the settings that connect a mirror. All secrets derive from the seed. */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
   const { accounts, clock, faults, json, paused, retrySchedule, speed, state, story, submissions, target, variants, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))

@@ -1,7 +1,7 @@
 import { type AccountConfig, type Config, proxySettings } from '../config/config.ts'
 import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from './client.ts'
 
-export type UpstreamParts = Pick<UpstreamOptions, 'clock' | 'observer' | 'log' | 'drift' | 'credentialUses' | 'pauses'>
+export type UpstreamParts = Pick<UpstreamOptions, 'clock' | 'observer' | 'log' | 'apiChanges' | 'credentialUses' | 'pauses'>
 
 /** Settings that decide whether the service accepts an account. */
 export function accessOf({ baseUrl, clientCredentials, scope }: AccountConfig): unknown {

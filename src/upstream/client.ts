@@ -51,9 +51,9 @@ export interface UpstreamClient {
    * @returns the body, any JSON.
    */
   probe(path: string, signal?: AbortSignal): Promise<ProbeAnswer>
-  /** Milliseconds until requests can be sent: the circuit is open, the service asked for a pause, or a token exchange just failed. */
+  /** Milliseconds until requests can be sent: the circuit is open, the service requested a pause, or a token exchange just failed. */
   waitMs(): number
-  /** The current pause of more than a few seconds that the service asked for (trap 49), if any. */
+  /** The current pause of more than a few seconds requested by the service (trap 49), if any. */
   pause(): Pause | null
   /** Adopts another process's pause, unless a longer one is active. */
   joinPause(pause: Pause): void
@@ -88,7 +88,7 @@ export interface UpstreamOptions {
   readonly observer: Observer
   readonly log: Log
   /** Receives each answer, to find fields that the specification lacks. */
-  readonly drift?: ApiChangeWatch | undefined
+  readonly apiChanges?: ApiChangeWatch | undefined
   /** Receives each credential that got a token. */
   readonly credentialUses?: CredentialWatch | undefined
   /** Receives each pause of more than a few seconds. */
@@ -112,7 +112,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const { credentials, scope } = options
   const onToken = (clientId: string) => options.credentialUses?.took(account, clientId)
   const tokens = new TokenSource(channel, { account, credentials, scope, suspendMs: SUSPEND_MS, onToken }, { clock, observer, log })
-  const look = (operation: Operation, body: unknown) => options.drift?.look(account, operation, body)
+  const look = (operation: Operation, body: unknown) => options.apiChanges?.look(account, operation, body)
   const reader = new Reader(channel, tokens, look)
   channel.probeFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {

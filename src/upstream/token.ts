@@ -36,7 +36,7 @@ const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
 
 /** Tokens are renewed after this share of their lifetime. */
 const RENEW_AFTER = 0.8
-/** Pause after an exchange that failed for another reason than the credentials. */
+/** Pause after an exchange that failed, but not because of the credentials. */
 const FAILED_HOLD_MS = 1_000
 /** A token just renewed after a refusal isn't renewed again within this time. */
 const NEW_MS = 3_000
@@ -51,9 +51,8 @@ export class TokenSource {
   readonly #clock: Clock
   readonly #parts: TokenParts
   readonly #holder = new TokenHolder<FetchedToken, TokenParts>(() => this.#mint(), RENEW_AFTER)
-  /** The reason for no exchange before `until`. */
+  /** Why no exchange runs before `until`. */
   #hold: { readonly until: number; readonly error: UpstreamTransientError | AuthRefusedError } | null = null
-  /** Until then the token counts as new. */
   #newUntil = Number.NEGATIVE_INFINITY
   /** Index of the last working credential. */
   #working = 0

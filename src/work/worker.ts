@@ -9,7 +9,7 @@ import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { ServiceParts, Tx } from '../store/engine/db.ts'
 import { type ClaimedDelivery, claimDeliveries, releaseLeftDeliveries, type Settlement, settleDeliveries } from '../store/inbox/work.ts'
 import { forgetUnreadableEvents, noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
-import { type ReadDelivery, readDeliveries } from './read-facts.ts'
+import { type ReadDelivery, readDeliveries } from './read-observations.ts'
 
 /** Deliveries per batch: on SQLite a transaction stays under 20 ms. */
 const BATCH = { sqlite: 100, postgres: 250 } as const
@@ -18,21 +18,21 @@ const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
 const LEASE_MS = 60_000
 /** Poll interval of the inbox without a signal. */
 const POLL_MS = 1_000
-/** Attempts before a delivery is dead-lettered; with the backoff they take at most 43 minutes. */
+/** Attempts before a delivery is dead-lettered. The retries take at most 43 minutes. */
 const MAX_ATTEMPTS = 10
 const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 3_600_000
 
 export interface WorkerOptions extends ServiceParts {
   /** Receives the body of each settled delivery. */
-  readonly drift?: ApiChangeWatch | undefined
+  readonly apiChanges?: ApiChangeWatch | undefined
   /** Pause after a batch that took `processedMs`, in ms: the receiver may share the thread with the worker. */
   readonly restMs: (processedMs: number) => number
 }
 
 /**
- * inbox -> read -> apply -> settle. The worker claims a batch under a lease, and applies and settles it in one transaction. If
- * that fails, it applies each delivery separately, so that a poisoned delivery never blocks the others (trap 30).
+ * inbox -> read -> apply -> settle. The worker claims a batch under a lease, then applies and settles it in one transaction. If that fails,
+ * each delivery is applied separately, so that a poisoned delivery never blocks others (trap 30).
  */
 export class Worker implements Service {
   readonly name = 'worker'
@@ -71,12 +71,12 @@ export class Worker implements Service {
     if (failure !== undefined) throw failure
   }
 
-  /** A batch that is claimed before a slot is free only uses up its lease. */
+  /** A batch claimed before a slot is free only uses up its lease. */
   async #waitForSlot(): Promise<void> {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
 
-  /** Applies a batch and reschedules failed deliveries. Does nothing if the lease was lost. @throws errors of the database. */
+  /** Applies a batch and reschedules failed deliveries. Does nothing if the lease was lost. @throws database errors. */
   async #work(batch: readonly ClaimedDelivery[]): Promise<void> {
     try {
       await this.#applyOrReschedule(batch)
@@ -90,7 +90,7 @@ export class Worker implements Service {
     try {
       await this.#apply(batch)
     } catch (error) {
-      // A lost lease or a failing database isn't the fault of the deliveries.
+      // A lost lease or a database failure isn't the deliveries' fault.
       if (error instanceof LeaseLostError || error instanceof TransientError || error instanceof FatalError) throw error
       const [delivery] = batch
       if (batch.length === 1 && delivery) await this.#reschedule(delivery, error)
@@ -99,14 +99,15 @@ export class Worker implements Service {
   }
 
   async #apply(batch: readonly ClaimedDelivery[]): Promise<void> {
-    const { db, clock, observer, drift } = this.#o
+    const { db, clock, observer, apiChanges } = this.#o
     const startMs = clock.now()
     const read = await readDeliveries(db, batch)
     const settlements = read.map((item) => item.settlement)
     await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {
-      const { purged } = await transaction.apply(read.flatMap((item) => item.facts))
+      const { purged } = await transaction.apply(read.flatMap((item) => item.observations))
       await this.#recordGaps(transaction.tx, read)
-      const isOfPurged = ({ facts }: ReadDelivery) => facts.some((fact) => purged.has(`${fact.account} ${fact.submissionId}`))
+      const isOfPurged = ({ observations }: ReadDelivery) =>
+        observations.some((observation) => purged.has(`${observation.account} ${observation.submissionId}`))
       const settlements = read.map((item) => (isOfPurged(item) ? { ...item.settlement, isEmptied: true } : item.settlement))
       await settleDeliveries(transaction.tx, settlements)
     })
@@ -114,11 +115,11 @@ export class Worker implements Service {
       const attributes = { state, deliveries: batch.length }
       observer.trace?.({ name: 'apply', of: delivery, startMs, endMs: clock.now(), failed: false, attributes })
     }
-    for (const { json, settlement } of read) drift?.look(settlement.delivery.account, 'delivery', json)
+    for (const { json, settlement } of read) apiChanges?.look(settlement.delivery.account, 'delivery', json)
     this.#report(settlements)
   }
 
-  /** Records whether events of each account could be read, and requests a sweep if a delivery names no submission. */
+  /** Records for each account whether events were readable. Requests a sweep if a delivery names no submission. */
   async #recordGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
     const unreadable = accounts(read.filter(({ events }) => events === 'unreadable'))
@@ -128,7 +129,7 @@ export class Worker implements Service {
     for (const account of accounts(read.filter((item) => item.sweep))) await requestSweep(tx, account)
   }
 
-  /** Reschedules a failed delivery. After the last attempt it is dead-lettered: visible, and it can be replayed. */
+  /** Reschedules a failed delivery. After the last attempt, the delivery is dead-lettered and can be replayed. */
   async #reschedule(delivery: ClaimedDelivery, error: unknown): Promise<void> {
     const dead = delivery.attempts + 1 >= MAX_ATTEMPTS
     const retryInMs = backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)

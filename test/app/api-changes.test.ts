@@ -19,7 +19,7 @@ it.each(onSqlite)('what the service adds is recorded by `serve` and `sync`, on $
   const opened = await closedAtEnd(database.open())
   const base = sandbox.baseUrl.replace(sandbox.origin, service.origin)
   const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), BROKER_API_BASE_URL: base, POLL_ACTIVE: '1s' }
-  const drift = async () => json<Awaited<ReturnType<typeof apiChanges>>>(await runHere(['status', '--api-changes', '--json'], env)).items
+  const read = async () => json<Awaited<ReturnType<typeof apiChanges>>>(await runHere(['status', '--api-changes', '--json'], env)).items
 
   const serve = await startServe(env)
   onTestFinished(() => serve.kill())
@@ -34,11 +34,11 @@ it.each(onSqlite)('what the service adds is recorded by `serve` and `sync`, on $
   await until('the delivery is set aside', () => settled.executeTakeFirst())
   // It stores its counts before it ends.
   expect(await serve.stop()).toBe(0)
-  expect(await drift()).toMatchObject([{ account: 'default', resource: 'delivery', path: 'type', kind: 'value', answers: 1 }])
+  expect(await read()).toMatchObject([{ account: 'default', resource: 'delivery', path: 'type', kind: 'value', answers: 1 }])
 
   isGrown = true
   expect(await runHere(['sync', ...ids], env)).toMatchObject({ code: 0 })
-  const found = (await drift()).find(({ resource }) => resource === 'requirements')
+  const found = (await read()).find(({ resource }) => resource === 'requirements')
   expect(found).toMatchObject({ path: 'renewal', kind: 'field', type: 'object', answers: ids.length })
   const shown = await runHere(['status', '--api-changes'], env)
   expect([shown.code, shown.out.includes('renewal'), shown.out.includes('secret')]).toEqual([0, true, false])

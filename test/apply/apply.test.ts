@@ -4,8 +4,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import { stateReads } from '../../src/model/reads.ts'
 import { Counts } from '../tools/counts.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { byPoll, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
+import { byPoll, eventObservation, messageObservation, trackFact, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -19,8 +19,8 @@ it.each(testDatabases)('what is written is counted when it is committed, and onl
   const { db } = await closedAtEnd(open({ failPoint }))
   const counts = new Counts()
   const written = (entity: string) => counts.of('applied_rows_total', { account: ACCOUNT, entity, operation: 'insert', cause: 'webhook' })
-  const facts = [1, 2].map((n) => eventFact(ACCOUNT, ID, wireEvent(n)))
-  const apply = () => inApplyTransaction(db, counts, 'test', (transaction) => transaction.apply(facts))
+  const observations = [1, 2].map((n) => eventObservation(ACCOUNT, ID, wireEvent(n)))
+  const apply = () => inApplyTransaction(db, counts, 'test', (transaction) => transaction.apply(observations))
   await expect(apply()).rejects.toThrow('no more')
   expect([written('market_events'), counts.of('apply_commit_seconds')]).toEqual([0, 0])
   fails = false
@@ -47,8 +47,8 @@ it.each(testDatabases)('history has nothing read again; news the state, and the 
   }
   const minutesAgo = (minutes: number) => new Date(systemClock.now() - minutes * 60_000).toISOString()
   const firstFeedRead = { ...byPoll, isFullRead: true, firstFeedRead: true }
-  const event = (n: number, occurred_at: string) => eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
-  const message = (n: number, occurred_at: string) => messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
+  const event = (n: number, occurred_at: string) => eventObservation(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
+  const message = (n: number, occurred_at: string) => messageObservation(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
   await applyAll(db, [event(1, minutesAgo(120)), message(1, minutesAgo(120))])
   expect(await woken()).toEqual(new Set())
   await applyAll(db, [event(2, minutesAgo(5))])
@@ -60,11 +60,11 @@ it.each(testDatabases)('history has nothing read again; news the state, and the 
 it.each(testDatabases)('records that become known together are logged in the order in which they happened, on $name', async ({ open }) => {
   const { db } = await closedAtEnd(open())
   const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00+00:00', '2026-11-20T12:02:00+02:00', '2026-11-20T10:01:00Z']
-  const facts = times.flatMap((occurred_at, n) => [
-    messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at })),
-    eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at })),
+  const observations = times.flatMap((occurred_at, n) => [
+    messageObservation(ACCOUNT, ID, wireMessage(n, { occurred_at })),
+    eventObservation(ACCOUNT, ID, wireEvent(n, { occurred_at })),
   ])
-  await applyAll(db, facts.reverse())
+  await applyAll(db, observations.reverse())
   const logged = async (entity: string) =>
     (await changesOf(db)).filter((change) => change.entity === entity).map((change) => (JSON.parse(change.entity_id) as string[])[1])
   expect(await logged('market_events')).toEqual([1, 3, 2, 0].map((n) => uuid(1, n)))

@@ -3,11 +3,11 @@ import { DryRun, differs } from '../../src/apply/compare.ts'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { quotes } from '../../src/model/entities/quotes.ts'
-import type { Fact } from '../../src/model/facts.ts'
+import type { Observation } from '../../src/model/observations.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { byPoll, eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
+import { byPoll, eventObservation, stateObservation, uuid, wireEvent, wireLane, wireRequirements } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -17,17 +17,17 @@ const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 12
 
 it.each(testDatabases)('what is rehearsed lies over the mirror of $name, and leaves that as it is', async ({ open }) => {
   const { db } = await closedAtEnd(open())
-  const event = (detail: string | null) => eventFact(ACCOUNT, ID, wireEvent(1, { detail }, { lane_id: null }), byPoll)
+  const event = (detail: string | null) => eventObservation(ACCOUNT, ID, wireEvent(1, { detail }, { lane_id: null }), byPoll)
   const state = (status: string, shown: readonly object[]) =>
-    stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { status, quotes: shown as never })]), 1)
+    stateObservation(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { status, quotes: shown as never })]), 1)
   await applyAll(db, [event(null), state('quoted', [quote])])
   const mirror = async () => [await rowsOf(db, marketEvents), await rowsOf(db, lanes), await rowsOf(db, quotes)]
   const before = await mirror()
   const rehearsal = new DryRun(new MirrorReader(db.read, ACCOUNT))
-  for (const fact of [event('Filled'), state('declined', [])] satisfies Fact[]) {
-    expect(differs(await rehearsal.compare([fact], NOW))).toBe(true)
-    expect(differs(await rehearsal.apply([fact], NOW))).toBe(true)
-    expect(differs(await rehearsal.compare([fact], NOW))).toBe(false)
+  for (const observation of [event('Filled'), state('declined', [])] satisfies Observation[]) {
+    expect(differs(await rehearsal.compare([observation], NOW))).toBe(true)
+    expect(differs(await rehearsal.apply([observation], NOW))).toBe(true)
+    expect(differs(await rehearsal.compare([observation], NOW))).toBe(false)
   }
   expect(differs(await rehearsal.compare([state('quoted', [quote])], NOW))).toBe(true)
   expect(await mirror()).toEqual(before)

@@ -1,31 +1,31 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { compareFacts } from '../../src/apply/compare.ts'
+import { compareObservations } from '../../src/apply/compare.ts'
 import { documents } from '../../src/model/entities/documents.ts'
-import type { Fact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
+import type { Observation } from '../../src/model/observations.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { openAgain, testDatabases } from '../tools/databases.ts'
+import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 import {
   byPoll,
-  eventFact,
+  eventObservation,
   idFact,
-  messageFact,
-  stateFact,
+  messageObservation,
+  stateObservation,
   uuid,
   wireById,
   wireEvent,
   wireLane,
   wireMessage,
   wireRequirements,
-} from '../tools/facts.ts'
-import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+} from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
 const path = (n: number) => `/broker/finalized-documents/${uuid(4, n)}/pdf`
 const message = (n: number, attachments: readonly Record<string, Json>[], submission = ID) =>
-  messageFact('acme', submission, wireMessage(n, { attachments: attachments as Json }), byPoll)
+  messageObservation('acme', submission, wireMessage(n, { attachments: attachments as Json }), byPoll)
 const offer = (document_url: string) => ({
   presentation_id: 'p1',
   kind: 'quote',
@@ -34,17 +34,17 @@ const offer = (document_url: string) => ({
   filename: 'quote.pdf',
 })
 const view = (readNo: number, ...offers: Record<string, Json>[]) =>
-  stateFact('acme', ID, wireRequirements(ID, [wireLane(1, { source_offers: offers as Json })]), readNo)
+  stateObservation('acme', ID, wireRequirements(ID, [wireLane(1, { source_offers: offers as Json })]), readNo)
 const policy = (documents: Json, readNo = 1) =>
   idFact('acme', ID, 'policy', uuid(15, 1), { ...wireById(ID).policy, binder: { documents } }, readNo)
 
 const LATER = '2099-01-01T00:00:00.000000Z'
-const derived: Fact = { kind: 'derived', account: 'acme', submissionId: ID, cause: 'reconcile', now: '2026-02-01T00:00:00.000000Z' }
+const derived: Observation = { kind: 'derived', account: 'acme', submissionId: ID, cause: 'reconcile', now: '2026-02-01T00:00:00.000000Z' }
 
 describe.each(testDatabases)('documents on $name', (database) => {
-  async function mirror(...facts: Fact[][]) {
+  async function mirror(...observations: Observation[][]) {
     const { db } = await closedAtEnd(database.open())
-    for (const each of facts) await applyAll(db, each)
+    for (const each of observations) await applyAll(db, each)
     return db
   }
 
@@ -60,7 +60,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
   })
 
   it('trap 33, trap 54: whatever names a document gives it a row, and makes it due', async () => {
-    const named = eventFact('acme', ID, wireEvent(1, { document_id: uuid(4, 9) }))
+    const named = eventObservation('acme', ID, wireEvent(1, { document_id: uuid(4, 9) }))
     const link = 'https://carrier.example/quotes/1'
     const attachments = [
       { name: 'binder.pdf', download_path: path(1), size_bytes: 12, content_type: 'application/pdf', created_at: '2026-01-02T03:04:05Z' },
@@ -107,7 +107,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
     )
   })
 
-  const signed: readonly [string, (readNo: number) => Fact, number, string | null][] = [
+  const signed: readonly [string, (readNo: number) => Observation, number, string | null][] = [
     ['an original', (n) => view(n, offer(`https://carrier.example/q?signature=${n}`)), 1, 'https://carrier.example/q?signature=2'],
     ['an original whose path is relative', (n) => view(n, offer(`/documents/q#${n}`)), 1, '/documents/q#2'],
     [
@@ -122,13 +122,13 @@ describe.each(testDatabases)('documents on $name', (database) => {
     ],
     ['an attachment', (n) => message(1, [{ name: 'a.pdf', download_path: `/files/1?signature=${n}` }]), 1, '/files/1?signature=2'],
   ]
-  it.each(signed)('%s, whose link is signed for each answer, stays one document', async (_, fact, count, newest) => {
-    const db = await mirror([fact(1)])
+  it.each(signed)('%s, whose link is signed for each answer, stays one document', async (_, observation, count, newest) => {
+    const db = await mirror([observation(1)])
     const before = await changesOf(db)
     const due = () => db.read.sql.selectFrom('sync_documents').select('due_at').execute()
     await db.write('test-failed', (tx) => tx.sql.updateTable('sync_documents').set({ due_at: LATER, failures: 3 }).execute())
-    expect(await compareFacts(new MirrorReader(db.read, 'acme'), [fact(2)], LATER)).toEqual({ changed: [], rawOnly: [] })
-    await applyAll(db, [fact(2)])
+    expect(await compareObservations(new MirrorReader(db.read, 'acme'), [observation(2)], LATER)).toEqual({ changed: [], rawOnly: [] })
+    await applyAll(db, [observation(2)])
     expect(await changesOf(db)).toEqual(before)
     const rows = await rowsOf(db, documents)
     expect(rows).toHaveLength(count)
@@ -136,7 +136,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
     // A delayed attempt uses the new link.
     expect(await due()).not.toContainEqual({ due_at: LATER })
     await db.write('test-stored', (tx) => tx.sql.updateTable('sync_documents').set({ due_at: null }).execute())
-    await applyAll(db, [fact(3)])
+    await applyAll(db, [observation(3)])
     expect(await due()).toEqual(Array.from({ length: count }, () => ({ due_at: null })))
   })
 
@@ -151,7 +151,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
   it('invariant 2: of two submissions that name a document it is the one with the lower id, in any order', async () => {
     const both = [message(1, [{ name: 'a.pdf', download_path: path(1) }]), message(2, [{ name: 'b.pdf', download_path: path(1) }], OTHER)]
     for (const order of [both, both.toReversed()]) {
-      const db = await mirror(...order.map((fact) => [fact]))
+      const db = await mirror(...order.map((observation) => [observation]))
       expect(await rowsOf(db, documents)).toMatchObject([{ submission_id: ID, name: 'a.pdf' }])
     }
   })
@@ -159,16 +159,16 @@ describe.each(testDatabases)('documents on $name', (database) => {
   it('what became of an attempt is recorded; a file that was lost is fetched again', async () => {
     const db = await mirror([message(1, [{ name: 'a.pdf', download_path: path(1) }])])
     const triedAt = '2026-01-05T12:00:00.000000Z'
-    const fact = { kind: 'document', account: 'acme', submissionId: ID, cause: 'poll', documentKey: uuid(4, 1), triedAt } as const
-    await applyAll(db, [{ ...fact, stored: null, error: 'it cannot be retrieved' }])
+    const observation = { kind: 'document', account: 'acme', submissionId: ID, cause: 'poll', documentKey: uuid(4, 1), triedAt } as const
+    await applyAll(db, [{ ...observation, stored: null, error: 'it cannot be retrieved' }])
     expect(await rowsOf(db, documents)).toMatchObject([{ error: 'it cannot be retrieved', tried_at: triedAt, stored_at: null }])
     const sha256 = 'ab'.repeat(32)
-    await applyAll(db, [{ ...fact, stored: { sha256, bytes: 7, path: `ab/${sha256}` }, error: null }])
+    await applyAll(db, [{ ...observation, stored: { sha256, bytes: 7, path: `ab/${sha256}` }, error: null }])
     expect(await rowsOf(db, documents)).toMatchObject([
       { error: null, sha256, stored_bytes: 7, stored_path: `ab/${sha256}`, stored_at: triedAt },
     ])
     await db.write('test-settled', (tx) => tx.sql.updateTable('sync_documents').set({ due_at: null }).execute())
-    await applyAll(db, [{ ...fact, stored: null, error: 'the file is missing', isLost: true }])
+    await applyAll(db, [{ ...observation, stored: null, error: 'the file is missing', isLost: true }])
     expect(await rowsOf(db, documents)).toMatchObject([{ sha256: null, stored_path: null, error: 'the file is missing' }])
     expect(await db.read.sql.selectFrom('sync_documents').select('due_at').execute()).not.toEqual([{ due_at: null }])
   })

@@ -4,24 +4,34 @@ import { lanes } from '../../src/model/entities/lanes.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
 import { threadMessages } from '../../src/model/entities/thread-messages.ts'
-import type { Fact } from '../../src/model/facts.ts'
+import type { Observation } from '../../src/model/observations.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { at, byPoll, byWebhook, eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
+import {
+  at,
+  byPoll,
+  byWebhook,
+  eventObservation,
+  messageObservation,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireMessage,
+} from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
 const about = { account: ACCOUNT, submissionId: ID, cause: 'reconcile' } as const
-const event = (n: number, origin = byPoll) => eventFact(ACCOUNT, ID, wireEvent(n, {}, { lane_id: uuid(3, 1) }), origin)
+const event = (n: number, origin = byPoll) => eventObservation(ACCOUNT, ID, wireEvent(n, {}, { lane_id: uuid(3, 1) }), origin)
 
 /** Findings of a reconcile run about records that two full re-reads did not show. */
-function gone(events: readonly string[], messages: readonly string[], goneAt = '2026-02-01T00:00:00.000000Z'): Fact[] {
+function gone(events: readonly string[], messages: readonly string[], goneAt = '2026-02-01T00:00:00.000000Z'): Observation[] {
   return [{ kind: 'absent', ...about, events, messages, attachments: [], goneAt }]
 }
 
-const derived: Fact = { kind: 'derived', ...about, now: '2026-02-01T00:00:00.000000Z' }
+const derived: Observation = { kind: 'derived', ...about, now: '2026-02-01T00:00:00.000000Z' }
 const stored = (minute: number) => at(minute).replace('Z', '000Z')
 
 describe.each(testDatabases)('what follows from records that are gone, on $name', ({ open }) => {
@@ -50,7 +60,7 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
 
   it('invariant 7: keep the time at which they were marked first', async () => {
     const db = await database()
-    await applyAll(db, [event(1), messageFact(ACCOUNT, ID, wireMessage(3))])
+    await applyAll(db, [event(1), messageObservation(ACCOUNT, ID, wireMessage(3))])
     for (const goneAt of ['2026-02-01T00:00:00.000000Z', '2026-02-02T00:00:00.000000Z']) {
       await applyAll(db, gone([uuid(1, 1)], [uuid(2, 3)], goneAt))
     }
@@ -60,7 +70,7 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
 
   it('stay in the timeline, which tells since when they are gone', async () => {
     const db = await database()
-    await applyAll(db, [event(1), event(2), messageFact(ACCOUNT, ID, wireMessage(3))])
+    await applyAll(db, [event(1), event(2), messageObservation(ACCOUNT, ID, wireMessage(3))])
     await applyAll(db, gone([uuid(1, 2)], []))
     const rows = await db.read.all(sql<{ record_id: string; gone_at: string | null }>`
       select record_id, gone_at from activity_timeline order by occurred_at`)
@@ -73,19 +83,19 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
 
   it('a delivery that repeats one changes nothing; a feed that shows it, or an older one, brings it back', async () => {
     const db = await database()
-    await applyAll(db, [event(2), messageFact(ACCOUNT, ID, wireMessage(2))])
+    await applyAll(db, [event(2), messageObservation(ACCOUNT, ID, wireMessage(2))])
     await applyAll(db, gone([uuid(1, 2)], [uuid(2, 2)]))
     await applyAll(db, [derived])
     const tables = async () => [await rowsOf(db, lanes), await rowsOf(db, submissions), await rowsOf(db, marketEvents)]
     const before = [...(await tables()), await rowsOf(db, threadMessages)]
-    await applyAll(db, [event(2, byWebhook), messageFact(ACCOUNT, ID, wireMessage(2))])
+    await applyAll(db, [event(2, byWebhook), messageObservation(ACCOUNT, ID, wireMessage(2))])
     expect([...(await tables()), await rowsOf(db, threadMessages)]).toEqual(before)
     await applyAll(db, [event(1)])
     expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 1), gone_at: null })
     await applyAll(db, [event(2)])
     expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 2), gone_at: null })
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: stored(2), last_message_at: null, last_activity_at: stored(2) }])
-    await applyAll(db, [messageFact(ACCOUNT, ID, wireMessage(2), byPoll)])
+    await applyAll(db, [messageObservation(ACCOUNT, ID, wireMessage(2), byPoll)])
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_message_at: stored(2) }])
   })
 
@@ -94,7 +104,7 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     const activity = async () => (await rowsOf(db, submissions))[0]?.['last_activity_at']
     await applyAll(db, [trackFact(ACCOUNT, ID)])
     expect(await activity()).toBeNull()
-    await applyAll(db, [messageFact(ACCOUNT, ID, wireMessage(3))])
+    await applyAll(db, [messageObservation(ACCOUNT, ID, wireMessage(3))])
     expect(await activity()).toBe(stored(3))
     await applyAll(db, [event(2)])
     expect(await activity()).toBe(stored(3))

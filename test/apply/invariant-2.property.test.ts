@@ -2,25 +2,25 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
 import { columnsWhere, isInChangeLog } from '../../src/model/entity.ts'
-import type { Fact, Origin } from '../../src/model/facts.ts'
+import type { Observation, Origin } from '../../src/model/observations.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { applyAll, changesOf, mirrorOf, replayChanges, rowsOf } from '../tools/mirror.ts'
 import {
   byFirstFeedRead,
   byFullRead,
   byPoll,
   byWebhook,
-  eventFact,
-  messageFact,
-  stateFact,
+  eventObservation,
+  messageObservation,
+  stateObservation,
   trackFact,
   uuid,
   wireEvent,
   wireLane,
   wireMessage,
   wireRequirements,
-} from '../tools/facts.ts'
-import { applyAll, changesOf, mirrorOf, replayChanges, rowsOf } from '../tools/mirror.ts'
+} from '../tools/observations.ts'
 
 const ACCOUNT = 'acme'
 const SUBMISSIONS = [uuid(9, 1), uuid(9, 2)]
@@ -73,11 +73,11 @@ function stateOf(submissionId: string, n: number) {
   )
 }
 
-function factOf(step: Step): Fact {
+function factOf(step: Step): Observation {
   const submissionId = SUBMISSIONS[step.submission] as string
-  if (step.what === 'event') return eventFact(ACCOUNT, submissionId, eventOf(step.n, step.early), step.origin)
-  if (step.what === 'message') return messageFact(ACCOUNT, submissionId, messageOf(step.n, step.early), step.origin)
-  return stateFact(ACCOUNT, submissionId, stateOf(submissionId, step.n), step.n + 1)
+  if (step.what === 'event') return eventObservation(ACCOUNT, submissionId, eventOf(step.n, step.early), step.origin)
+  if (step.what === 'message') return messageObservation(ACCOUNT, submissionId, messageOf(step.n, step.early), step.origin)
+  return stateObservation(ACCOUNT, submissionId, stateOf(submissionId, step.n), step.n + 1)
 }
 
 const stepArbitrary: fc.Arbitrary<Step> = fc.record({
@@ -92,19 +92,19 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.record({
 const historyArbitrary = fc.array(fc.array(stepArbitrary, { minLength: 1, maxLength: 6 }), { maxLength: 12 })
 
 /** The end of every history: the newest of everything, from a full re-read and a last state read. */
-function ending(): Fact[] {
-  const facts: Fact[] = []
+function ending(): Observation[] {
+  const observations: Observation[] = []
   SUBMISSIONS.forEach((_, submission) => {
-    for (let n = 0; n < EVENTS; n++) facts.push(factOf({ what: 'event', submission, n, origin: byFullRead, early: false }))
-    for (let n = 0; n < MESSAGES; n++) facts.push(factOf({ what: 'message', submission, n, origin: byFullRead, early: false }))
+    for (let n = 0; n < EVENTS; n++) observations.push(factOf({ what: 'event', submission, n, origin: byFullRead, early: false }))
+    for (let n = 0; n < MESSAGES; n++) observations.push(factOf({ what: 'message', submission, n, origin: byFullRead, early: false }))
   })
-  return facts
+  return observations
 }
 
 async function play(db: Db, history: readonly (readonly Step[])[], order: readonly number[]): Promise<void> {
-  for (const facts of history) await applyAll(db, facts.map(factOf))
+  for (const observations of history) await applyAll(db, observations.map(factOf))
   const end = ending()
-  for (const index of order) await applyAll(db, [end[index] as Fact])
+  for (const index of order) await applyAll(db, [end[index] as Observation])
   for (let n = 0; n < STATES; n++)
     for (const submission of [0, 1]) await applyAll(db, [factOf({ what: 'state', submission, n, origin: byPoll, early: false })])
 }

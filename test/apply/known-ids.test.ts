@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { compareFacts } from '../../src/apply/compare.ts'
+import { compareObservations } from '../../src/apply/compare.ts'
 import { isUnchanged } from '../../src/apply/unchanged.ts'
 import { bindAssumptions } from '../../src/model/entities/bind-assumptions.ts'
 import { bindContingencies } from '../../src/model/entities/bind-contingencies.ts'
@@ -17,8 +17,18 @@ import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { listIdsOf } from '../../src/store/reads/known-ids.ts'
 import type { Columns } from '../../src/store/schema/tables.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { detailFact, eventFact, idFact, messageFact, uuid, wireById, wireDetails, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import {
+  detailFact,
+  eventObservation,
+  idFact,
+  messageObservation,
+  uuid,
+  wireById,
+  wireDetails,
+  wireEvent,
+  wireMessage,
+} from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
@@ -123,7 +133,10 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     await bind()
     const before = (await changesOf(db)).length
     await bind()
-    await applyAll(db, [eventFact('acme', ID, wireEvent(1, { policy_id: uuid(15, 1) })), messageFact('acme', ID, wireMessage(1))])
+    await applyAll(db, [
+      eventObservation('acme', ID, wireEvent(1, { policy_id: uuid(15, 1) })),
+      messageObservation('acme', ID, wireMessage(1)),
+    ])
     expect((await changesOf(db)).slice(before).map(({ entity }) => entity)).not.toContain('bind_requests')
     const known = await db.read.sql.selectFrom('known_ids').select(['kind', 'id', 'submission_id', 'via']).orderBy('kind').execute()
     expect(known).toEqual([
@@ -169,14 +182,14 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     const reader = new MirrorReader(db.read, 'acme')
     await reader.preload([wrong], 100)
     expect(isUnchanged(reader, wrong, [named], [])).toBe(false)
-    expect((await compareFacts(reader, [named], named.readAt)).changed).toContainEqual(
+    expect((await compareObservations(reader, [named], named.readAt)).changed).toContainEqual(
       expect.objectContaining({ entity: 'policies', after: { submission_id: right } }),
     )
     await applyAll(db, [named])
     expect(await stored(db)).toMatchObject({ policies: [right], documents: [[right, null]] })
     expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
     // The record itself counts more than where it was found.
-    await applyAll(db, [eventFact('acme', wrong, wireEvent(1, { policy_id: wire.ids.policy }))])
+    await applyAll(db, [eventObservation('acme', wrong, wireEvent(1, { policy_id: wire.ids.policy }))])
     expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
     await applyAll(db, [idFact('acme', wrong, 'bind_request', wire.ids.bind_request, wireById(right).bind_request, 1)])
     expect((await stored(db)).binds).toEqual([right])

@@ -1,22 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { compareFacts, differs } from '../../src/apply/compare.ts'
+import { compareObservations, differs } from '../../src/apply/compare.ts'
 import { isUnchanged } from '../../src/apply/unchanged.ts'
 import { entities } from '../../src/model/entities.ts'
 import type { ColumnKind, Entity, Row } from '../../src/model/entity.ts'
-import type { Fact, Origin } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
+import type { Observation, Origin } from '../../src/model/observations.ts'
 import { detailReads } from '../../src/model/reads.ts'
-import { derivedFacts } from '../../src/reconcile/check/comparer.ts'
+import { derivedObservations } from '../../src/reconcile/check/comparer.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { applyAll, rowsOf } from '../tools/mirror.ts'
 import {
   at,
   detailFact,
-  eventFact,
+  eventObservation,
   idFacts,
-  messageFact,
-  stateFact,
+  messageObservation,
+  stateObservation,
   uuid,
   wireDetails,
   wireEvent,
@@ -24,8 +25,7 @@ import {
   wireMessage,
   wireReadiness,
   wireRequirements,
-} from '../tools/facts.ts'
-import { applyAll, rowsOf } from '../tools/mirror.ts'
+} from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const PLACE = { account: 'acme', submissionId: uuid(9, 1) }
@@ -44,13 +44,13 @@ const view = wireRequirements(
 
 const { account, submissionId } = PLACE
 const states = [
-  stateFact(account, submissionId, view, 1),
+  stateObservation(account, submissionId, view, 1),
   ...detailReads.map((read) => detailFact(account, submissionId, read, wireDetails(submissionId)[read], 1)),
   ...idFacts(account, submissionId),
 ]
 const records = [
-  eventFact(account, submissionId, wireEvent(1, { detail: 'Kept' }), byReconcile),
-  messageFact(account, submissionId, wireMessage(2), byReconcile),
+  eventObservation(account, submissionId, wireEvent(1, { detail: 'Kept' }), byReconcile),
+  messageObservation(account, submissionId, wireMessage(2), byReconcile),
 ]
 
 /** A value that a column of this kind can hold, and that no row has. */
@@ -72,8 +72,8 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
   }
 
   async function changes(reader: MirrorReader): Promise<boolean> {
-    const facts: readonly (readonly Fact[])[] = [states, records, derivedFacts(PLACE, NOW, true)]
-    return (await Promise.all(facts.map((some) => compareFacts(reader, some, NOW)))).some(differs)
+    const facts: readonly (readonly Observation[])[] = [states, records, derivedObservations(PLACE, NOW, true)]
+    return (await Promise.all(facts.map((some) => compareObservations(reader, some, NOW)))).some(differs)
   }
 
   const isSame = (reader: MirrorReader) => isUnchanged(reader, submissionId, states, records)
@@ -85,7 +85,7 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
   it('never says yes where apply would change something, whichever column was changed', async () => {
     const { db } = await closedAtEnd(open())
     await applyAll(db, [...records, ...states])
-    await applyAll(db, derivedFacts(PLACE, NOW, true))
+    await applyAll(db, derivedObservations(PLACE, NOW, true))
     expect(isSame(await readerOf(db))).toBe(true)
     const wrong: string[] = []
     for (const entity of entities as readonly Entity[]) {

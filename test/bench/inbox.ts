@@ -4,7 +4,7 @@ import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { Worker } from '../../src/work/worker.ts'
 import { silentLog } from '../tools/databases.ts'
-import { uuid, wireMessage } from '../tools/facts.ts'
+import { uuid, wireMessage } from '../tools/observations.ts'
 
 const BODY_PADDING = 'x'.repeat(1_300)
 const PAGE = 500

@@ -2,13 +2,23 @@ import Database from 'better-sqlite3'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
-import type { EventFact, Fact, MessageFact } from '../../src/model/facts.ts'
+import type { EventObservation, MessageObservation, Observation } from '../../src/model/observations.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { ensureAccounts } from '../../src/store/reads/accounts.ts'
 import { startChild } from '../tools/child.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
-import { byFullRead, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../tools/facts.ts'
+import {
+  byFullRead,
+  eventObservation,
+  messageObservation,
+  stateObservation,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../tools/observations.ts'
 import { countWrites } from './counted-writes.ts'
 import { atMost, type BenchRow, compare } from './table.ts'
 
@@ -72,15 +82,15 @@ async function fill(path: string, submissions: number): Promise<void> {
   await migrate(db)
   await ensureAccounts(db, ['bench'])
   const first = uuid(9, 0)
-  const facts: (EventFact | MessageFact)[] = []
-  for (let n = 0; n < EVENTS; n++) facts.push(eventFact('bench', first, wireEvent(n), byFullRead))
-  for (let n = 0; n < MESSAGES; n++) facts.push(messageFact('bench', first, wireMessage(n), byFullRead))
+  const observations: (EventObservation | MessageObservation)[] = []
+  for (let n = 0; n < EVENTS; n++) observations.push(eventObservation('bench', first, wireEvent(n), byFullRead))
+  for (let n = 0; n < MESSAGES; n++) observations.push(messageObservation('bench', first, wireMessage(n), byFullRead))
   const view = wireRequirements(
     first,
     [0, 1, 2].map((n) => wireLane(n)),
   )
-  for (const fact of [facts, [stateFact('bench', first, view, 1)]] as Fact[][]) {
-    await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(fact))
+  for (const observation of [observations, [stateObservation('bench', first, view, 1)]] as Observation[][]) {
+    await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(observation))
   }
   await db.close()
   const database = new Database(path)

@@ -1,12 +1,22 @@
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
-import type { EventFact, MessageFact } from '../../src/model/facts.ts'
+import type { EventObservation, MessageObservation } from '../../src/model/observations.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
-import { byFullRead, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../tools/facts.ts'
+import {
+  byFullRead,
+  eventObservation,
+  messageObservation,
+  stateObservation,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../tools/observations.ts'
 import { countWrites } from './counted-writes.ts'
 import type { BenchRow } from './table.ts'
 
@@ -28,13 +38,16 @@ export async function fullReadBench(): Promise<BenchRow[]> {
 
 async function replay(db: Db, readNo: number): Promise<void> {
   const submissionId = uuid(9, 1)
-  const facts: (EventFact | MessageFact)[] = []
+  const observations: (EventObservation | MessageObservation)[] = []
   for (let n = 0; n < RECORDS; n++) {
-    facts.push(eventFact('bench', submissionId, wireEvent(n), byFullRead), messageFact('bench', submissionId, wireMessage(n), byFullRead))
+    observations.push(
+      eventObservation('bench', submissionId, wireEvent(n), byFullRead),
+      messageObservation('bench', submissionId, wireMessage(n), byFullRead),
+    )
   }
-  await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(facts))
+  await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(observations))
   const view = wireRequirements(submissionId, [wireLane(0), wireLane(1)], {}, { generated_at: new Date().toISOString() })
   await inApplyTransaction(db, silentObserver, 'bench', (transaction) =>
-    transaction.apply([stateFact('bench', submissionId, view, readNo)]),
+    transaction.apply([stateObservation('bench', submissionId, view, readNo)]),
   )
 }

@@ -10,7 +10,7 @@ import { ensureAccounts } from '../../src/store/reads/accounts.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { rank } from '../../src/store/reads/reads.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
-import { uuid } from '../tools/facts.ts'
+import { uuid } from '../tools/observations.ts'
 import { startServe } from './serve-process.ts'
 import { atMost, type BenchRow, median } from './table.ts'
 

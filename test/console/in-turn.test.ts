@@ -167,7 +167,7 @@ describe.each(onSqlite)('late answers and changed pages, on $name', (database) =
     })
     await person.goto('/reconcile')
     await page.getByLabel('Dry run').check()
-    await page.getByRole('button', { name: 'Start run', exact: true }).click()
+    await page.getByRole('button', { name: 'Start reconcile', exact: true }).click()
     await page.waitForURL(/\/reconcile\/[0-9a-f-]{36}$/)
     await page.getByText('No differences in the submissions that were checked.').waitFor()
   })

@@ -5,14 +5,15 @@ import { entities } from '../../src/model/entities.ts'
 import type { Json } from '../../src/model/json.ts'
 import { detailReads } from '../../src/model/reads.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { applyAll } from '../tools/mirror.ts'
 import {
   at,
   byPoll,
   detailFact,
-  eventFact,
+  eventObservation,
   idFacts,
-  messageFact,
-  stateFact,
+  messageObservation,
+  stateObservation,
   trackFact,
   uuid,
   wireById,
@@ -22,8 +23,7 @@ import {
   wireMessage,
   wireReadiness,
   wireRequirements,
-} from '../tools/facts.ts'
-import { applyAll } from '../tools/mirror.ts'
+} from '../tools/observations.ts'
 
 const ACCOUNT = 'default'
 const submission = uuid(9, 1)
@@ -50,9 +50,9 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
     opened = await database.open()
     await applyAll(opened.db, [
       trackFact(ACCOUNT, submission),
-      eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
-      messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
-      stateFact(ACCOUNT, submission, view, 1),
+      eventObservation(ACCOUNT, submission, wireEvent(1), byPoll),
+      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
+      stateObservation(ACCOUNT, submission, view, 1),
       ...detailReads.map((read) => detailFact(ACCOUNT, submission, read, wireDetails(submission)[read], 1)),
       ...idFacts(ACCOUNT, submission),
     ])

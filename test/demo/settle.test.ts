@@ -7,19 +7,19 @@ import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { learnIds } from '../../src/store/reads/known-ids.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { applyAll } from '../tools/mirror.ts'
 import {
   byPoll,
   detailFact,
-  eventFact,
-  stateFact,
+  eventObservation,
+  stateObservation,
   trackFact,
   uuid,
   wireDetails,
   wireEvent,
   wireReadiness,
   wireRequirements,
-} from '../tools/facts.ts'
-import { applyAll } from '../tools/mirror.ts'
+} from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const account = 'default'
@@ -32,7 +32,7 @@ const SECOND_MS = 1_000
 async function openSettling(db: Db, onSecond: (second: number, requested: number, nowMs: number) => Promise<unknown>) {
   await applyAll(db, [
     trackFact(account, submission),
-    stateFact(account, submission, view, 1),
+    stateObservation(account, submission, view, 1),
     ...detailReads.map((read) => detailFact(account, submission, read, details[read], 1)),
   ])
   const events: Json[] = [wireEvent(1)]
@@ -70,7 +70,7 @@ async function endReads(db: Db, atMs: number): Promise<void> {
 it.each(testDatabases)('the demo requests postponed reads, on $name', async ({ open }) => {
   const { db } = await closedAtEnd(open())
   const fixOnRequest = async (_: number, requested: number) =>
-    requested > 0 && (await applyAll(db, [eventFact(account, submission, wireEvent(1), byPoll)]))
+    requested > 0 && (await applyAll(db, [eventObservation(account, submission, wireEvent(1), byPoll)]))
   expect(await openSettling(db, fixOnRequest)).toEqual({ differences: 0, seconds: 21, requested: 1 })
 })
 

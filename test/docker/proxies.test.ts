@@ -14,7 +14,7 @@ import { newSqlite } from '../tools/databases.ts'
 const recorded = {
   'nginx 1.22.1': [
     { 'x-forwarded-for': '127.0.0.9', host: 'UPSTREAM', connection: 'close' },
-    { host: 'mirror.example.com', connection: 'close' },
+    { host: 'console.example.com', 'x-forwarded-for': '127.0.0.9', connection: 'close' },
   ],
   'Apache 2.4.71': [
     {
@@ -25,16 +25,16 @@ const recorded = {
       connection: 'Keep-Alive',
     },
     {
-      host: 'mirror.example.com',
+      host: 'console.example.com',
       'x-forwarded-for': '127.0.0.9',
-      'x-forwarded-host': 'mirror.example.com',
-      'x-forwarded-server': 'mirror.example.com',
+      'x-forwarded-host': 'console.example.com',
+      'x-forwarded-server': 'console.example.com',
       connection: 'Keep-Alive',
     },
   ],
   'HAProxy 2.6.12': [
     { host: 'hooks.example.com', 'x-forwarded-for': '127.0.0.9' },
-    { host: 'mirror.example.com', 'x-forwarded-for': '127.0.0.9' },
+    { host: 'console.example.com', 'x-forwarded-for': '127.0.0.9' },
   ],
   'Caddy 2.6.2': [
     {
@@ -45,9 +45,9 @@ const recorded = {
       'accept-encoding': 'gzip',
     },
     {
-      host: 'mirror.example.com',
+      host: 'console.example.com',
       'x-forwarded-for': '127.0.0.9',
-      'x-forwarded-host': 'mirror.example.com',
+      'x-forwarded-host': 'console.example.com',
       'x-forwarded-proto': 'https',
       'accept-encoding': 'gzip',
     },
@@ -68,7 +68,7 @@ beforeAll(async () => {
     WEBHOOK_SECRETS: SECRET,
     TRUST_PROXY: 'loopback',
     OPS_TOKENS: `tests:${TOKEN}`,
-    OPS_PUBLIC_URL: 'https://mirror.example.com',
+    OPS_PUBLIC_URL: 'https://console.example.com',
   })
   return async () => {
     await serve.stop()
@@ -96,7 +96,7 @@ describe.each(Object.entries(recorded))('behind %s', (_name, [ofDelivery, ofPage
   })
 
   it('a page signs in and acts, and a page of another origin does not', async () => {
-    const own = { ...ofPage, origin: 'https://mirror.example.com' }
+    const own = { ...ofPage, origin: 'https://console.example.com' }
     const { status, headers } = await post(serve.ops, '/api/v1/session', own, JSON.stringify({ token: TOKEN }))
     expect(status).toBe(204)
     const cookie = String(headers['set-cookie']).split(';')[0] ?? ''

@@ -44,7 +44,7 @@ export async function endLeases(db: Db, ms: number): Promise<void> {
 }
 
 /**
- * Makes unfinished reads due now, of these submissions or all, and lets a stopped account retry. @returns whether anything had to wait;
+ * Makes unfinished reads due now, of these submissions or all, and lets deliveries and a stopped account retry. @returns whether anything had to wait;
  * otherwise nothing is written.
  */
 export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: readonly string[]): Promise<boolean> {
@@ -55,6 +55,7 @@ export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: reado
   const late = [
     ['sync_reads', 'due_at', sql`${waits} and ${those}`],
     ['sync_accounts', 'retry_at', sql`state <> 'active' and retry_at > ${at(now)}`],
+    ['sync_inbox', 'available_at', sql`state = 'ready' and lease_token is null and available_at > ${at(now)}`],
   ] as const
   const counts = late.map(([table, , which]) => sql`(select count(*) from ${sql.table(table)} where ${which})`)
   const row = await db.read.one(sql<{ n: number }>`select ${sql.join(counts, sql` + `)} as n`)

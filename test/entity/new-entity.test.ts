@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { migrations } from '../../migrations/index.ts'
 import { tables } from '../../src/config/schema/destination.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import type { Fact } from '../../src/model/facts.ts'
+import type { Observation } from '../../src/model/observations.ts'
 import { personalColumns } from '../../src/model/personal.ts'
 import type { StateRead } from '../../src/model/reads.ts'
 import type { View } from '../../src/model/view.ts'
@@ -14,8 +14,8 @@ import { startReceiver } from '../push/receiver.ts'
 import { PushRig, webhookTo } from '../push/rig.ts'
 import { RunRig } from '../reconcile/rig.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { trackFact, uuid } from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { trackFact, uuid } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 import { addGadgets, gadgets, gadgetView } from './gadgets.ts'
 
@@ -48,7 +48,7 @@ vi.mock('../../src/read/state.ts', async (original) => {
 
 const [ONE, TWO, THREE] = ['2026-01-05T12:00:00.000000Z', '2026-01-05T12:01:00.000000Z', '2026-01-05T12:02:00.000000Z'] as const
 
-function shows(account: string, submissionId: string, view: View, readNo: number): Fact {
+function shows(account: string, submissionId: string, view: View, readNo: number): Observation {
   const read: StateRead = gadgets.read
   return { kind: 'state', read, account, submissionId, cause: 'poll', view, readNo, readAt: THREE }
 }

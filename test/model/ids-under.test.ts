@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { idsUnder } from '../../src/model/ids-under.ts'
-import { uuid } from '../tools/facts.ts'
+import { uuid } from '../tools/observations.ts'
 
 const found = (value: unknown, ...keys: string[]) => Object.fromEntries(idsUnder(value, keys).ids)
 

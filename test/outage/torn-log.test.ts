@@ -13,8 +13,8 @@ import { ensureAccounts } from '../../src/store/reads/accounts.ts'
 import { Worker } from '../../src/work/worker.ts'
 import { inboxRows, logFaults, recordIds } from '../e2e/agreement.ts'
 import { newSqlite, openAgain, silentLog } from '../tools/databases.ts'
-import { uuid, wireMessage } from '../tools/facts.ts'
 import { copyMigrated } from '../tools/migrated.ts'
+import { uuid, wireMessage } from '../tools/observations.ts'
 import { until } from '../tools/until.ts'
 
 const SECTOR = 512

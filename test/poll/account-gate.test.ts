@@ -7,9 +7,9 @@ import { AccountGate, type GateOptions } from '../../src/poll/account-gate.ts'
 import { ensureAccounts, findAccount } from '../../src/store/reads/accounts.ts'
 import { openedDb } from '../push/outbox.ts'
 import { onSqlite, silentLog } from '../tools/databases.ts'
-import { trackFact, uuid } from '../tools/facts.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { applyEach } from '../tools/mirror.ts'
+import { trackFact, uuid } from '../tools/observations.ts'
 
 const ACCOUNT = 'acme'
 

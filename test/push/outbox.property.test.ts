@@ -8,9 +8,9 @@ import { storeMappings } from '../../src/store/outbox/push-map.ts'
 import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
 import { type ClaimedStream, claimStreams, type RowResult, releaseStreams, settleStreams } from '../../src/store/outbox/work.ts'
 import { openAgain, sqliteDatabase, testDatabases } from '../tools/databases.ts'
-import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
+import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
 import { delivered, testKind } from './kind.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, outboxOf, result, streamsIn, type TestDestination } from './outbox.ts'
 import { PushRig, webhookTo } from './rig.ts'
@@ -96,7 +96,7 @@ class World {
 
   async #apply(db: Db, submission: number, n: number, message: boolean): Promise<void> {
     const id = uuid(9, submission)
-    await applyAll(db, [message ? messageFact(ACCOUNT, id, wireMessage(n)) : eventFact(ACCOUNT, id, wireEvent(n))])
+    await applyAll(db, [message ? messageObservation(ACCOUNT, id, wireMessage(n)) : eventObservation(ACCOUNT, id, wireEvent(n))])
   }
 
   async #claim(db: Db, destination: TestDestination, streams: number, rowsPerStream: number): Promise<void> {
@@ -190,8 +190,9 @@ describe('invariant 13: on SQLite', () => {
     const late = { ...webhookTo('http://unused.example', { mapping: 'required' }), name: 'late', start: 'snapshot' } as const
     const destinations = [webhookTo('http://unused.example', { concurrency: 1 }), late]
     await ensureDestinations(db, destinations)
-    const facts = (from: number) => Array.from({ length: 90 }, (_, n) => eventFact('default', uuid(9, n % 30), wireEvent(from + n)))
-    await rig.apply(facts(0))
+    const observations = (from: number) =>
+      Array.from({ length: 90 }, (_, n) => eventObservation('default', uuid(9, n % 30), wireEvent(from + n)))
+    await rig.apply(observations(0))
     const running = rig.start(destinations, { db, kindOf: () => kind })
     await rig.until('the snapshot is queued and the rest sent', async () => (await rig.isEmpty()) && (await isQueued(rig)))
     await storeMappings(
@@ -201,7 +202,7 @@ describe('invariant 13: on SQLite', () => {
     )
     await rig.until('the snapshot is sent', () => rig.isEmpty('late'))
     answer = { type: 'failed', permanent: true, alive: true, status: 400, error: 'answered 400', retryAfterMs: 1 }
-    await rig.apply(facts(1_000))
+    await rig.apply(observations(1_000))
     await rig.until('some are dead', async () => (await rig.destination()).dead > 1)
     await retryRows(db, { destination: 'ams' }, 0, 1)
     await skipRows(db, { destination: 'ams' }, 0, 100)

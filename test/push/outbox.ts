@@ -12,8 +12,8 @@ import type { OutboxState } from '../../src/store/schema/push.ts'
 import type { Tables } from '../../src/store/schema/tables.ts'
 import { type OpenedDatabase, openAgain, runSql, silentLog, type TestOptions } from '../tools/databases.ts'
 import { countedDestination } from '../tools/destinations.ts'
-import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { eventObservation, uuid, wireEvent } from '../tools/observations.ts'
 
 export const ACCOUNT = 'acme'
 
@@ -57,7 +57,7 @@ export async function openedDb(open: (options?: TestOptions) => Promise<OpenedDa
 export async function queueEvents(db: Db, count: number): Promise<void> {
   await applyAll(
     db,
-    Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1))),
+    Array.from({ length: count }, (_, n) => eventObservation(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1))),
   )
   await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
 }

@@ -4,7 +4,7 @@ import { createLog, type Log } from '../../src/base/log.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { type Service, supervise } from '../../src/base/service.ts'
 import type { DestinationConfig, WebhookDestination } from '../../src/config/config.ts'
-import type { Fact } from '../../src/model/facts.ts'
+import type { Observation } from '../../src/model/observations.ts'
 import type { DeliveryKind } from '../../src/push/contract/delivery.ts'
 import { createKind } from '../../src/push/kinds/create.ts'
 import { createFanOuts } from '../../src/push/queue/filtered-fan-out.ts'
@@ -69,7 +69,7 @@ export class PushRig {
     return rig
   }
 
-  async apply(facts: readonly Fact[]): Promise<void> {
+  async apply(facts: readonly Observation[]): Promise<void> {
     await applyAll(this.db, facts)
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Applied } from '../../src/apply/apply.ts'
 import { type FeedPage, type FeedRead, type FeedReadEnd, readFeedPages } from '../../src/read/feed-pages.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
-import { at, byPoll, uuid, wireEvent } from '../tools/facts.ts'
+import { at, byPoll, uuid, wireEvent } from '../tools/observations.ts'
 import { clientOf, json, type Service, startService, thrownBy, withTokens } from '../upstream/service.ts'
 
 const SUBMISSION = uuid(9, 1)
@@ -34,9 +34,9 @@ async function committedBy(commit: (page: FeedPage) => Promise<void> = async () 
   const committed: Committed[] = []
   const keep = async (page: FeedPage, end: FeedReadEnd | null): Promise<Applied> => {
     await commit(page)
-    const ids = page.facts.map((fact) => (fact.kind === 'event' ? fact.event.event_id : ''))
+    const ids = page.observations.map((observation) => (observation.kind === 'event' ? observation.event.event_id : ''))
     committed.push({ ids, cursor: page.nextCursor, ended: end === null ? null : (end.stall?.reason ?? 'complete') })
-    return { inserted: page.facts.length, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
+    return { inserted: page.observations.length, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
   }
   await readFeedPages(client, walk, keep, new AbortController().signal)
   return committed
@@ -122,8 +122,11 @@ describe('reading a feed page by page', () => {
     )
     client = clientOf(service)
     const raws: unknown[] = []
-    await committedBy(async ({ facts, unreadable }) => {
-      raws.push(...unreadable.map((item) => item.raw), ...facts.map((fact) => fact.kind === 'event' && fact.event.raw))
+    await committedBy(async ({ observations, unreadable }) => {
+      raws.push(
+        ...unreadable.map((item) => item.raw),
+        ...observations.map((observation) => observation.kind === 'event' && observation.event.raw),
+      )
     })
     expect(raws).toEqual(['{"odd":-0}', expect.stringMatching(/,"odd":1E400\}$/)])
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readState } from '../../src/read/state.ts'
 import { upstreamClass } from '../../src/upstream/http/errors.ts'
-import { uuid, wireLane, wireRequirements } from '../tools/facts.ts'
+import { uuid, wireLane, wireRequirements } from '../tools/observations.ts'
 import { clientOf, json, startService, thrownBy, withTokens } from '../upstream/service.ts'
 
 const SUBMISSION = uuid(9, 1)

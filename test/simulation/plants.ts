@@ -87,7 +87,7 @@ export const simulated = {
   },
   'a lane that left the view is not marked': {
     file: 'apply/lanes.ts',
-    edits: [['session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)', 'void lane']],
+    edits: [['session.lanes.put({ ...lane, gone_at: observation.readAt }, observation.cause)', 'void lane']],
   },
   'an event sets a lane that the rail has named': {
     file: 'apply/market-events.ts',
@@ -99,7 +99,7 @@ export const simulated = {
   },
   'a lane that was not named yet requests no full re-read': {
     file: 'apply/lanes.ts',
-    edits: [['if (before === null) session.requestFullRead(fact)', 'void before']],
+    edits: [['if (before === null) session.requestFullRead(observation)', 'void before']],
   },
   'claims of a killed process are never released': {
     file: 'store/engine/leased.ts',

@@ -43,7 +43,7 @@ describe('the simulation', () => {
     'the end of a feed is stored as its cursor',
     'the change log loses what is behind the fifth change',
     'an uncertain push is repeated without a look',
-    'a lane goes on behind a push that failed',
+    'a stream continues after a push that failed',
   ])('finds a planted fault: %s', { timeout: 300_000 }, async (plant) => {
     const { code, out } = await simulate('--seeds', '1-40', '--first', '--plant', plant)
     expect(code, out).toBe(1)

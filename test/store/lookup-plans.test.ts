@@ -22,8 +22,8 @@ import { hook } from '../config/support.ts'
 import { openWatch } from '../ops/alarms/rig.ts'
 import { newPostgres, newSqlite, type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { putOutbox } from '../tools/destinations.ts'
-import { uuid } from '../tools/facts.ts'
 import { readsInterrupted } from '../tools/meddled.ts'
+import { uuid } from '../tools/observations.ts'
 
 const SCALE = { submissions: 400, events: 20_000 }
 const LOOKUPS = [...lookups(SCALE), ...consoleLookups(SCALE)]

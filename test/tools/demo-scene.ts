@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { ManualClock } from '../../src/base/clock.ts'
-import type { Fact } from '../../src/model/facts.ts'
+import type { Observation } from '../../src/model/observations.ts'
 import type { IdRead } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { buildParts } from '../../src/sandbox/service/build.ts'
@@ -9,8 +9,18 @@ import { submissionTruth } from '../../src/sandbox/service/truth.ts'
 import type { Submission } from '../../src/sandbox/world/submission.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { OpenedDatabase, TestDatabase } from './databases.ts'
-import { byFirstFeedRead, byFullRead, byWebhook, detailFact, eventFact, idFact, messageFact, stateFact, trackFact } from './facts.ts'
 import { applyAll } from './mirror.ts'
+import {
+  byFirstFeedRead,
+  byFullRead,
+  byWebhook,
+  detailFact,
+  eventObservation,
+  idFact,
+  messageObservation,
+  stateObservation,
+  trackFact,
+} from './observations.ts'
 
 /**
  * The mirror for the answers in migrations/queries.md: the demo's world and story at a fixed time, without faults, plus problems that a
@@ -64,14 +74,14 @@ class Watcher {
     await applyAll(this.#db, [...this.#news(submission, byWebhook), this.#state(submission)])
   }
 
-  #state(submission: Submission): Fact {
+  #state(submission: Submission): Observation {
     const nowMs = this.#clock.now()
     this.#readNo++
-    return stateFact(ACCOUNT, submission.id, submissionTruth(submission, nowMs).requirements, this.#readNo, nowMs)
+    return stateObservation(ACCOUNT, submission.id, submissionTruth(submission, nowMs).requirements, this.#readNo, nowMs)
   }
 
   /** New and changed records. Records with an earlier time have no webhook. */
-  #news(submission: Submission, origin: typeof byWebhook): Fact[] {
+  #news(submission: Submission, origin: typeof byWebhook): Observation[] {
     const now = timeFromMs(this.#clock.now())
     const originOf = ({ occurred_at }: { occurred_at: string }) => (origin === byWebhook && occurred_at < now ? byFullRead : origin)
     const isNews = (item: { id: string }) => {
@@ -83,16 +93,16 @@ class Watcher {
       ...submission.events
         .visible()
         .filter(isNews)
-        .map((event) => eventFact(ACCOUNT, submission.id, event, originOf(event))),
+        .map((event) => eventObservation(ACCOUNT, submission.id, event, originOf(event))),
       ...submission.thread
         .visible()
         .filter(isNews)
-        .map((message) => messageFact(ACCOUNT, submission.id, message, originOf(message))),
+        .map((message) => messageObservation(ACCOUNT, submission.id, message, originOf(message))),
     ]
   }
 }
 
-function detailsOf(submission: Submission): Fact[] {
+function detailsOf(submission: Submission): Observation[] {
   const { outstanding, workspace, sessions, bind_requests, policies } = submissionTruth(submission, START_MS)
   const insuredId = submission.insuredId
   const byId = (read: IdRead, id: unknown, wire: unknown) => idFact(ACCOUNT, submission.id, read, String(id), wire, 1)

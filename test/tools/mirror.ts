@@ -3,14 +3,14 @@ import { type Applied, inApplyTransaction } from '../../src/apply/apply.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { entities } from '../../src/model/entities.ts'
 import type { Entity, Row } from '../../src/model/entity.ts'
-import type { Fact } from '../../src/model/facts.ts'
+import type { Observation } from '../../src/model/observations.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 
-export function applyAll(db: Db, facts: readonly Fact[]): Promise<Applied> {
-  return inApplyTransaction(db, silentObserver, 'test-apply', (transaction) => transaction.apply(facts))
+export function applyAll(db: Db, observations: readonly Observation[]): Promise<Applied> {
+  return inApplyTransaction(db, silentObserver, 'test-apply', (transaction) => transaction.apply(observations))
 }
 
-export function applyEach<T>(db: Db, items: readonly T[], factOf: (item: T, n: number) => Fact): Promise<Applied> {
+export function applyEach<T>(db: Db, items: readonly T[], factOf: (item: T, n: number) => Observation): Promise<Applied> {
   return applyAll(db, items.map(factOf))
 }
 

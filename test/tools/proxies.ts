@@ -137,7 +137,7 @@ async function statusOf(port: number, asked: Asked): Promise<number> {
 }
 
 const hooks = 'hooks.example.com'
-const mirror = 'mirror.example.com'
+const mirror = 'console.example.com'
 
 function delivery(bytes: number): Asked {
   const [id, now] = [`doctor_${randomUUID()}`, new Date()]
@@ -162,7 +162,7 @@ async function headersOf(name: string, proxy: Proxy): Promise<void> {
   const ports = { https: await freePort(), receiver: port, ops: port }
   await running(proxy, ports, async () => {
     await statusOf(ports.https, { ...delivery(1), path: '/webhooks' })
-    await statusOf(ports.https, { host: mirror, path: '/api/v1/accounts' })
+    await statusOf(ports.https, { host: mirror, path: '/api/v1/accounts', headers: { 'x-forwarded-for': '203.0.113.5' } })
   })
   recorder.close().closeAllConnections()
   const kept = seen.map(({ 'svix-id': _, 'svix-timestamp': __, 'svix-signature': ___, 'content-length': ____, ...others }) => others)
@@ -215,6 +215,12 @@ async function tryIt(name: string, proxy: Proxy): Promise<void> {
       await tried({ host: mirror, path: '/api/v1/reload', method: 'POST', headers: { ...origin, cookie }, body: '{}' }),
       200,
     )
+    const guesses: number[] = []
+    for (let n = 1; n <= 11; n++) {
+      const headers = { ...origin, 'x-forwarded-for': `203.0.113.${n}` }
+      guesses.push(await tried({ host: mirror, path: '/api/v1/session', method: 'POST', headers, body: '{"token":"wrong"}' }))
+    }
+    check('wrong tokens with invented addresses are limited', guesses.at(-1), 429)
     check('an answer held for 30 s', await tried({ host: mirror, path: '/api/v1/changes?wait=30', headers: bearer }), 200)
   })
   await serve.stop()

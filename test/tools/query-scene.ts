@@ -2,16 +2,17 @@ import { sql } from 'kysely'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { Json } from '../../src/model/json.ts'
 import type { Db } from '../../src/store/engine/db.ts'
+import { applyAll } from './mirror.ts'
 import {
   at,
   byPoll,
   byWebhook,
   detailFact,
-  eventFact,
+  eventObservation,
   idFact,
-  messageFact,
+  messageObservation,
   START_MS,
-  stateFact,
+  stateObservation,
   uuid,
   wireById,
   wireDetails,
@@ -19,8 +20,7 @@ import {
   wireLane,
   wireMessage,
   wireRequirements,
-} from './facts.ts'
-import { applyAll } from './mirror.ts'
+} from './observations.ts'
 
 /** A small mirror with all kinds of rows: two submissions of the account `acme`, the second unread. */
 
@@ -47,14 +47,14 @@ export async function fillScene(db: Db): Promise<void> {
   ]
   const market = { name: 'Alder Point', lane_id: uuid(3, 1) }
   await applyAll(db, [
-    eventFact('acme', BAKERY, wireEvent(1, { type: 'market_attached', status_label: 'Attached' }, market), byWebhook),
-    eventFact('acme', BAKERY, wireEvent(30, { type: 'quote_received', status_label: 'Quoted' }, market), byPoll),
-    messageFact('acme', BAKERY, wireMessage(31, { subject: 'Your quotes' }), byWebhook),
-    stateFact('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'], markets }), 1),
+    eventObservation('acme', BAKERY, wireEvent(1, { type: 'market_attached', status_label: 'Attached' }, market), byWebhook),
+    eventObservation('acme', BAKERY, wireEvent(30, { type: 'quote_received', status_label: 'Quoted' }, market), byPoll),
+    messageObservation('acme', BAKERY, wireMessage(31, { subject: 'Your quotes' }), byWebhook),
+    stateObservation('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'], markets }), 1),
     detailFact('acme', BAKERY, 'outstanding', { ...wireDetails(BAKERY).outstanding, markets_total: 1 }, 1),
     detailFact('acme', BAKERY, 'workspace', wireDetails(BAKERY).workspace, 1),
     idFact('acme', BAKERY, 'bind_request', wireById(BAKERY).ids.bind_request, { ...wireById(BAKERY).bind_request, policy_id: null }, 1),
-    messageFact('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
+    messageObservation('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
   ])
   await db.write('scene', async (tx) => {
     for (const statement of extras) await tx.run(sql.raw(statement))

@@ -12,8 +12,8 @@ import type { Columns } from '../../src/store/schema/tables.ts'
 import { SELF_DELIVERY_TYPE } from '../../src/upstream/webhook/delivery.ts'
 import { Endpoint } from '../sandbox/support.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { uuid, wireEvent, wireMessage } from '../tools/observations.ts'
 import { Rig } from '../tools/poller.ts'
 
 const ID = uuid(9, 1)

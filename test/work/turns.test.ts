@@ -6,7 +6,7 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { Worker } from '../../src/work/worker.ts'
 import { onSqlite, silentLog, testDatabases } from '../tools/databases.ts'
-import { uuid, wireMessage } from '../tools/facts.ts'
+import { uuid, wireMessage } from '../tools/observations.ts'
 import { Rig } from '../tools/poller.ts'
 
 const BATCHES = 6

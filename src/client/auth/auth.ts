@@ -1,10 +1,10 @@
 import type { Wire } from '../http/wire.ts'
 
-/** Gives access tokens. One object serves one client. */
+/** Provides access tokens for one client. */
 export interface Auth {
   /** @returns a valid token, the same for concurrent calls. @throws ServiceError if the service rejects the grant, LoginNeeded. */
   token(wire: Wire, signal?: AbortSignal): Promise<string>
-  /** Records that the service rejected a token. @returns whether the client should try again with another one. */
+  /** Records that the service rejected a token. @returns whether to retry with another token. */
   refused(token: string): boolean
 }
 

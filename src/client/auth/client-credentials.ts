@@ -12,7 +12,7 @@ export interface ClientCredentials {
   readonly scope?: string
 }
 
-/** Exchanges a machine credential, once for concurrent calls. Without refresh tokens, it is exchanged again (traps 39, 40). */
+/** Exchanges a machine credential for a shared token. Renewal repeats the exchange, without refresh tokens (traps 39, 40). */
 export function clientCredentials({ clientId, clientSecret, scope }: ClientCredentials): Auth {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope }
   const holder = new TokenHolder(async (wire: Wire) => fetched(await exchange(wire, form), wire))
@@ -21,7 +21,7 @@ export function clientCredentials({ clientId, clientSecret, scope }: ClientCrede
       try {
         return (await holder.get(wire)).token
       } catch (error) {
-        // Tokens are renewed early, so the old one is used until the service rejects it.
+        // Renewal is early, so the old token is used until the service rejects it.
         if (holder.held === null) throw error
         return holder.held.token
       }

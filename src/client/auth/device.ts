@@ -35,7 +35,7 @@ async function approved(wire: Wire, { clientId, scope, prompt }: DeviceLogin, si
       if (code === 'access_denied') throw new LoginNeeded('The device was not approved. Log in again.')
       if (code === 'expired_token') break
       if (code === 'authorization_pending') continue
-      // The code stays valid until it expires, so failed polls only slow down (RFC 8628, 3.5).
+      // The code stays valid, so failed polls only lengthen the interval (RFC 8628, 3.5).
       if (code !== 'slow_down' && !mayPassLater(error)) throw error
       everyS = Math.max(everyS + INTERVAL_S, retryAfterS ?? 0)
     }

@@ -26,7 +26,7 @@ export function afterLogin(
     hasEnded = false
     return kept ? tokens({ ...kept, clientId: idOf() }) : remembered(first, idOf())
   }
-  /** @returns the grant, after one login for concurrent calls. */
+  /** @returns the grant. Concurrent calls share one login. */
   const granted = async (wire: Wire, signal?: AbortSignal): Promise<Auth> => {
     if (grant !== null) return grant
     pending ??= begin(wire, signal).finally(() => {

@@ -88,7 +88,7 @@ interface Redirect {
 async function listen(state: string, waitMs: number, signal?: AbortSignal): Promise<Redirect> {
   const { createServer } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
-  // Rejections are handled, even if the login failed before.
+  // Avoids an unhandled rejection after a failed login.
   promise.catch(() => undefined)
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')

@@ -6,7 +6,7 @@ import { type Reads, readBody } from '../http/reading.ts'
 import { bodyText, errorAnswer, sendOnce, type Wire } from '../http/wire.ts'
 import { type Metadata, metadataSchema, type Token, tokenSchema } from '../schemas/oauth.ts'
 
-/** A token is renewed this long before its expiry, or after half of a shorter life. */
+/** Renewal comes this long before expiry, but at most half of the lifetime. */
 const EARLY_S = 300
 
 /** Posts a form below the base URL (traps 41, 42). @throws ServiceError, Unreachable, UnexpectedAnswer. */

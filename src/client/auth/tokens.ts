@@ -11,7 +11,6 @@ export interface StoredTokens extends Granted {
 }
 
 export interface TokensOptions {
-  /** @returns the stored tokens, or null. */
   load(): Promise<StoredTokens | null>
   /** Must store the tokens durably before it resolves. The client uses them only after that. */
   store(tokens: StoredTokens): Promise<void>
@@ -19,8 +18,8 @@ export interface TokensOptions {
 }
 
 /**
- * A user's stored tokens. "Refresh tokens rotate on every use": a new pair is stored before it is used. A crash before the end of `store`
- * loses the new pair. The next process then tries the old one, and throws LoginNeeded if the service rejects it.
+ * A user's stored tokens. Refresh tokens rotate on every use, so a new pair is stored before it is used. A crash before the end of `store`
+ * loses the new pair. The next process tries the old pair, and throws LoginNeeded if the service rejects it.
  */
 export function tokens({ load, store, clientId }: TokensOptions): Auth {
   /** A new pair that could not be stored yet. */
@@ -49,7 +48,7 @@ export function tokens({ load, store, clientId }: TokensOptions): Auth {
       // A refresh token works once: another process may have used it and stored a new pair.
       const newer = error instanceof LoginNeeded ? await load() : null
       if (newer !== null && newer.refreshToken !== known.refreshToken) return await current(wire, newer)
-      // Tokens are renewed early, so the old one is used until the service rejects it.
+      // Renewal is early, so the old token is used until the service rejects it.
       if (known.accessToken === refused || known.refreshToken === null || !(error instanceof LoginNeeded || mayPassLater(error)))
         throw error
       return known

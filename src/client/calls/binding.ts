@@ -6,7 +6,7 @@ import { type Attribution, bodyOf, type FileContent, type FileToSend, fileOf, fo
 
 /** "Binding" of the specification. */
 export interface Binding {
-  /** Creates a draft, "idempotent per carrier lane". @throws AssumptionsUnconfirmed with the kept draft, NotBindable, ValidationError. */
+  /** Creates a draft. Idempotent per carrier lane. @throws AssumptionsUnconfirmed with the stored draft, NotBindable, ValidationError. */
   create(submissionId: string, body: BindRequestBody): Promise<BindRequest>
   get(submissionId: string, bindRequestId: string): Promise<BindRequest>
   /** Adds a file to a contingency while the request is `drafted`. */

@@ -4,7 +4,7 @@ import type { checkpointSchema, quoteProductsSchema } from '../schemas/checkpoin
 import type { submissionCreateSchema } from '../schemas/submission-create.ts'
 import type { threadPostSchema } from '../schemas/thread.ts'
 
-/** Request bodies with the specification's field names. Default of `producer_email`: that of the client. */
+/** Request bodies with the specification's field names. `producer_email` defaults to the client's. */
 export type CreateBody = z.input<typeof submissionCreateSchema>
 export type PostBody = z.input<typeof threadPostSchema>
 /** `form_keys` limits the set of forms. Required forms are always included. */

@@ -18,7 +18,7 @@ export async function download(channel: Channel, path: string): Promise<Download
     retry: 'idempotent',
   })
   if (answer.body === null) throw new UnexpectedAnswer(`${path} was answered ${answer.status} without a body`)
-  // The length of a compressed body is not that of the document.
+  // A compressed body's length differs from the document's.
   const size = answer.headers.has('content-encoding') ? Number.NaN : Number(answer.headers.get('content-length') ?? Number.NaN)
   return { stream: answer.body, contentType: answer.headers.get('content-type'), sizeBytes: Number.isNaN(size) ? null : size }
 }

@@ -44,7 +44,7 @@ export interface PageOptions {
 /** "Submissions and marketing" and "Application workspace" of the specification. */
 export interface Submissions {
   create(body: CreateBody): Promise<CreatedSubmission>
-  /** The specification names only the field `producer_email`. `fileField` names the field of `files` (default: `files`); `fields` are others. */
+  /** The specification names only `producer_email`. `fileField` names the field of `files` (default: `files`). `fields`: further fields. */
   intake(
     given: Attribution & {
       readonly text?: string
@@ -105,7 +105,7 @@ function creating(channel: Channel, producerEmail: string | undefined): Creating
       const form = formOf({ producer_email: named, text, ...texts }, read)
       return await created('/broker/intake', { form })
     },
-    // "No body", but "with a machine credential every write names `producer_email`".
+    // Specified without a body, but machine credentials must name `producer_email`.
     finalize: (id, { producerEmail: named = producerEmail } = {}) => {
       const call = { method: 'POST', path: pathOf`/broker/submissions/${id}/finalize`, retry: 'at-most-once' } as const
       const json = named === undefined ? undefined : { producer_email: named }

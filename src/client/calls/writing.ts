@@ -11,12 +11,12 @@ export interface FileToSend {
   readonly contentType?: string
 }
 
-/** `producerEmail` attributes a write to another portal user than that of the client. */
+/** `producerEmail`: portal user for this write. Default: the client's. */
 export interface Attribution {
   readonly producerEmail?: string
 }
 
-/** @returns the body with the client's `producer_email`, unless it has its own. */
+/** @returns the body with the client's `producer_email`, unless it sets one. */
 export function attributed<T>(body: T, producerEmail: string | undefined): T {
   if (producerEmail === undefined || !isObject(body) || body['producer_email'] !== undefined) return body
   return { ...body, producer_email: producerEmail }
@@ -30,7 +30,7 @@ export function bodyOf<T>(schema: Reads<unknown>, body: T, producerEmail: string
   return sent
 }
 
-/** Reads a file, so that it can be sent again. */
+/** Buffers a file, so that retries can send it. */
 export async function fileOf(file: FileToSend | FileContent): Promise<{ readonly blob: Blob; readonly name: string }> {
   const given = isToSend(file) ? file : { content: file }
   const { content } = given

@@ -5,7 +5,7 @@ import { type Reads, readBody } from './reading.ts'
 import { backoffMs, LONGEST_WAIT_S, type Retry } from './retry.ts'
 import { bodyText, errorAnswer, sendOnce, type Wire } from './wire.ts'
 
-/** `idempotent` requests are repeated until they are answered, `at-most-once` requests only if they were surely not sent. */
+/** `idempotent`: retried after each temporary failure. `at-most-once`: retried only if surely not sent. */
 type RetryMode = 'idempotent' | 'at-most-once'
 
 export interface Call {
@@ -54,7 +54,7 @@ export class Channel {
         throw serviceError(what, await errorAnswer(this.wire, what, answer), call.isBind ?? false)
       } catch (error) {
         if (!isRenewed && error instanceof ServiceError && error.status === 401 && this.#auth.refused(token)) {
-          // A request with a rejected token had no effect, so it is sent again with a new one.
+          // A request with a rejected token had no effect, so it is retried with a new token.
           isRenewed = true
           continue
         }
@@ -64,7 +64,7 @@ export class Channel {
     }
   }
 
-  /** Token requests are repeated for every call, because without a token nothing was sent. */
+  /** Token requests are retried for every kind of call, because nothing was sent yet. */
   async #token(what: string, signal?: AbortSignal): Promise<string> {
     for (let attempt = 1; ; ) {
       try {
@@ -75,7 +75,7 @@ export class Channel {
     }
   }
 
-  /** Waits before a retry. @throws `error` if there is none. */
+  /** Waits for a retry. @throws `error` if none follows. */
   async #pauseAfter(error: unknown, attempt: number, signal?: AbortSignal): Promise<void> {
     const afterS = error instanceof ServiceError ? error.retryAfterS : null
     if (!mayPassLater(error) || attempt >= this.#retry.tries || (afterS ?? 0) > LONGEST_WAIT_S) throw error
@@ -99,7 +99,7 @@ export class Channel {
     return await sendOnce(this.wire, what, urlOf(this.wire.baseUrl, path, query), init, call.signal)
   }
 
-  /** Repeats an idempotent call if its body breaks off. */
+  /** Retries an idempotent call if the body breaks off. */
   async #bodyOf(call: Call, what: string, answer: Response): Promise<string> {
     try {
       return await bodyText(this.wire, what, answer)

@@ -38,7 +38,7 @@ export function urlOf(baseUrl: string, path: string, query: Query = {}): string 
   return url.href
 }
 
-/** @returns a `download_path` for `urlOf`. @throws RangeError for a path of a grant or with a daily limit (traps 44, 55). */
+/** @returns a `download_path` for `urlOf`. @throws RangeError for an OAuth path or one with a daily limit (traps 44, 55). */
 export function downloadPathOf(path: string): string {
   if (isReservedPath(path)) throw new RangeError(`Not a document path: ${JSON.stringify(path.slice(0, 80))}`)
   return path.startsWith('/') ? path : `/${path}`

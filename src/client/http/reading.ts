@@ -36,7 +36,7 @@ function issuesOf(error: Error): Issue[] {
   return issues.map(({ path, message }) => ({ path: Array.isArray(path) ? path : [], message: String(message) }))
 }
 
-/** @returns a copy without the field at a path, if it is null. */
+/** @returns a copy that omits a null at the given path. */
 function withoutNull(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (Array.isArray(value)) return value.map((item, index) => (index === key ? withoutNull(item, rest) : item))
   if (!isObject(value) || typeof key !== 'string') return value

@@ -10,7 +10,7 @@ export interface Retry {
 
 export const RETRY: Retry = { tries: 4, baseMs: 250 }
 
-/** A longer `Retry-After` is thrown to the caller. */
+/** With a longer `Retry-After`, the call throws. */
 export const LONGEST_WAIT_S = 120
 const LONGEST_BACKOFF_MS = 20_000
 

@@ -15,7 +15,7 @@ export interface Wire {
   readonly timeoutMs: number
 }
 
-/** Limit of an answer other than a document. */
+/** Limit in bytes, except for documents. */
 const LARGEST_BODY = 64 * 1024 * 1024
 
 /** Error codes of requests that were surely not sent. */
@@ -26,7 +26,7 @@ const BLOCKED = 'bad port'
 
 /**
  * Sends one request without following redirects (trap 45).
- * @param what the request, for messages. @throws Unreachable; the reason of `signal` if it aborts.
+ * @param what name of the request in messages. @throws Unreachable; the reason of `signal` if it aborts.
  */
 export async function sendOnce(wire: Wire, what: string, url: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   const late = new AbortController()

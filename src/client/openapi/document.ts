@@ -108,7 +108,7 @@ function failures(operation: Operation, schemas: Schemas, statusOf: StatusOf): N
   return { ...Object.fromEntries(entries), '4XX': { ...others, content: { 'application/json': { schema: schemas.of(errorSchema) } } } }
 }
 
-/** "The receiver acknowledges with any 2xx status within 10 seconds; the response body is ignored." */
+/** Receivers acknowledge with any 2xx within 10 seconds. Their body is ignored. */
 function delivery(name: string, summary: string, schema: Node): Node {
   return {
     post: {

@@ -15,9 +15,9 @@ export interface Operation {
   readonly summary: string
   /** Required scope of the token. `any`: any scope. `none`: no token. */
   readonly scope: 'broker_mcp' | 'broker_submit' | 'any' | 'none'
-  /** "Market-access changes need the admin role." */
+  /** Market-access changes require the admin role. */
   readonly role?: 'admin'
-  /** "Product selection is portal-session only." */
+  /** Product selection requires a portal session. */
   readonly isPortalSessionOnly?: boolean
   readonly query?: readonly Parameter[]
   readonly headers?: readonly Parameter[]
@@ -31,7 +31,7 @@ export interface Operation {
 
 export type Endpoint = Omit<Operation, 'tag'>
 
-/** Default scope: that of all reads or all writes. */
+/** Scope defaults to that of reads or writes. */
 type EndpointOptions = Omit<Endpoint, 'method' | 'path' | 'operationId' | 'scope'> & Partial<Pick<Endpoint, 'scope'>>
 
 const endpoint =
@@ -49,7 +49,6 @@ export const json = (schema: z.ZodType) => ({ type: 'application/json', schema }
 export const form = (schema: z.ZodType) => ({ type: 'application/x-www-form-urlencoded', schema }) as const
 export const multipart = (schema: z.ZodType) => ({ type: 'multipart/form-data', schema }) as const
 
-/** @returns all error conditions of an operation. */
 export function conditionsOf({ method, path, scope, errors }: Operation): readonly ConditionName[] {
   return [
     ...(['malformed_request', 'head_too_large'] as const),

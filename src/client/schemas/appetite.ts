@@ -4,7 +4,7 @@ import { flag, integer, programCategory, sentUuid, text, texts, unshown, uuid } 
 /** Used where the specification shows no shape, because client generators need one. */
 const EMULATED = "these are the emulator's"
 
-/** "Turnaround reports speed only (first marketing to first quoting); no hit-rate or decline data is exposed." */
+/** Time from first marketing to first quoting. No hit-rate or decline data is exposed. */
 const turnaroundSchema = z
   .looseObject({
     carrier: text('The carrier'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { integer, moment, producerEmail, text, texts, uuid } from './fields.ts'
 
-/** "All required except created_at." */
+/** Only `created_at` is optional. */
 export const submissionDocumentSchema = z
   .looseObject({
     id: uuid('The document'),

@@ -3,7 +3,7 @@ import { assumptionSchema } from './binding.ts'
 import { known, text, texts, uuid } from './fields.ts'
 import { applicationSectionSchema } from './workspace.ts'
 
-/** "The body shape of errors other than the ones above, beyond a `detail` field: not shown." */
+/** Errors for which the API documentation shows only `detail`. */
 export const errorSchema = z
   .looseObject({ detail: z.unknown().describe('What went wrong: a text, a list or an object').optional() })
   .meta({ description: 'An error', 'x-not-shown': 'The body, beyond `detail`' })
@@ -54,7 +54,7 @@ const unconfirmed = {
   bind_request_id: uuid('The draft, which is kept'),
   unconfirmed_assumptions: z.array(assumptionSchema).describe('The unconfirmed assumptions'),
 }
-/** "Body `detail.code`, the `bind_request_id` of the kept draft and the unconfirmed assumptions (key, label, value)." */
+/** Has `detail.code`, the stored draft's `bind_request_id`, and the unconfirmed assumptions (key, label, value). */
 export const assumptionsUnconfirmedSchema = z
   .looseObject({ ...conflict(unconfirmed).shape, detail: conflict(unconfirmed).required({ code: true }) })
   .meta({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { known, moment, programCategory, text, texts, uuid } from './fields.ts'
 
-/** "Stable opaque cursor"; null "and never page length" is the end of the stream. */
+/** Stable opaque cursor. Only null ends the stream, never a short page. */
 export const nextCursor = z.string().nullable().describe('Cursor of the next page; null only at the end of the stream')
 
 export const eventMarketSchema = z

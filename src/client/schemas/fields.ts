@@ -17,7 +17,7 @@ export const moment = (description: string) => z.string().meta({ description, fo
 
 export const day = (description: string) => z.string().meta({ description, format: 'date' })
 
-/** A text with known values. Others are accepted: "changes on this version are additive". */
+/** A text with known values. Others are accepted, because the service may add some. */
 export const known = <const Value extends string>(values: readonly Value[], description: string): z.ZodType<Value | (string & {})> =>
   z.string().meta({ description, 'x-known-values': values })
 
@@ -39,7 +39,7 @@ export const unshown = (what: string) => z.looseObject({}).meta({ description: `
 /** For reading answers without a specified shape: an object or a list. */
 export const anyRecords = z.union([z.array(z.looseObject({})), z.looseObject({})])
 
-/** "Markets are grouped in three categories (`ProgramCategory`)." */
+/** `ProgramCategory` of the specification. */
 export const programCategory = known(
   ['instant_quote', 'binding', 'specialty'],
   'Category of the market: a carrier API, a carrier portal, or e-mail to an underwriter',

@@ -4,7 +4,7 @@ import { filled, producerEmail, sentDay, sentUuid, text, texts, uuid } from './f
 
 const dollars = (description: string) => z.int().min(0).describe(`${description}, whole dollars`)
 
-/** The body of structured submission creation. Properties after `partner_program_ids` are not shown. */
+/** Body of structured creation. The specification shows no properties after `partner_program_ids`. */
 export const submissionCreateSchema = z
   .looseObject({
     applicant: applicantSchema,
@@ -47,14 +47,14 @@ export const submissionCreateSchema = z
   .required({ applicant: true, narrative: true })
   .meta({ description: 'A new submission', 'x-not-shown': 'Properties after `partner_program_ids`' })
 
-/** "Response shape: not shown beyond that it identifies the created submission." */
+/** The specification shows only that the answer identifies the submission. */
 export const createdSubmissionSchema = z
   .looseObject({ submission_id: uuid('The created submission'), id: uuid('The created submission') })
   .partial()
   .meta({ description: 'Identifies the created submission', 'x-not-shown': 'The name of the field, and all others' })
 export type CreatedSubmission = z.output<typeof createdSubmissionSchema>
 
-/** The form of intake: "free text and/or PDFs as a form with `producer_email` in the form; other form fields: not shown". */
+/** Intake form. The specification shows free text, PDFs and `producer_email`, but no other fields. */
 export const intakeFormSchema = z
   .looseObject({
     producer_email: producerEmail,
@@ -64,7 +64,7 @@ export const intakeFormSchema = z
   .partial()
   .meta({ description: 'Free text and/or PDFs about the risk', 'x-not-shown': 'The names of all form fields but `producer_email`' })
 
-/** Immediate answer of finalize; "matching is asynchronous". */
+/** Immediate answer of finalize. Matching is asynchronous. */
 export const finalizeAnswerSchema = z
   .looseObject({
     status: text('The submission is queued'),

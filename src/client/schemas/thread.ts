@@ -41,7 +41,7 @@ export const threadPostSchema = z
   })
   .describe('A reply in the thread')
 
-/** "Response: `status` (value `received`) and the id of the recorded thread message (field name not shown)." */
+/** `status` is `received`. The specification doesn't name the field of the message id. */
 export const threadPostAnswerSchema = z
   .looseObject({ status: known(['received'], 'The reply was recorded; the answer comes in the thread') })
   .partial()
@@ -57,7 +57,7 @@ export const messageDeliverySchema = z
   })
   .describe('A message, pushed to a webhook endpoint')
 
-/** "Payload of a `submission.events` delivery: not shown." */
+/** `submission.events` delivery; its body is unspecified. */
 export const eventsDeliverySchema = z
   .looseObject({ type: known(['submission.events'], 'Kind of the delivery') })
   .partial()

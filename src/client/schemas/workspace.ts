@@ -66,7 +66,7 @@ const ownershipSchema = z
 
 const texted = z.record(z.string(), z.string())
 
-/** "One carrier application, a carrier-API quote session." */
+/** One carrier application: a carrier-API quote session. */
 export const applicationSectionSchema = z
   .looseObject({
     application_id: text('The session_id of the checkpoint, request-quote and employers-classes paths'),

@@ -3,7 +3,7 @@ import { anySecret, matching } from './values.ts'
 
 export const region = matching(/^[a-z0-9-]{1,64}$/, 'must be a region such as eu-central-1')
 
-/** A key pair. Without one the AWS SDK's own chain finds credentials: environment, files, a role of the machine. */
+/** A key pair. If it is missing, the AWS SDK searches the environment, files, and the machine's role. */
 export const key = {
   access_key_id: value(matching(/^[\x21-\x7e]{1,256}$/, 'must be the id of a key, without spaces')).optional(),
   secret_access_key: secret(anySecret, '').optional(),

@@ -8,7 +8,7 @@ import { duration, type Ms, ok, type Parsed } from './values.ts'
 
 // Messages follow the name of their setting and never contain its value, which may be a secret.
 
-/** A single value. Environment and file give text; a default may be a number or a boolean. */
+/** A single value: text from the environment or the file; a default may be a number or a boolean. */
 export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missing; set it') {
   const single = z.union([z.string(), z.number(), z.boolean()], {
     error: (issue) => (issue.input === undefined ? missing : 'must be a single value'),
@@ -35,7 +35,7 @@ export function secret(parse: (text: string) => Parsed<string>, missing: string)
   )
 }
 
-/** The URL of a target. Its query or path may hold secrets. */
+/** The URL of a target. Its query or path may contain secrets. */
 export function targetUrl(missing?: string) {
   return markSecret(value(destinationUrl, missing), secretsAfterHost)
 }
@@ -46,7 +46,7 @@ function addProblems<T>(parsed: Parsed<T>, context: z.RefinementCtx): T {
   return z.NEVER
 }
 
-/** An object with only the keys of `shape`. The message about unknown keys has one line each. */
+/** An object with only the keys of `shape`. The message about unknown keys has one line per key. */
 export function section<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.strictObject(shape, {
     error: (issue) => {

@@ -18,7 +18,7 @@ export function checkNames(section: string) {
   })
 }
 
-/** Each duration of `keys` in `section` must be at most the next one. */
+/** Each duration of `keys` in `section` must be at most the next duration. */
 export function checkOrder<K extends string>(section: string, keys: readonly K[]) {
   return z.superRefine((values: Readonly<Record<K, number>>, context) => {
     keys.forEach((key, index) => {
@@ -29,7 +29,7 @@ export function checkOrder<K extends string>(section: string, keys: readonly K[]
   })
 }
 
-/** Settings for Postgres are rejected on SQLite: they show that Postgres was intended. */
+/** Rejects Postgres settings on SQLite, because they suggest that Postgres was intended. */
 export const checkDatabase = z.superRefine((values: { readonly url: { readonly kind: string } }, context) => {
   if (values.url.kind !== 'sqlite') return
   for (const key of ['schema', 'listen_url']) {
@@ -57,7 +57,7 @@ export const checkTokens = z.superRefine((tokens: readonly { readonly name: stri
   })
 })
 
-/** Encrypted text names its key. */
+/** Key ids must differ, because encrypted text names its key by id. */
 export const checkKeyIds = z.superRefine((keys: readonly { readonly id: string }[], context) => {
   keys.forEach(({ id }, index) => {
     if (keys.findIndex((other) => other.id === id) < index)
@@ -97,7 +97,7 @@ interface AllSettings {
   readonly destinations: readonly DestinationSettings[]
 }
 
-/** With several accounts, a destination must list its own. */
+/** With several accounts, each destination must list its accounts. */
 export const checkDestinations = z.superRefine(({ accounts, destinations }: AllSettings, context) => {
   const names = accounts.map(({ name }) => name)
   if (names.length === 0) return
@@ -122,7 +122,7 @@ export const checkRefreshTokens = z.superRefine(({ protect, destinations }: AllS
     const key = auth?.type === 'login' ? 'refresh_token' : 'refresh'
     const value = field(auth, key)
     if (value === undefined || value === false) return
-    const message = 'needs a key in {protect.keys}: a refresh token is stored encrypted; set one, or leave out refreshing'
+    const message = 'needs a key in {protect.keys}: a refresh token is stored encrypted; set one, or set `auth.refresh: false`'
     context.addIssue({ code: 'custom', path: ['destinations', index, 'auth', key], message })
   })
 })

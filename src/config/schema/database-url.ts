@@ -21,7 +21,7 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
   const path = text.startsWith('///') ? text.slice(2) : text
   if (path.includes(':memory:') || path === '')
     return invalid('must name a file, such as sqlite:data/mirror.db; a database in memory would lose acknowledged deliveries')
-  // The driver trims spaces, and would open a file other than the locked one.
+  // Rejects outer spaces: the driver trims them and would open a different file than the locked one.
   if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path) || path !== path.trim()) {
     return invalid('must be sqlite: and the path of a file, without anything after it; write an absolute path as sqlite:///data/mirror.db')
   }
@@ -41,16 +41,16 @@ function linkTarget(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? resolve(realpathSync(dirname(path)), readlinkSync(path)) : null
   } catch {
-    // Missing or unreadable. Opening the database reports it.
+    // The file is missing or unreadable. Opening the database reports the problem.
     return null
   }
 }
 
-/** The driver's own `sslmode` values, and those with `uselibpqcompat=true`. */
+/** The driver's `sslmode` values, without and with `uselibpqcompat=true`. */
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const LIBPQ_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
-/** The driver ignores unknown parameters, so a typo would turn TLS off. `ssl` has its own message. */
+/** Known TLS parameters. The driver ignores others, so a typo would turn TLS off. `ssl` has a separate message. */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
 /** libpq's values for a writable server. */

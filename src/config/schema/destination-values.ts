@@ -4,12 +4,12 @@ import { nearest } from '../../base/near-names.ts'
 import { field } from './reading.ts'
 import { duration, invalid, type Ms, ok, type Parsed } from './values.ts'
 
-/** Parses one of `known`. @param what kind of name, with its article. */
+/** Parses one of `known`. @param what kind of name for the message, with an article. */
 export function knownName(known: readonly string[], what: string): (text: string) => Parsed<string> {
   return (text) => (known.includes(text) ? ok(text) : invalid(`is not ${what}; the nearest one is ${nearest(text, known)}`))
 }
 
-/** Parses a destination's URL. `checkTransport` decides about plain http. */
+/** Parses a destination's URL. `checkTransport` decides whether plain http is allowed. */
 export function destinationUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') return invalid('must be a URL that begins with https://')
@@ -26,12 +26,12 @@ export function startPoint(text: string): Parsed<'now' | 'snapshot' | number> {
   return Number.isSafeInteger(seq) ? ok(seq) : invalid('must be now, snapshot, or a number of the change log')
 }
 
-/** `none` is null. */
+/** Parses a duration; `none` is null. */
 export function maxAge(text: string): Parsed<Ms | null> {
   return text === 'none' ? ok(null) : duration('1s', '3650d')(text)
 }
 
-/** Attempts per second; `none` is null. */
+/** Parses attempts per second; `none` is null. */
 export function ratePerSecond(text: string): Parsed<number | null> {
   if (text === 'none') return ok(null)
   const rate = /^\d{1,6}(?:\.\d{1,6})?$/.test(text) ? Number(text) : 0
@@ -67,7 +67,7 @@ interface Transport {
   readonly allow_hosts?: readonly string[] | undefined
 }
 
-/** Rejects plain http except for private addresses, and hosts that `allow_hosts` doesn't list. */
+/** Rejects plain http to public addresses, and hosts that `allow_hosts` doesn't list. */
 export const checkTransport = z.superRefine((values: Transport, context) => {
   const isAllowed = (host: string) => values.allow_hosts?.includes(host) ?? true
   for (const path of [['url'], ['auth', 'token_url'], ['queue', 'url']]) {
@@ -91,7 +91,7 @@ interface Filters {
   readonly operations?: readonly string[] | undefined
 }
 
-/** A document is sent with the update of its row that marks it as stored. */
+/** Sending documents requires updates of `documents`, which mark a document as stored. */
 export const checkDocuments = z.superRefine(({ documents, entities, operations }: Filters, context) => {
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })
   if (documents && entities?.includes('documents') === false)

@@ -43,7 +43,7 @@ const kinds = '`webhook`, `queue`, `http`, `ams360` or `file`'
 
 type Mapping = 'none' | 'required' | 'lookup'
 
-/** Settings of every kind of destination. `own` holds the defaults that differ; the first of `mapping` is the default. */
+/** Settings of all destination kinds. `own`: defaults that depend on the kind. The first `mapping` is the default. */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly [Mapping, ...Mapping[]] }) {
   return {
     name: value(keyName, 'is missing; give the destination a name, which cannot change later').meta({
@@ -99,7 +99,7 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
   }
 }
 
-/** Attempts in flight. Files and queues take one batch at a time, and have no such setting. */
+/** Attempts in flight. Files and queues lack this setting, because they take one batch at a time. */
 const concurrency = (fallback: number) =>
   value(number(1, 256)).prefault(fallback).meta({
     description: 'attempts in flight in each process, 1 to 256; at most one per submission',
@@ -221,10 +221,10 @@ const auth = z
   )
   .optional()
 
-/** Most changes of one request: the same as one transaction settles. */
+/** Limit of changes per request, equal to the limit of changes settled per transaction. */
 const MOST_IN_BATCH = 400
 
-/** Schedule for verifying what a destination has. */
+/** Schedule for verifying which changes a destination has. */
 const verifying = section({ cron: value(cronOrOff), sample: value(number(1, 1_000_000)).optional() })
   .optional()
   .meta({

@@ -14,7 +14,7 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @returns the value at a key or position of an unchecked value; undefined if there is none. */
+/** @returns the value at a key or position of an unchecked value, or undefined. */
 export function field(value: unknown, key: string | number): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
 }
@@ -28,7 +28,7 @@ export interface Reading {
   readonly tree: Tree
   /** One line per problem: the setting and what to do, never a value. */
   readonly problems: readonly string[]
-  /** Keys (see `keyOf`) of UNREADABLE values, which are in `problems`. */
+  /** Keys (see `keyOf`) of UNREADABLE values that `problems` already reports. */
   readonly reported: ReadonlySet<string>
 }
 

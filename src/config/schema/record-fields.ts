@@ -17,8 +17,8 @@ function lookedForAt(...paths: string[]) {
 const asColumns = (paths: ColumnPaths): ColumnPaths => paths
 
 /**
- * Paths of the columns of policies and insureds. The spec shows no fields of these records, so the defaults are guesses: the
- * sandbox's fields first, then names that its words suggest. Amounts are guessed only if the name says cents.
+ * Paths of the columns of policies and insureds. The spec shows no fields of these records, so the defaults are guesses: first the
+ * sandbox's fields, then names suggested by the spec's wording. An amount is guessed only from a name with "cents".
  */
 export const recordFieldsSchema = section({
   policies: section({

@@ -3,7 +3,6 @@ export const roles = ['viewer', 'operator', 'admin'] as const
 
 export type Role = (typeof roles)[number]
 
-/** Whether `role` includes the rights of `needed`. */
 export function includesRole(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed)
 }

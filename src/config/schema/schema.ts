@@ -32,7 +32,7 @@ const protectKeys = items(
   keyPairs,
 )
 
-/** Only letters of keys are compared, so a key needs at least three. */
+/** Keys are compared by their letters only, so a key needs at least three letters. */
 const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
 
 const pollTime = (env: string, fallback: string, description: string) => time('1s', '3650d').prefault(fallback).meta({ env, description })
@@ -244,12 +244,12 @@ export const settingsSchema = section({
       .meta({ env: 'LOG_LEVEL', description: '`silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`' }),
   }).prefault({}),
 })
-  // The receiver is public and the operations port is not. Port 0 is any free port.
+  // The ports must differ: the receiver is public, the operations port isn't. Port 0 means any free port.
   .refine(({ ops, receiver }) => ops.port === 0 || ops.port !== receiver.port, {
     path: ['ops', 'port'],
     message: 'must differ from {receiver.port}; choose another',
   })
-  // Nothing would run this schedule on Postgres.
+  // The backup schedule never runs on Postgres.
   .refine(({ backup, database }) => backup.cron === null || database.kind !== 'postgres', {
     path: ['backup', 'cron'],
     message: 'is for SQLite only; set it to off, and back up Postgres with pg_dump or the tools of the server',

@@ -16,7 +16,7 @@ export function markSecret<S extends z.ZodType>(schema: S, partsOf: Mark['partsO
   return schema
 }
 
-/** Like `markSecret`, for a URL with secret parts, or an expression that yields one. */
+/** Like `markSecret`, for a URL with secret parts, or an expression that yields a URL. */
 export function markUrl<S extends z.ZodType>(schema: S): S {
   return markSecret(schema, secretPartsOfUrl)
 }
@@ -34,8 +34,8 @@ export interface SecretSetting {
 }
 
 /**
- * @param schema of the settings or of a part. All alternatives are followed; a key of the selected alternative counts as declared there.
- * @param given unchecked values by its keys. @returns the secret settings and their texts, some several times.
+ * @param schema of all or some settings. Follows all alternatives of a union; a key of the selected alternative counts as declared there.
+ * @param given unchecked values by the schema's keys. @returns the secret settings and their texts, with duplicates.
  */
 export function* secretSettings(schema: z.core.$ZodType, given: unknown, path: Path = []): Generator<SecretSetting> {
   if (given === undefined) return

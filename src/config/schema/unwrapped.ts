@@ -6,11 +6,11 @@ declare module 'zod' {
     env?: string
     /** Whether `<env>_FILE` may name a file with the value. */
     file?: true
-    /** Whether the variable in lower case overrides it, as in other programs. */
+    /** Whether the same variable in lower case overrides this one, as in other programs. */
     lowerCase?: true
-    /** Default in documents, in Markdown, if it isn't the schema's. */
+    /** Documented default (Markdown), if it differs from the schema's. */
     shown?: string
-    /** Durations are milliseconds, with names that end in `Ms`. */
+    /** For durations. Their names in `Config` end in `Ms`. */
     unit?: 'ms'
   }
 }

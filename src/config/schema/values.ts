@@ -12,7 +12,7 @@ export function invalid(...problems: readonly string[]): Parsed<never> {
 }
 
 declare const unit: unique symbol
-/** Milliseconds. The mark exists only for types: `ConfigOf` gives such values names that end in `Ms`. */
+/** Milliseconds. The symbol exists only in types: `ConfigOf` uses it to give durations names that end in `Ms`. */
 export type Ms = number & { readonly [unit]?: 'ms' }
 export type MsMark = typeof unit
 
@@ -109,7 +109,7 @@ export function baseUrl(text: string): Parsed<string> {
 export function publicUrl(text: string): Parsed<string> {
   const parsed = baseUrl(text)
   if ('value' in parsed) return parsed
-  return invalid('must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine')
+  return invalid('must be an https URL, such as https://console.example.com, without a query; http is only for this machine')
 }
 
 export function isLoopback(host: string): boolean {
@@ -162,7 +162,7 @@ export function webhookKey(text: string): Buffer | null {
   return hasFullLength && /^[A-Za-z0-9+/]+={0,2}$/.test(base64) ? Buffer.from(base64, 'base64') : null
 }
 
-/** Short webhook secrets could be guessed. */
+/** Rejects short webhook secrets, which could be guessed. */
 export function webhookSecret(text: string): Parsed<string> {
   const key = webhookKey(text)
   if (key === null) return invalid('must be whsec_ and base64, or base64 alone; copy the secret again from its source')

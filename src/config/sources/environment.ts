@@ -8,9 +8,9 @@ export interface EnvironmentReading extends Reading {
 }
 
 /**
- * Reads all settings of the environment, direct or from the file in `NAME_FILE`. An empty variable counts as unset, because compose
- * files pass unset variables as empty. @param referred variables with any name that the settings file refers to.
- * @returns a tree, with one account if a variable of an account is set.
+ * Reads all settings of the environment, direct or from the file in `NAME_FILE`. An empty variable counts as unset, because compose files
+ * pass unset variables as empty. @param referred variables that the settings file refers to, with any name. @returns a tree, with one
+ * account if a variable of an account is set.
  */
 export function readEnvironment(env: Environment, referred: ReadonlySet<string>): EnvironmentReading {
   const tree: Tree = {}
@@ -64,7 +64,7 @@ function setValue(tree: Tree, setting: Setting, text: string | null): void {
   tree[String(section)] = values
 }
 
-/** The environment's account in the form of the settings file. It is the default account. */
+/** The environment's account in the form of the settings file, as the default account. */
 function accountTree(flat: unknown): Tree {
   const { id, secret, ...rest } = (flat ?? {}) as Tree
   const credential: Tree = { ...(id !== undefined && { id }), ...(secret !== undefined && { secret }) }

@@ -49,10 +49,10 @@ function unreadableFile(...problems: string[]): FileReading {
   return { ...NO_FILE, problems, broken: true }
 }
 
-/** Surely the name of a settings file, and not a misplaced secret. */
+/** Matches only file names, so that no misplaced secret is shown. */
 const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 
-/** Replaces a reference if only the text around it matters. */
+/** Placeholder for a reference where only the surrounding text matters. */
 export const REFERENCE = '\uE000'
 
 /** `$${`, or a reference, even without its closing brace. */
@@ -66,7 +66,7 @@ function withoutReferences(value: unknown): unknown {
   return isTree(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutReferences(item)])) : value
 }
 
-/** Files that are re-read when they change: the settings hold their paths. */
+/** Whether the program re-reads the file when it changes, so that the setting contains its path. */
 function isFollowed([first, , third]: Path): boolean {
   return first === 'destinations' && third === 'tls'
 }

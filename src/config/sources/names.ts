@@ -13,11 +13,11 @@ export interface Setting {
   readonly schema: z.core.$ZodType
   /** Whether `<env>_FILE` may name a file with the value. */
   readonly file?: true | undefined
-  /** Whether the variable in lower case overrides it, as in other programs. */
+  /** Whether the same variable in lower case overrides this one, as in other programs. */
   readonly lowerCase?: true | undefined
 }
 
-/** Variables that aren't settings of the file. */
+/** Variables without a key in the settings file. */
 export const outsideVariables = [
   { env: 'CONFIG_FILE', description: 'path of the YAML file' },
   {
@@ -56,7 +56,7 @@ export function unknownVariables(env: Environment, referred: ReadonlySet<string>
 /** Shorter names may belong to other programs. */
 const SHORTEST_NAME = 8
 
-/** @returns one warning per variable that resembles one of ours, without our prefixes: it may belong to another program. */
+/** @returns a warning for each variable that resembles one of ours but lacks our prefixes. It may belong to another program. */
 export function misspelled(env: Environment, referred: ReadonlySet<string>): string[] {
   return unknownNames(env, referred).flatMap((name) => {
     const meant = known.find((other) => other.length >= SHORTEST_NAME && isNear(name, other))
@@ -71,7 +71,7 @@ function isNear(name: string, other: string): boolean {
   return letters(name) === letters(other) || editDistance(name.slice(0, 64), other) === 1
 }
 
-/** Set variables without a known reader. */
+/** Names of set variables that nothing in this program reads. */
 function unknownNames(env: Environment, referred: ReadonlySet<string>): string[] {
   const isExpected = (name: string) => known.includes(name) || referred.has(name) || isServiceLink(name, env[name])
   return Object.keys(env)

@@ -16,9 +16,9 @@ export interface WithPresets {
 }
 
 /**
- * Merges each destination over its preset. Sections are merged by key, unless the destination's section has another `type`; other
- * values, including lists, replace the preset's. If a preset's `update` is its `request`, the destination's `request` is used for both.
- * References in a preset are resolved later, like those in the file.
+ * Merges each destination over its preset. Sections are merged by key, unless the destination's section has another `type`. Other values,
+ * including lists, replace the preset's values. If a preset's `update` is its `request`, the destination's `request` is used for both.
+ * References in a preset are resolved later, as in the file.
  */
 export function withPresets(tree: Tree): WithPresets {
   const { destinations } = tree
@@ -50,7 +50,7 @@ function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem
 
 function merge(preset: Tree, destination: Tree): Tree {
   const merged = overlay(preset, destination)
-  // True for an alias in the preset's file.
+  // True if `update` is a YAML alias of `request`.
   const updatesByRequest = preset['update'] !== undefined && preset['update'] === preset['request']
   return updatesByRequest && !isTree(destination['update']) ? { ...merged, update: merged['request'] } : merged
 }

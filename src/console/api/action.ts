@@ -6,7 +6,7 @@ interface Action<V, R> {
   readonly done: (result: R, given: V) => string
 }
 
-/** An action of an operator. Its result is shown, and everything on the page is refetched. */
+/** An operator's action. Shows the result, and refetches everything on the page. */
 export function useAction<V = void, R = unknown>({ run, done }: Action<V, R>): UseMutationResult<R, Error, V> {
   const client = useQueryClient()
   return useMutation({

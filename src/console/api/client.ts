@@ -31,7 +31,7 @@ export async function unwrap<T>(call: Promise<ApiResponse<T>>): Promise<T> {
   return data as T
 }
 
-/** Sends a request that an answer describes, such as the fix of an issue. */
+/** Sends a request described in an earlier answer, such as the fix of an issue. */
 export async function send(method: string, path: string, body: unknown): Promise<unknown> {
   const json = body === null || body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const response = await fetchAnswer(new Request(new URL(path, location.origin), { method, ...json }))

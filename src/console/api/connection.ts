@@ -1,6 +1,6 @@
 import { createStore } from './store.ts'
 
-/** Whether the last request failed, and the time of the last answer in ms: null before the first. */
+/** `isLost`: the last request failed. `answeredAt`: time of the last answer in ms; null before the first answer. */
 export const connection = createStore({ answeredAt: null as number | null, isLost: false })
 
 /** A gateway error counts as no answer, because the page may be out of date. */

@@ -22,7 +22,7 @@ type Key<P extends keyof paths> = readonly [P, Params<P>]
 type Options<P extends keyof paths> = Omit<UseQueryOptions<Answer<P>, Error, Answer<P>, Key<P>>, 'queryKey' | 'queryFn'>
 
 function get<P extends keyof paths>(path: P, params: object, signal: AbortSignal): Promise<Answer<P>> {
-  // `params` is checked by the types of the callers.
+  // The callers' types check `params`.
   const call = api.GET as (path: P, init: object) => Promise<ApiResponse<Answer<P>>>
   return unwrap(call(path, { params, signal }))
 }
@@ -39,7 +39,7 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 
 const hasItems = (pages: readonly unknown[] = []) => pages.some((page) => (page as { readonly items: readonly unknown[] }).items.length > 0)
 
-/** A paged list. After a change of filters the old rows stay until the new ones arrive, but an old empty result doesn't. */
+/** A paged list. After a filter change, old rows stay until the new rows arrive, but an old empty result disappears. */
 export function readPages<P extends Paged>(path: P, params: Params<P> = {}) {
   const queryKey: Key<P> = [path, params]
   return infiniteQueryOptions<Answer<P>, Error, InfiniteData<Answer<P>>, Key<P>, string>({

@@ -6,7 +6,7 @@ function isTyping({ target }: KeyboardEvent): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
-/** Leaves a field with Escape, or a search with the down arrow for the first row of the list. The typed text stays. */
+/** Escape leaves a field. The down arrow moves from a search to the first row of the list. The typed text stays. */
 function leaveField(event: KeyboardEvent): void {
   const { key, target } = event
   if (!(target instanceof HTMLElement)) return
@@ -80,7 +80,7 @@ export function useKeys(): { readonly openPalette: () => void; readonly palette:
   useEffect(
     () =>
       router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
-        // A search field behind the palette may still change the query string.
+        // Ignores changes of the query string, such as by a search field behind the palette.
         if (!pathChanged) return
         cameFrom.current = fromLocation?.pathname ?? null
         close()

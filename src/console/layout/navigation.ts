@@ -25,7 +25,7 @@ export const operationsSections: readonly OperationsSection[] = [
   { id: 'alarms', name: 'Alarms' },
   { id: 'accounts', name: 'Accounts' },
   { id: 'processes', name: 'Processes' },
-  { id: 'upkeep', name: 'Upkeep' },
+  { id: 'upkeep', name: 'Maintenance' },
   { id: 'api-changes', name: 'API changes' },
   { id: 'audit', name: 'Audit' },
   { id: 'settings', name: 'Active settings' },

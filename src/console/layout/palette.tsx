@@ -23,7 +23,7 @@ function actionsOfPage(): HTMLButtonElement[] {
 
 const FOUND = 'found '
 
-/** Puts search results first. Another item matches if each typed word is the beginning of one of its words. */
+/** Ranks search results first. Other items match if each typed word begins one of their words. */
 function rankOf(value: string, search: string, keywords: readonly string[] = []): number {
   if (value.startsWith(FOUND)) return 1
   const words = [value, ...keywords]
@@ -72,7 +72,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
                   value={`${button.textContent} ${index.toString()}`}
                   icon={Play}
                   onClose={onClose}
-                  // After the dialog has returned the focus.
+                  // Waits until the dialog has returned the focus.
                   onChoose={() => setTimeout(() => button.click())}
                 >
                   {button.textContent}
@@ -130,7 +130,7 @@ function SearchResults({ text, onFound, onClose }: GroupProps & { readonly text:
     else if (kind === 'push' && about) void navigate({ to: '/destinations/$name', params: { name: about } })
     else void navigate({ to: '/submissions/$account/$submission_id', params: { account, submission_id: submission_id ?? id } })
   }
-  // Results for earlier input are dropped, because Enter would open the first one.
+  // Drops results for earlier input, because Enter would open the first result.
   const found = deferred === text ? (data?.items ?? []) : []
   const first = found[0] && resultKey(text, found[0])
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { createStore, useStore } from '../api/store.ts'
 
-/** An action that was chosen on another page than the one that runs it. */
+/** An action chosen on one page and run on another. */
 export type PendingAction = 'doctor' | 'backup'
 
 const pending = createStore<PendingAction | null>(null)

@@ -30,7 +30,7 @@ export function TopBar({ onPalette }: { readonly onPalette: () => void }) {
   )
 }
 
-/** Account filter of all pages. Hidden if there is only one account and the address names none. */
+/** Account filter of all pages. Hidden if there is only one account and the address contains no account. */
 function AccountSwitch() {
   const [search, set] = useAddress()
   const { data: overview } = useQuery(overviewQuery)
@@ -51,7 +51,7 @@ function AccountSwitch() {
   )
 }
 
-/** The live region always exists, or screen readers would not read it out. */
+/** The live region must always exist, or screen readers would not announce its messages. */
 function StatusMessage() {
   const message = useStore(statusMessage)
   useEffect(() => {

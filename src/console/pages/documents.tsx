@@ -41,7 +41,7 @@ export function Documents() {
               ask={() => ({ title: 'Fetch failed documents again?', confirmLabel: 'Fetch again', text: FETCH_HELP })}
               onDo={() => retry.mutate({ ...(account && { account }) })}
             >
-              Fetch all again
+              Retry all failed
             </ConfirmButton>
           </div>
         )}

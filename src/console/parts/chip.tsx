@@ -26,7 +26,7 @@ const words: Readonly<Record<Tone, readonly string[]>> = {
     ...['bind_failed', 'refused', 'wrong'],
   ],
   declined: ['not_available', 'declined', 'blocked', 'closed'],
-  // Such as `paused`, which a person chose.
+  // For other states, such as `paused`.
   unknown: [],
 }
 

@@ -38,14 +38,14 @@ export function Confirm({ title, text, confirmLabel, isDanger = false, onDo, onC
 }
 
 interface ConfirmButtonProps extends Omit<ButtonProps, 'onClick' | 'type'> {
-  /** @returns the question, or null if there is nothing to do, which `ask` then announces. */
+  /** @returns the question. If there is nothing to do, announces that and returns null. */
   readonly ask: () => Question | Promise<Question | null>
   readonly onDo: () => void
   /** Shows the question outside the button, if the button may disappear while the question is open. */
   readonly onQuestion?: (question: Question) => void
 }
 
-/** Asks before it acts, which by default requires the operator role. */
+/** Asks for confirmation before acting. By default, requires the operator role. */
 export function ConfirmButton({ ask, onDo, onQuestion, isBusy = false, ...button }: ConfirmButtonProps) {
   const [question, setQuestion] = useState<Question | null>(null)
   const [isAsking, setAsking] = useState(false)

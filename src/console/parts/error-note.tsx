@@ -4,11 +4,11 @@ import { OpensModal } from './modal.tsx'
 interface ErrorNoteProps {
   readonly text: string
   readonly of: string
-  /** The whole error, if `text` is shortened. Rendered when opened. */
+  /** The full error, if `text` is shortened. Rendered when opened. */
   readonly children?: ReactNode
 }
 
-/** The error of a row in one line. A click opens the whole error. @param of Name of the row. */
+/** The error of a row in one line. A click opens the full error. @param of Name of the row. */
 export function ErrorNote({ text, of, children = text }: ErrorNoteProps) {
   const button = (open: () => void) => (
     <button type="button" className="plain cell-note ellipsis small-text bad" title={text} onClick={open}>

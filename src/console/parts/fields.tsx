@@ -60,7 +60,7 @@ interface ChoiceProps {
   readonly onChange: (value: string) => void
 }
 
-/** A filter with a few values. A further value in the address is shown too. @param all Label of the empty choice. */
+/** A filter with a few values. Also shows a value of the address that isn't an option. @param all Label of the empty choice. */
 export function Choice({ label, value, all, options, onChange }: ChoiceProps) {
   const named = options.map((option) => (typeof option === 'string' ? ([option, wordOf(option)] as const) : option))
   const isOther = value !== '' && named.every(([key]) => key !== value)

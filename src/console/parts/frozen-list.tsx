@@ -1,9 +1,9 @@
 import { type ReactNode, useState } from 'react'
 
-/** A list that is scrolled further than this doesn't move. */
+/** A list scrolled further than this is frozen. */
 const FROZEN_FROM_PX = 160
 
-/** Freezes a list while the user reads further down. @returns the rows to show, and a button that shows the newer ones. */
+/** Freezes a list while the user reads further down. @returns the rows to show, and a button that shows newer rows. */
 export function useFrozenList<T>(
   rows: readonly T[],
   keyOf: (row: T) => string,

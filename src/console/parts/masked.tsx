@@ -98,7 +98,7 @@ export function Raw({ table, row, what }: RawProps) {
 }
 
 function RawObject({ table, row }: RowRef) {
-  // Refetched each time it is opened. Each read is audited.
+  // Refetched at each opening, but not automatically, because each read is audited.
   const query = useQuery({ ...rowQuery(table, row), staleTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false })
   return (
     <QueryState query={query} rows={4}>

@@ -10,7 +10,7 @@ interface ModalProps {
   readonly className?: string
 }
 
-/** @returns the first field, or else the first action, which is the harmless one. The browser would focus the close button. */
+/** @returns the first field, or else the first action, which is harmless. By default, the browser focuses the close button. */
 function firstFocus(dialog: HTMLElement): HTMLElement | null {
   const fields = 'input:not(:disabled, [type="checkbox"], [type="radio"]), select:not(:disabled), textarea:not(:disabled)'
   return dialog.querySelector<HTMLElement>(fields) ?? dialog.querySelector<HTMLElement>('.actions button:not(:disabled)')
@@ -19,7 +19,7 @@ function firstFocus(dialog: HTMLElement): HTMLElement | null {
 export function Modal({ title, onClose, children, isTitleHidden = false, className = '' }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
-  // Closed before it is removed, because a removed dialog doesn't return the focus.
+  // Closes the dialog before its removal, because a removed dialog doesn't return the focus.
   useLayoutEffect(() => {
     const shown = dialog.current
     if (!shown) return
@@ -61,7 +61,7 @@ interface OpensModalProps {
   readonly children: ReactNode
 }
 
-/** A button and its dialog, whose content is rendered only while it is open. */
+/** A button with a dialog. The content is rendered only while the dialog is open. */
 export function OpensModal({ button, ...modal }: OpensModalProps) {
   const [isOpen, setOpen] = useState(false)
   return (

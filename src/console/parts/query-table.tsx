@@ -8,7 +8,7 @@ type Answer<Row> = { readonly items: readonly Row[] } | { readonly pages: readon
 
 interface QueryTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   readonly query: UseQueryResult<Answer<Row>>
-  /** Filters the rows. */
+  /** Whether to show a row. */
   readonly keep?: (row: Row) => boolean
   readonly empty: ReactNode
   /** Label of the button for the next page. Default: the next page loads automatically. */

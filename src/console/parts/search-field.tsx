@@ -15,7 +15,7 @@ export function SearchField({ label, value, onChange, placeholder, name }: Searc
   const [text, setText] = useState(value)
   const sent = useRef(value)
   useEffect(() => {
-    // The echo of the sent text doesn't replace text that was typed since.
+    // An echo of the sent text must not replace text typed since then.
     if (value !== sent.current) setText(value)
     sent.current = value
   }, [value])

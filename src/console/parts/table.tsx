@@ -8,19 +8,19 @@ const BEYOND = 16
 
 export interface Column<Row> {
   readonly id: string
-  /** Empty for boxes and buttons, whose column gets a name for screen readers. */
+  /** Column title. Empty for checkboxes and buttons; screen readers get a name instead. */
   readonly head: string
-  /** ApiResponse as a function: as a component, new columns would close what is open in a cell. */
+  /** Called as a function: as a component, new columns would close anything open in a cell. */
   readonly cell: (row: Row) => ReactNode
   readonly isNumber?: boolean
-  /** Hidden on smaller screens: 2 on a tablet, 3 on a small laptop, 4 on a laptop. */
+  /** Largest screen that hides the column: 2 a tablet, 3 a small laptop, 4 a laptop. */
   readonly rank?: 2 | 3 | 4
-  /** Whether a phone shows it in spite of `rank`, below the rest of its row. */
+  /** Whether phones show the column despite `rank`, below the rest of the row. */
   readonly isOnPhone?: boolean
-  /** Content other than a word: a checkbox, the row's buttons, or a sentence of several lines. */
+  /** Special content: a checkbox, the row's buttons, or a sentence of several lines. */
   readonly holds?: 'box' | 'buttons' | 'sentence'
   readonly isWide?: boolean
-  /** Values of `sort` in the address: first choice, and reversed. */
+  /** Values of `sort` in the address: default direction, then reversed. */
   readonly sorts?: readonly [first: string, second: string]
 }
 
@@ -131,10 +131,10 @@ function Head({ column, sort, onSort }: HeadProps) {
 interface InSight {
   readonly first: number
   readonly end: number
-  /** Height in pixels of the rows before and after. */
+  /** Height in pixels of the unrendered rows before and after. */
   readonly before: number
   readonly after: number
-  /** Measures a row. On phones, heights differ. */
+  /** Measures a row, because heights differ on phones. */
   readonly measure?: (row: HTMLElement | null) => void
 }
 

@@ -24,7 +24,7 @@ export function dayOf(at: string): string {
   return longDay.format(new Date(at))
 }
 
-/** @param date of the service, without a time zone. */
+/** @param date date from the service, without a time zone. */
 export function dateText(date: string): string {
   const ms = Date.parse(`${date}T00:00:00Z`)
   return Number.isNaN(ms) ? date : day.format(ms)
@@ -48,7 +48,7 @@ export function bothTimes(at: string): string {
 interface AgeProps {
   readonly at: string | null | undefined
   readonly none?: string
-  /** Whether a future time is shown as such. Default: it is shown as now, because clocks differ. */
+  /** Whether to show future times. Default: they are shown as now, because clocks differ. */
   readonly canBeFuture?: boolean
 }
 

@@ -3,7 +3,7 @@ import { announceError } from '../api/announce.ts'
 import { ApiError, api, type Role, reasonOf, unwrap } from '../api/client.ts'
 import { forgetAll, methodsQuery, sessionQuery } from '../api/queries.ts'
 
-/** @returns whether the user has a role, or a higher one. */
+/** @returns whether the user has this role or a higher role. */
 export function useMay(role: Role): boolean {
   const { data } = useQuery(sessionQuery)
   return data?.may.includes(role) ?? false
@@ -47,7 +47,7 @@ export function takeTokenFromAddress(): string | null {
   return token
 }
 
-/** Signs in with the token of the address, in the demo only. Elsewhere another site could sign the user in under another name. */
+/** Signs in with the token of the address, in the demo only. Elsewhere, another site could sign the user in as someone else. */
 export async function signInByAddress(client: QueryClient, token: string): Promise<void> {
   const methods = await client.fetchQuery(methodsQuery).catch(() => null)
   if (methods?.link) await signIn(token).catch(() => undefined)

@@ -18,8 +18,8 @@ export interface Download {
 const PAGES = new Set(['text/html', 'application/xhtml+xml', 'application/json', 'application/problem+json'])
 
 /**
- * Fetches a document into the storage. @throws errors of the request, RefusedDocument if the bytes are not the document,
- * StorageUnavailable, the reason of `signal`.
+ * Downloads a document into the storage. @throws request errors, RefusedDocument if the bytes aren't the document, StorageUnavailable, the
+ * reason of `signal`.
  */
 export async function download(o: Download, document: DocumentRow, signal: AbortSignal): Promise<StoredDocument> {
   const place = placeOf(document, o.baseUrl)
@@ -27,7 +27,7 @@ export async function download(o: Download, document: DocumentRow, signal: Abort
   const keep: TakeDocument<StoredDocument> = (answer) => keepAnswer(o, document, answer)
   if (place.of === 'elsewhere') return await o.elsewhere.get(place.link, keep, signal)
   const end = await o.client.document(place.place, async (answer) => redirectOf(answer) ?? (await keep(answer)), signal)
-  // A redirect is a link like any other, so it gets no token.
+  // Redirects get no token, like any other link.
   return typeof end === 'string' ? await o.elsewhere.get(new URL(end, `${o.baseUrl}/`).href, keep, signal) : end
 }
 
@@ -43,12 +43,12 @@ async function keepAnswer({ storage, maxBytes }: Download, document: DocumentRow
   return await storage.keep(answer.body, { maxBytes, bytes: answer.bytes, isPdf })
 }
 
-/** Where a document is fetched from: the service, with the token; another host, without it; or nowhere. */
+/** Where to fetch a document: the service, with the token; another host, without it; null if unknown. */
 type FetchPlace = { readonly of: 'service'; readonly place: DocumentPlace } | { readonly of: 'elsewhere'; readonly link: string } | null
 
 /**
- * Its own path comes first, then its id, then its link. A link below the base URL, or without a host, belongs to the service: the spec
- * doesn't say what a `document_url` is relative to.
+ * Prefers the document's path, then its id, then its link. A link below the base URL or without a host goes to the service. The spec
+ * doesn't say what `document_url` is relative to.
  */
 function placeOf({ document_id, download_path, document_url }: DocumentRow, baseUrl: string): FetchPlace {
   if (download_path !== null) return { of: 'service', place: { path: download_path } }
@@ -59,7 +59,7 @@ function placeOf({ document_id, download_path, document_url }: DocumentRow, base
   return namesHost ? { of: 'elsewhere', link: document_url } : { of: 'service', place: { path: document_url } }
 }
 
-/** Whether a PDF is promised: by the path of a finalized document, the media type, or the name. */
+/** Whether the path, media type or name promises a PDF. Finalized documents are always PDFs. */
 function promisesPdf({ document_id, content_type, name, download_path, document_url }: DocumentRow): boolean {
   const path = (download_path ?? document_url ?? '').split(/[?#]/, 1)[0] ?? ''
   if (content_type !== null) return /^application\/pdf\b/i.test(content_type)

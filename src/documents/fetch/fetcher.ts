@@ -2,7 +2,7 @@ import { inApplyTransaction } from '../../apply/apply.ts'
 import { backoffMs, type Clock } from '../../base/clock.ts'
 import { DueLoop } from '../../base/due-loop.ts'
 import { messageOf, PermanentError, retryAfterOf } from '../../base/errors.ts'
-import type { DocumentFact } from '../../model/facts.ts'
+import type { DocumentObservation } from '../../model/observations.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { isAccountOpen } from '../../store/reads/accounts.ts'
@@ -26,11 +26,11 @@ import { type DocumentStorage, StorageUnavailable, type StoredDocument, TooLongD
 import { download } from './download.ts'
 import type { Space } from './space.ts'
 
-/** Interval of checks for due documents without a signal. */
+/** Interval in ms of checks for due documents. */
 const TICK_MS = 1_000
-/** Documents in flight. */
+/** Concurrent fetches. */
 const AT_ONCE = 2
-/** Wait of a document whose account is rejected. Its poller suspends it. */
+/** Retry delay if the account is rejected. Its poller suspends it. */
 const REFUSED_WAIT_MS = 60_000
 const ERROR_LENGTH = 500
 
@@ -46,13 +46,13 @@ export interface FetcherOptions extends ServiceParts {
 }
 
 /**
- * Fetches the documents of one account, with retries. A file is durable before its row is written: a crash leaves no row without its file,
- * and a file without a row is swept. Requests have a lower priority than reads. Fetches nothing while the account is stopped, the service
- * is down, or the storage is unavailable or full.
+ * Fetches the documents of one account, with retries. A file is durable before its row is written, so a crash leaves no row without a file;
+ * a file without a row is swept. Requests have a lower priority than reads. Pauses while the account is stopped, the service is down, or
+ * the storage is unavailable or full.
  */
 export class DocumentFetcher extends DueLoop<FetchClaim> {
   readonly #o: FetcherOptions
-  /** On the steady clock. */
+  /** Time of the steady clock. */
   #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: FetcherOptions) {
@@ -64,7 +64,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     const { db, account, maxBytes, hosts } = this.#o
     await releaseLeft(db, claimedFetches, { account })
     await db.write('document-release', async (tx) => {
-      // Fetches that earlier settings rejected.
+      // Retry fetches that earlier settings rejected.
       await requestRefused(tx, account, maxBytes)
       await requestFailed(tx, account, hosts.map(unlistedHostText))
     })
@@ -113,7 +113,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 
   async #settleFailure(claim: FetchClaim, failure: unknown): Promise<void> {
     const { db, observer, clock, account, log, maxBytes } = this.#o
-    // A rejected account stops all of its requests; its documents are not at fault.
+    // A rejected account stops all of its requests, and no document is at fault.
     if (failure instanceof AuthRefusedError) return await releaseFetch(db, claim, REFUSED_WAIT_MS)
     const throttledMs = upstreamClass(failure) === 'throttled' ? retryAfterOf(failure) : 0
     if (throttledMs > 0) this.#pausedUntil = clock.steady() + throttledMs
@@ -131,13 +131,13 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
 
   async #noteLost(claim: FetchClaim): Promise<void> {
     const { db, observer } = this.#o
-    const fact: DocumentFact = {
+    const observation: DocumentObservation = {
       ...this.#factOf(claim),
       stored: null,
       error: 'its file was removed while it was recorded; it is fetched again automatically',
       isLost: true,
     }
-    await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([fact]))
+    await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([observation]))
   }
 
   async #pause(claim: FetchClaim, error: StorageUnavailable): Promise<void> {
@@ -148,7 +148,7 @@ export class DocumentFetcher extends DueLoop<FetchClaim> {
     log.warn({ account }, `documents wait ${STORAGE_PAUSE_MS / 1000} s and are then fetched again: ${messageOf(error)}`)
   }
 
-  #factOf({ account, document }: FetchClaim): Omit<DocumentFact, 'stored' | 'error'> {
+  #factOf({ account, document }: FetchClaim): Omit<DocumentObservation, 'stored' | 'error'> {
     const triedAt = timeFromMs(this.#o.clock.now())
     const submissionId = document.submission_id ?? ''
     return { kind: 'document', account, submissionId, cause: 'poll', documentKey: document.document_key, triedAt }
@@ -159,18 +159,18 @@ const FIRST_WAIT_MS = 30_000
 /** Failing documents are retried for this long (trap 54). */
 const RETRY_DAYS = 14
 const RETRY_MS = RETRY_DAYS * 86_400_000
-/** Pause of an unavailable storage. */
+/** Pause if storage is unavailable. */
 const STORAGE_PAUSE_MS = 60_000
 
 /** When a failed document is retried. */
 interface RetryPlan extends FetchSettlement {
-  /** The end of the error's sentence; empty if the error says what to do. */
+  /** Text appended to the error; empty if the error says what to do. */
   readonly next: string
 }
 
 const ASK = 'ask the service for the document'
 
-/** The spec calls no failure permanent, so nearly every one is retried. Failures caused by our settings wait for other settings. */
+/** The spec calls no failure permanent, so nearly every failure is retried. Failures caused by settings wait for other settings. */
 function planRetry(claim: FetchClaim, failure: unknown, maxBytes: number, clock: Clock): RetryPlan {
   const failures = claim.failures + 1
   if (failure instanceof TooLongDocument) return { dueInMs: null, failures, refusedOverBytes: maxBytes, next: '' }

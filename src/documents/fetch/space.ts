@@ -1,11 +1,11 @@
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { storedBytes } from '../../store/reads/fetches.ts'
 
-/** Longest age of the counted sum, and while it is full. Other processes add to it as well. */
+/** Interval of recounts, normally and while full. Other processes also store documents. */
 const COUNTED_MS = 600_000
 const COUNTED_FULL_MS = 60_000
 
-/** The used part of DOCUMENTS_TOTAL_BYTES. */
+/** Tracks use of DOCUMENTS_TOTAL_BYTES. */
 export class Space {
   readonly #o: Pick<ServiceParts, 'db' | 'clock' | 'log'>
   readonly #totalBytes: number
@@ -18,7 +18,7 @@ export class Space {
     this.#totalBytes = totalBytes
   }
 
-  /** Whether fetching stops until the limit is raised or documents are removed. Logs each change to full once. */
+  /** Whether fetching is paused until the limit is raised or documents are removed. Logs when it becomes full. */
   async isFull(): Promise<boolean> {
     const { db, clock, log } = this.#o
     if (clock.steady() - this.#countedAt > (this.#wasFull ? COUNTED_FULL_MS : COUNTED_MS)) {
@@ -34,7 +34,7 @@ export class Space {
     return isFull
   }
 
-  /** Counts a document that was stored. */
+  /** Adds the size of a stored document. */
   add(bytes: number): void {
     this.#used += bytes
   }

@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts'
 import type { Service } from '../../base/service.ts'
-import { firstEpochOf } from '../../store/changes/log-branch.ts'
+import { firstEpochOf } from '../../store/changes/log-divergence.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { knownPaths } from '../../store/reads/fetches.ts'
 import { type DocumentStorage, foreignDocuments } from '../storage/storage.ts'
@@ -13,8 +13,8 @@ const EVERY_MS = 6 * 3_600_000
 const RETRY_MS = 600_000
 
 /**
- * Removes files of a crash, and files without a row, at the start and every few hours. Another mirror's place is left alone: with a wrong
- * DATABASE_URL its documents would be unknown files.
+ * Removes files left by crashes and files without a row, at startup and every few hours. Skips another mirror's storage: with a wrong
+ * DATABASE_URL, all its documents would look unknown.
  */
 export class DocumentSweeper implements Service {
   readonly name = 'document sweep'

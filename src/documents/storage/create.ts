@@ -4,7 +4,7 @@ import { FolderStorage } from './folder.ts'
 import { S3Storage } from './s3.ts'
 import type { DocumentStorage } from './storage.ts'
 
-/** @returns the configured document storage. Nothing is opened, created or loaded yet. */
+/** @returns the configured document storage. Opens, creates and loads nothing yet. */
 export function createDocumentStorage(config: Pick<Config, 'documents' | 'upstream'>): DocumentStorage {
   const { dir, s3 } = config.documents
   const folder = resolve(dir)

@@ -19,8 +19,8 @@ import {
 import { sweepFolder } from './sweep-folder.ts'
 
 /**
- * A local or mounted folder, created if it doesn't exist. A document is written to a temporary file, made durable, then renamed to its
- * hash, so a rename only ever replaces the same bytes.
+ * A local or mounted folder, created if missing. A document is written to a temporary file, made durable, then renamed to its hash, so a
+ * rename only ever replaces the same bytes.
  */
 export class FolderStorage implements DocumentStorage {
   readonly place: string

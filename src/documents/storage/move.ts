@@ -1,6 +1,6 @@
 import { type DocumentStorage, MissingDocument, RefusedDocument } from './storage.ts'
 
-/** A document in the database. */
+/** A document's database record. */
 interface Named {
   readonly path: string
   readonly bytes: number
@@ -10,18 +10,18 @@ export interface Moved {
   /** Files in the database. */
   readonly files: number
   readonly bytes: number
-  /** Copied now; the others existed already. */
+  /** Copied in this run; the others existed. */
   readonly copied: number
-  /** Paths of files that are missing, or don't match their name. */
+  /** Paths of files that are missing or don't match their hash. */
   readonly faulty: readonly string[]
 }
 
 const MAX_FAULTY = 100
 
 /**
- * Copies documents into another storage, each checked against its hash and length. A file of the same length is skipped, because final
- * paths have complete files only; so an interrupted copy can be resumed. @param to null: copies nothing, and only checks the files of
- * `from`. @throws StorageUnavailable if a storage can't be read or written.
+ * Copies documents into another storage, and checks each hash and length. Skips files of the same length, because final paths contain only
+ * complete files. So an interrupted copy can be resumed. @param to null: only checks the files of `from`. @throws StorageUnavailable if a
+ * storage can't be read or written.
  */
 export async function moveDocuments(
   documents: AsyncIterable<Named>,
@@ -42,7 +42,7 @@ export async function moveDocuments(
   return { files, bytes, copied, faulty }
 }
 
-/** @returns false if the document is missing, or its bytes don't match its name. */
+/** @returns false if the document is missing or doesn't match its hash. */
 async function isCopied({ path, bytes }: Named, from: DocumentStorage, to: DocumentStorage): Promise<boolean> {
   try {
     const kept = await to.keep(await from.read(path), { maxBytes: bytes, bytes, isPdf: false })

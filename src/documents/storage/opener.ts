@@ -1,18 +1,18 @@
 import { type DocumentStorage, MissingDocument, StorageUnavailable } from './storage.ts'
 
-/** A document in the database. */
+/** A document's database record. */
 interface Named {
   readonly account: string
   readonly documentKey: string
   readonly path: string
 }
 
-/** Name and type of a document, from the service. */
+/** A document's name and type, from the service. */
 type MetadataOf = (document: Named) => Promise<{ readonly name: string | null; readonly contentType: string | null } | null>
 
 /**
- * @param metadataOf null if the document's row is gone. @returns a function that opens a document, or gives null if it is missing. All
- * throw StorageUnavailable if the storage can't be read now.
+ * @param metadataOf null if the document's row is gone. @returns a function that opens a document; null if missing. Both throw
+ * StorageUnavailable if the storage can't be read now.
  */
 export function documentOpener(storage: DocumentStorage, metadataOf: MetadataOf) {
   return async (document: Named) => {
@@ -21,7 +21,7 @@ export function documentOpener(storage: DocumentStorage, metadataOf: MetadataOf)
   }
 }
 
-/** It existed a moment ago: the next attempt finds it missing. */
+/** The file existed a moment ago. A retry finds it missing. */
 function disappeared(error: unknown): never {
   throw error instanceof MissingDocument ? new StorageUnavailable(error.message, { cause: error }) : error
 }

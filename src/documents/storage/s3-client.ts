@@ -1,4 +1,4 @@
-// Importing the client takes a while and 20 MB, so this file is loaded when a bucket is used.
+// Importing the client takes a while and 20 MB, so this file is loaded on first use of a bucket.
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Readable } from 'node:stream'
@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { BucketConfig } from '../../config/config.ts'
 
-/** The proxies of outgoing calls, from `proxySettings`. */
+/** Proxies for outgoing calls, from `proxySettings`. */
 export interface Proxies {
   readonly httpsProxy?: string
   readonly httpProxy?: string
@@ -20,16 +20,16 @@ export interface Proxies {
 }
 
 export interface StoredObject {
-  /** Without the prefix. */
+  /** Excludes the prefix. */
   readonly key: string
   readonly bytes: number
-  /** By the clock of the service. */
+  /** By the S3 service's clock. */
   readonly modifiedMs: number
 }
 
-/** Requests to a bucket, with keys without its prefix. Each throws the client's errors. */
+/** Requests to a bucket. Keys exclude its prefix. Methods throw the client's errors. */
 export interface Bucket {
-  /** @param sha256 in base64; the service rejects other bytes. */
+  /** @param sha256 in base64; the service rejects a mismatch. */
   put(key: string, body: Readable | Uint8Array, bytes: number, sha256: string): Promise<void>
   get(key: string): Promise<Readable>
   /** @returns null if the object doesn't exist. */
@@ -38,7 +38,7 @@ export interface Bucket {
   list(): AsyncIterable<StoredObject>
 }
 
-/** Longest time to connect, and without any byte of an answer. */
+/** Longest time to connect, and without receiving a byte. */
 const CONNECT_MS = 10_000
 const SILENT_MS = 60_000
 
@@ -102,7 +102,7 @@ function clientOptions(
     logger: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
     ...(endpoint !== null && { endpoint }),
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } }),
-    // Each document has its own SHA-256. Not every service understands the checksum that the client would add.
+    // Each document has its own SHA-256. Some services reject the checksum that the client would add.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
     responseChecksumValidation: 'WHEN_REQUIRED' as const,
     requestHandler: {

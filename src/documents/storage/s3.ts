@@ -25,8 +25,8 @@ import {
 const PROBE = '.probe-'
 
 /**
- * A bucket of an S3-compatible service. A document is first written to a temporary file, so that its hash and length are checked before its
- * key exists. The upload of one object is atomic.
+ * A bucket of an S3-compatible service. A document is first written to a temporary file, so that hash and length are checked before the
+ * upload. Each upload is atomic.
  */
 export class S3Storage implements DocumentStorage {
   readonly place: string
@@ -104,8 +104,8 @@ export class S3Storage implements DocumentStorage {
   }
 
   /**
-   * Keeps an object that was written again since it was listed. A race of milliseconds remains between the last check and the removal: if
-   * another process keeps the same bytes again then, the document is fetched again later.
+   * Removes an object unless it was rewritten since it was listed. If another process writes the object between check and removal, the
+   * document is fetched again later.
    */
   async #removeOld(key: string, oldestMs: number): Promise<boolean> {
     const now = await this.#ask((bucket) => bucket.head(key))
@@ -114,7 +114,7 @@ export class S3Storage implements DocumentStorage {
     return true
   }
 
-  /** Writes, reads and removes an object. @returns the time by the clock of the service. */
+  /** Writes, reads and removes an object. @returns the time by the S3 service's clock. */
   async #probe(): Promise<number> {
     const [key, bytes] = [`${PROBE}${randomUUID()}`, Buffer.from('probe')]
     return await this.#ask(async (bucket) => {
@@ -166,7 +166,7 @@ function base64Hash(bytes: Uint8Array): string {
 
 const RIGHTS = 'let its key get, put, delete and list objects there'
 
-/** Errors of the service for wrong settings or rights, and the fix. */
+/** Fixes by error code of the service, for wrong settings or rights. */
 const SENTENCES: Readonly<Record<string, string>> = {
   NoSuchBucket: 'does not exist: create it, or name another one in documents.s3.bucket',
   InvalidAccessKeyId: 'refuses the key: check documents.s3.access_key_id',

@@ -6,11 +6,11 @@ import { codeOf, messageOf } from '../../base/errors.ts'
 import { type Expected, pathOf, RefusedDocument, StorageUnavailable, type StoredDocument, TooLongDocument } from './storage.ts'
 import { removeTemporaries, TEMPORARY } from './sweep-folder.ts'
 
-/** Temporary files of unfinished documents in a folder, which is created if it doesn't exist. */
+/** Temporary files of unfinished documents. The folder is created if missing. */
 export class Spool {
   readonly onDisk: OnDisk
   readonly #folder: string
-  /** Files for this user only. */
+  /** Readable for this user only. */
   readonly #own: { readonly mode: number; readonly onDisk: OnDisk }
 
   /** @param folder its absolute path. */
@@ -24,8 +24,8 @@ export class Spool {
   }
 
   /**
-   * Writes a document to a temporary file, durably, and passes it on once it is checked. The file is removed, unless the process dies.
-   * @param done moves the file away, or copies it.
+   * Writes a document to a durable temporary file, checks it, and passes it to `done`. Removes the file, unless the process dies. @param
+   * done moves or copies the file.
    */
   async spooled(
     body: AsyncIterable<Uint8Array>,
@@ -41,17 +41,17 @@ export class Spool {
       await done(file, stored)
       return stored
     } finally {
-      // The error matters more than a leftover, which a sweep removes.
+      // The original error matters more. A sweep removes leftovers.
       await rm(file, { force: true }).catch(() => {})
     }
   }
 
-  /** Removes files of killed processes. @returns the number of files. */
+  /** Removes temporary files of killed processes. @returns their number. */
   async sweep(): Promise<number> {
     return await removeTemporaries(this.#folder, { nowMs: await this.check(), onDisk: this.onDisk })
   }
 
-  /** Writes and reads a temporary file. @returns the time by the clock of the folder's machine. */
+  /** Writes and reads a temporary file. @returns the time by the folder machine's clock. */
   async check(): Promise<number> {
     await this.onDisk(makeFolder(this.#folder))
     const file = this.#temporary()
@@ -76,7 +76,7 @@ async function* probe(): AsyncGenerator<Uint8Array> {
 
 const PDF = Buffer.from('%PDF-')
 
-/** Counts and hashes the bytes of one document, and compares them with the promised ones. */
+/** Counts and hashes a document's bytes, and compares them with the expected ones. */
 class CheckedBody {
   readonly #body: AsyncIterable<Uint8Array>
   readonly #expected: Expected
@@ -103,7 +103,7 @@ class CheckedBody {
     }
   }
 
-  /** Call after the last chunk. @throws RefusedDocument if it is incomplete. */
+  /** Call after the last chunk. @throws RefusedDocument if bytes are missing. */
   stored(): StoredDocument {
     const { bytes, isPdf } = this.#expected
     if (bytes !== null && this.#bytes !== bytes) {
@@ -127,12 +127,12 @@ function tooLong(length: string, maxBytes: number): TooLongDocument {
   )
 }
 
-/** The message leaves out the answer's content: it may be anything. */
+/** The message excludes the answer's content, which could be anything. */
 function notPdf(head: Buffer): RefusedDocument {
   return new RefusedDocument(`the answer promised a PDF and does not begin with %PDF- (its first bytes are ${head.toString('hex')})`)
 }
 
-/** Creates a folder and its parents, durably, unless it exists. */
+/** Creates a folder and its parents, durably, if missing. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return

@@ -3,7 +3,7 @@ import { PermanentError, TransientError } from '../../base/errors.ts'
 import { foreignOwner } from '../../base/owner-file.ts'
 
 export interface StoredDocument {
-  /** Lower-case hex. Two documents with the same bytes are one file. */
+  /** Lower-case hex. Documents with the same bytes share one file. */
   readonly sha256: string
   readonly bytes: number
   /** Relative to the folder or the bucket: `<first two hex>/<sha256>`. */
@@ -13,13 +13,13 @@ export interface StoredDocument {
 /** Requirements on a document's bytes. */
 export interface Expected {
   readonly maxBytes: number
-  /** The length in the answer; null if missing. */
+  /** Announced length; null if missing. */
   readonly bytes: number | null
-  /** Whether a PDF was promised: its first bytes are then `%PDF-`. */
+  /** Whether a PDF was promised, which must begin with `%PDF-`. */
   readonly isPdf: boolean
 }
 
-/** @returns the paths that the database knows. */
+/** @returns those paths that the database knows. */
 export type KnownPaths = (paths: readonly string[]) => Promise<ReadonlySet<string>>
 
 /**
@@ -27,41 +27,41 @@ export type KnownPaths = (paths: readonly string[]) => Promise<ReadonlySet<strin
  * disk or bucket fails; the message gives the fix.
  */
 export interface DocumentStorage {
-  /** For messages: `the folder /data/documents`. */
+  /** For messages, e.g. `the folder /data/documents`. */
   readonly place: string
   /**
-   * Stores a document, hashed and checked. When it resolves, the bytes are durable under `path`; otherwise no path is new, and `sweep`
-   * removes leftovers. The document must be recorded within `SPARED_MS`. @throws RefusedDocument if the bytes are not the expected ones;
+   * Hashes, checks and stores a document. After resolving, the bytes are durable under `path`. After rejecting, no path was added, and
+   * `sweep` removes leftovers. Record the document within `SPARED_MS`. @throws RefusedDocument if the bytes aren't the expected ones;
    * errors of `body`.
    */
   keep(body: AsyncIterable<Uint8Array>, expected: Expected): Promise<StoredDocument>
   /** @throws MissingDocument if the path doesn't exist. */
   read(path: string): Promise<Readable>
-  /** @returns bytes under a path; null if it doesn't exist. */
+  /** @returns size in bytes; null if the path doesn't exist. */
   size(path: string): Promise<number | null>
-  /** Removes a path, if it exists. */
+  /** Removes a path if it exists. */
   remove(path: string): Promise<void>
   /**
-   * Removes half-written files, and documents that the database doesn't know. Files younger than `SPARED_MS` stay, because another process
-   * may be about to record them, and so do foreign files. @returns the number of removed files.
+   * Removes half-written files, and documents that the database doesn't know. Leaves foreign files and files younger than `SPARED_MS`,
+   * because another process may be about to record them. @returns the number of removed files.
    */
   sweep(known: KnownPaths): Promise<number>
-  /** The paths of all documents, in no order. */
+  /** Paths of all documents, unordered. */
   paths(): AsyncIterable<string>
-  /** @returns the first log epoch of the mirror that owns the place; null if none. */
+  /** @returns the first log epoch of the mirror that owns this storage; null if none. */
   owner(): Promise<string | null>
-  /** Takes the place for a mirror. */
+  /** Records `mirror` as the owner. */
   takeFor(mirror: string): Promise<void>
   /** Writes a few bytes, reads them back and removes them. */
   check(): Promise<void>
 }
 
-/** Age below which `sweep` leaves a file alone: much longer than a document may take from its first byte until it is recorded. */
+/** Minimum age of files that `sweep` removes. Much longer than the time from a document's first byte until it is recorded. */
 export const SPARED_MS = 60 * 60_000
 
 const PATH = /^([0-9a-f]{2})\/\1[0-9a-f]{62}$/
 
-/** Paths in one query. */
+/** Maximum paths per query. */
 const BATCH = 500
 
 /** Removes the paths that the database doesn't know. @param remove returns whether it removed a document. @returns the number of documents. */
@@ -88,12 +88,12 @@ export function pathOf(sha256: string): string {
   return `${sha256.slice(0, 2)}/${sha256}`
 }
 
-/** No other path is ever read, written or removed. */
+/** Only these paths are ever read, written or removed. */
 export function isDocumentPath(path: string): boolean {
   return PATH.test(path)
 }
 
-/** The bytes are not the promised document, and are not kept. The message gives the reason. */
+/** The bytes aren't the promised document and aren't stored. The message gives the reason. */
 export class RefusedDocument extends PermanentError {}
 
 export class TooLongDocument extends RefusedDocument {}
@@ -104,15 +104,15 @@ export class MissingDocument extends PermanentError {
   }
 }
 
-/** The folder or bucket can't take or give documents now. The message names it and the fix. */
+/** The folder or bucket can't store or return documents now. The message names both it and the fix. */
 export class StorageUnavailable extends TransientError {}
 
 /** The file or object with the first log epoch of the mirror that owns the folder or bucket. */
 export const OWNER = 'mirror-of-documents.txt'
 
 /**
- * Whether a place belongs to another mirror, so that unknown documents there must stay. @param place in a sentence. @param mirror its first
- * log epoch. @returns a sentence with the fix; null if it is free or our own.
+ * Whether another mirror owns a storage, so that unknown documents must stay. @param place for the message. @param of `mirror`: this
+ * mirror's first log epoch. @returns a sentence with the fix; null if unowned or owned by this mirror.
  */
 export function foreignDocuments(place: string, of: { readonly owner: string | null; readonly mirror: string }): string | null {
   const found = foreignOwner(place, 'documents', OWNER, of)

@@ -6,11 +6,11 @@ import { isDocumentPath, type KnownPaths, pathOf, removeUnknown, SPARED_MS } fro
 
 /** Name prefix of half-written files. */
 export const TEMPORARY = '.incoming-'
-/** Name prefix of documents that are being removed; their hash follows. */
+/** Name prefix of documents that are being removed, followed by the hash. */
 const ASIDE = '.removing-'
 
 interface Sweep {
-  /** The time by the clock of the folder's machine. */
+  /** Time by the folder machine's clock. */
   readonly nowMs: number
   readonly known: KnownPaths
   readonly paths: () => AsyncIterable<string>
@@ -28,7 +28,7 @@ async function* oldPaths(folder: string, sweep: Sweep): AsyncGenerator<string> {
   for await (const path of sweep.paths()) if (await isOld(join(folder, path), sweep)) yield path
 }
 
-/** A killed sweep left a document aside: this sweep decides about it again. */
+/** Restores documents that a killed sweep renamed, to judge them again. */
 async function putBack(folder: string, { onDisk }: Sweep): Promise<void> {
   for (const name of await onDisk(readdir(folder))) {
     const path = pathOf(name.slice(ASIDE.length))
@@ -49,8 +49,8 @@ export async function removeTemporaries(folder: string, sweep: Pick<Sweep, 'nowM
 }
 
 /**
- * Removes a document, unless another process kept the same bytes again and is about to record them. The rename ensures that the checked
- * file is the removed one.
+ * Removes a document, unless another process stored the same bytes again and is about to record them. The rename ensures that the checked
+ * file is the one removed.
  */
 async function removeOld(folder: string, path: string, sweep: Sweep): Promise<boolean> {
   const [from, aside] = [join(folder, path), join(folder, `${ASIDE}${path.slice(3)}`)]

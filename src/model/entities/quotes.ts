@@ -14,7 +14,9 @@ export const quotes = entity({
     lane_id: laneId,
     quote_id: keyId('rail.lanes[].quotes[].quote_id'),
     premium_display: text('business', 'the premium in words, for display only, not for calculations'),
-    total_cents: int('business', 'the total', { cents: true }),
+    total_cents: int('business', "the quote's total, as sent; the service doesn't say whether fees and taxes are included", {
+      cents: true,
+    }),
     lines: json('business', 'list of lines of business'),
     is_revision: bool('none', 'it replaces an earlier quote'),
     first_seen_at: firstSeenAt,

@@ -4,12 +4,12 @@ import { bool, date, int, json, raw, text, time } from './fields.ts'
 
 const probed = '`discovery:` and the path in the settings whose answer contained its id'
 
-/** The time of a read. Changes with every answer and is no change. */
+/** Read time. Differs in every answer, so it isn't a change. */
 function readAt(meaning: string) {
   return time('none', meaning, { ...byMirror, volatile: true })
 }
 
-/** When the service made a part of the view. Changes with every answer and is no change. */
+/** Creation time of a part of the view. Differs in every answer, so it isn't a change. */
 function generatedAt(part: string) {
   const path = `${part}.generated_at`
   const meaning = `when the service made the newest ${part}`
@@ -46,7 +46,7 @@ export const submissions = entity({
     }),
     outstanding_form_fill_active: bool('none', '`form_fill_active` of the outstanding requirements', ofOutstanding('form_fill_active')),
     outstanding_answerable_count: int('none', 'outstanding items that the broker can answer', ofOutstanding('answerable_count')),
-    outstanding_markets_total: int('none', 'markets that they concern', ofOutstanding('markets_total')),
+    outstanding_markets_total: int('none', '`markets_total` of the outstanding items, as sent', ofOutstanding('markets_total')),
     insured_id: text('none', 'its insured, as in `insureds`; null until an answer names one', {
       source: '`insured_id` in any answer about it',
       local: true,

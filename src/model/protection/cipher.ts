@@ -3,17 +3,17 @@ import { HASH_BYTES, sealedParts } from '../../base/sealed.ts'
 
 /** A key of `PROTECT_KEYS`. */
 export interface ProtectKey {
-  /** Part of every text encrypted with it. */
+  /** In every text encrypted with this key. */
   readonly id: string
   /** 32 bytes. */
   readonly key: Buffer
 }
 
 /** The place of a value. A text moved to another place can't be decrypted there. */
-export interface Place {
+export interface CipherPlace {
   readonly account: string
   readonly table: string
-  /** The key after `account`, as JSON array text. */
+  /** Key without `account`, as JSON array text. */
   readonly key: string
   readonly column: string
 }
@@ -46,8 +46,8 @@ export class Cipher {
     return this.#first.id
   }
 
-  /** @returns `enc:<key id>:<base64>`, another text each time (see `isSameText`). */
-  seal(value: string, place: Place): string {
+  /** @returns `enc:<key id>:<base64>`, different on each call (see `isSameText`). */
+  seal(value: string, place: CipherPlace): string {
     const { id, encrypt, hash } = this.#first
     const about = placeText(place)
     const nonce = randomBytes(NONCE_BYTES)
@@ -58,7 +58,7 @@ export class Cipher {
   }
 
   /** @returns null for text that no known key encrypted for this place. */
-  open(text: string, place: Place): string | null {
+  open(text: string, place: CipherPlace): string | null {
     const parts = sealedParts(text)
     const keys = parts === null ? undefined : this.#byId.get(parts.keyId)
     if (parts === null || keys === undefined) return null
@@ -78,6 +78,6 @@ function derived(key: Buffer, use: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `submission-mirror ${use}`, 32))
 }
 
-function placeText({ account, table, key, column }: Place): Buffer {
+function placeText({ account, table, key, column }: CipherPlace): Buffer {
   return Buffer.from(JSON.stringify([account, table, key, column]))
 }

@@ -3,16 +3,16 @@ import { isHarmless, type Rewriting, rewriteJsonText, rewriteWords } from '../..
 import { hasFormOfTaxId, isValueKey, namesTaxId, type TaxIdKeys, taxIdKeys } from '../../base/tax-ids.ts'
 import type { EntityDescription, Row } from '../entity.ts'
 import type { Json } from '../json.ts'
-import { Cipher, type Place, type ProtectKey } from './cipher.ts'
+import { Cipher, type CipherPlace, type ProtectKey } from './cipher.ts'
 
 /** What happens to tax ids before they are stored. */
 export type ProtectMode = 'drop' | 'encrypt' | 'keep'
 
 export interface ProtectionSettings {
   readonly mode: ProtectMode
-  /** The first encrypts, all decrypt. */
+  /** First key encrypts; all decrypt. */
   readonly keys: readonly ProtectKey[]
-  /** Further keys of tax ids, besides the built-in ones. */
+  /** JSON keys of tax ids besides the built-in ones. */
   readonly taxIdFields: readonly string[]
 }
 
@@ -20,8 +20,8 @@ export interface ProtectionSettings {
 export const DROPPED = '[protected]'
 
 /**
- * Protects tax ids: values under such a key, at any depth, and the value of an object that names such a key (a fact, an answer). Applying
- * it twice equals once. A value encrypted with another key is encrypted with the first one.
+ * Protects tax ids at any depth: values under a tax-id key, and the value of an object that names one (a fact, an answer). Idempotent. A
+ * value encrypted with another known key is encrypted again with the first key.
  */
 export class Protection {
   #mode: ProtectMode = 'drop'
@@ -44,7 +44,7 @@ export class Protection {
     return this.#mode
   }
 
-  /** The id of the key that encrypts; null if none does. */
+  /** Id of the key that encrypts; null unless encrypting. */
   get keyId(): string | null {
     return this.mode === 'encrypt' ? (this.#cipher?.keyId ?? null) : null
   }
@@ -55,13 +55,13 @@ export class Protection {
   }
 
   /** @returns a whole text encrypted, in any mode. @throws Error without keys. */
-  seal(text: string, place: Place): string {
+  seal(text: string, place: CipherPlace): string {
     if (this.#cipher === null) throw new Error('nothing can be encrypted without PROTECT_KEYS')
     return this.#cipher.seal(text, place)
   }
 
-  /** @returns what `seal` encrypted for this place; null if no known key did. */
-  open(sealed: string, place: Place): string | null {
+  /** @returns the plain text of `sealed`; null if no known key fits this place. */
+  open(sealed: string, place: CipherPlace): string | null {
     return this.#cipher?.open(sealed, place) ?? null
   }
 
@@ -71,7 +71,7 @@ export class Protection {
   }
 
   /** @returns JSON text without tax ids; the same text if it has none. Never throws: text that is not JSON is searched too. */
-  text(text: string, place: Place, isOfTaxId = false): string {
+  text(text: string, place: CipherPlace, isOfTaxId = false): string {
     if (!isOfTaxId && !this.#keys.mayBeIn(text)) return text
     return rewriteJsonText(text, this.#rewriting(place), { key: place.column, isOfTaxId })
   }
@@ -84,7 +84,7 @@ export class Protection {
   }
 
   /** `text` for a parsed value. */
-  json(value: Json, place: Place, isOfTaxId = false): Json {
+  json(value: Json, place: CipherPlace, isOfTaxId = false): Json {
     if (typeof value === 'string') return this.#words(value, place, isOfTaxId)
     if (typeof value !== 'object' || value === null) return value
     const text = textOf(value)
@@ -93,7 +93,7 @@ export class Protection {
     return written === text ? value : (JSON.parse(written) as Json)
   }
 
-  /** @param row some or all columns of a row, its key among them. @returns the row without tax ids; the same one if it has none. */
+  /** @param row some or all columns of a row, including its key. @returns the row without tax ids; the same object if it has none. */
   row<R extends Row>(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: R): R {
     const isOfTaxId = namesTaxId(row, this.#keys)
     let written: Row | null = null
@@ -114,31 +114,31 @@ export class Protection {
   }
 
   /** `text` for bytes; bytes that are not UTF-8 stay unchanged. */
-  bytes(body: Buffer, place: Place): Buffer {
+  bytes(body: Buffer, place: CipherPlace): Buffer {
     const text = body.toString('latin1')
     const written = this.text(text, place)
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
   /** `reveal` for bytes. */
-  revealBytes(body: Buffer, place: Place): Buffer {
+  revealBytes(body: Buffer, place: CipherPlace): Buffer {
     if (this.#cipher === null) return body
     const text = body.toString('latin1')
     const written = this.reveal(text, place)
     return written === text ? body : Buffer.from(written, 'latin1')
   }
 
-  /** @returns JSON text with every value decrypted that was encrypted for this place; the same text if there is none. */
-  reveal(text: string, place: Place): string {
+  /** @returns JSON text with every value encrypted for this place decrypted; otherwise the same text. */
+  reveal(text: string, place: CipherPlace): string {
     if (this.#cipher === null || !text.includes('enc:')) return text
     const opened = (quoted: string): string => this.#cipher?.open(quoted.slice(1, -1), place) ?? quoted
-    // The second search finds values whose keys no longer count as those of tax ids.
+    // The second search finds values under keys that no longer count as tax-id keys.
     const revealed = rewriteJsonText(text, { keys: this.#keys, replace: opened })
     return revealed.replace(/"enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+"/g, opened)
   }
 
-  /** @returns a value stored at `from` in the form for `to`. */
-  moved(value: Json, from: Place, to: Place): Json {
+  /** @returns a value of place `from`, as stored at `to`. */
+  moved(value: Json, from: CipherPlace, to: CipherPlace): Json {
     if (this.#cipher === null || value === null) return value
     const text = JSON.stringify(value)
     const revealed = this.reveal(text, from)
@@ -157,43 +157,42 @@ export class Protection {
     return Object.fromEntries(revealed)
   }
 
-  #whole(value: Json, kind: string, place: Place): Json {
+  #whole(value: Json, kind: string, place: CipherPlace): Json {
     const text = JSON.stringify(value)
     const next = this.#replaced(text, place)
     if (next === text) return value
-    // Only these columns can contain a replacement.
+    // Other kinds can't contain the replacement.
     return kind === 'text' || kind === 'json' ? (JSON.parse(next) as Json) : null
   }
 
-  #within(value: Json, kind: string, place: Place, isOfTaxId: boolean): Json {
+  #within(value: Json, kind: string, place: CipherPlace, isOfTaxId: boolean): Json {
     if (kind === 'raw') return typeof value === 'string' ? this.text(value, place, isOfTaxId) : value
     return kind === 'json' || kind === 'text' ? this.json(value, place, isOfTaxId) : value
   }
 
-  #words(words: string, place: Place, isOfTaxId: boolean): string {
+  #words(words: string, place: CipherPlace, isOfTaxId: boolean): string {
     if (!isOfTaxId && !this.#keys.mayBeIn(words)) return words
     return rewriteWords(words, this.#rewriting(place), { key: place.column, isOfTaxId })
   }
 
-  #rewriting(place: Place): Rewriting {
+  #rewriting(place: CipherPlace): Rewriting {
     return { keys: this.#keys, replace: (value) => this.#replaced(value, place) }
   }
 
   /** @param value JSON text. @returns JSON text. */
-  #replaced(value: string, place: Place): string {
+  #replaced(value: string, place: CipherPlace): string {
     if (isHarmless(value, this.#keys)) return value
     const sealed = value.startsWith('"enc:') ? sealedParts(value.slice(1, -1)) : null
     if (this.mode === 'drop') return `"${DROPPED}"`
     const plain = sealed === null ? value : (this.#cipher?.open(value.slice(1, -1), place) ?? null)
     if (this.mode === 'keep') return plain ?? value
-    // A text that no known key opens stays: encrypting it again would hide it forever.
+    // Text that no known key decrypts stays: encrypting it twice would hide it forever.
     if (plain === null || value === `"${DROPPED}"` || sealed?.keyId === this.#cipher?.keyId) return value
     return JSON.stringify(this.#cipher?.seal(plain, place))
   }
 }
 
-/** @returns the place of a column of a row. */
-export function placeOf(entity: Pick<EntityDescription, 'table' | 'key'>, row: Row, column: string): Place {
+export function placeOf(entity: Pick<EntityDescription, 'table' | 'key'>, row: Row, column: string): CipherPlace {
   const key = JSON.stringify(entity.key.slice(1).map((part) => row[part] ?? null))
   return { account: String(row['account']), table: entity.table, key, column }
 }
@@ -201,7 +200,7 @@ export function placeOf(entity: Pick<EntityDescription, 'table' | 'key'>, row: R
 /** The default: tax ids are dropped. */
 export const dropping = new Protection({ mode: 'drop', keys: [], taxIdFields: [] })
 
-/** @returns null for values nested deeper than the stack. */
+/** @returns null for too deeply nested values. */
 function textOf(value: Json): string | null {
   try {
     return JSON.stringify(value)

@@ -13,7 +13,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 export function parseMoment(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
   if (text === undefined) return undefined
   const duration = /^(\d{1,6})([smhd])$/.exec(text)
-  // Not before 1970, because not every database stores earlier years.
+  // Some databases can't store years before 1970.
   if (duration) return timeFromMs(Math.max(0, nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0)))
   const date = parseDate(text)
   const time = parseTime(text) ?? (date === null ? null : parseTime(`${date}T00:00:00Z`))

@@ -18,7 +18,7 @@ export function sqliteFileOf(database: DatabaseConfig): string {
   return database.path
 }
 
-/** @returns the contents of a backup as JSON. `lost` is the number of missing change-log rows. */
+/** @returns a backup's contents as JSON. `lost` is the number of missing change-log rows. */
 export function namedFacts(facts: SqliteFacts) {
   const { schemaVersion, logEpoch, firstSeq, lastSeq, rows } = facts
   return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, lost: lostNumbers(facts), rows }

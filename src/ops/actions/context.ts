@@ -3,7 +3,7 @@ import type { Observer } from '../../base/observer.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type ActionDetail, type AuditEntry, auditAction, auditedDb, noteFollowing } from '../../store/operators/actions.ts'
 
-/** Dependencies of an action, and its actor. */
+/** Dependencies and actor of an action. */
 export interface ActionContext {
   readonly db: Db
   readonly clock: Clock
@@ -14,20 +14,20 @@ export interface ActionContext {
   readonly who: string
 }
 
-/** Result of an attempt, for its audit entry. */
+/** Result of audited work. */
 export interface Attempted {
   readonly detail: ActionDetail
   readonly failed?: boolean
 }
 
-/** Does something outside the database, and records its start and end; see `auditAction`. */
+/** Runs work outside the database and audits its start and end; see `auditAction`. */
 export type Attempt = <T extends Attempted>(note: Omit<AuditEntry, 'who'>, work: () => Promise<T>) => Promise<T>
 
 export function attemptsOf({ db, who }: Pick<ActionContext, 'db' | 'who'>): Attempt {
   return (note, work) => auditAction(db, { ...note, who }, work)
 }
 
-/** Pause between two transactions of an action, so that `serve` is not delayed. */
+/** Pause between an action's transactions, so that `serve` isn't delayed. */
 const PAUSE_MS = 10
 
 /** Calls `work` with at most `size` items at a time, with pauses in between. */
@@ -40,7 +40,7 @@ export async function inSteps<T>(a: ActionContext, items: readonly T[], size: nu
   a.signal.throwIfAborted()
 }
 
-/** Calls `work` with the position after which to continue, from 0 on, until it returns null, with pauses in between. */
+/** Calls `work` until it returns null, with pauses between calls. `after` starts at 0, then is the previous result. */
 export async function untilDone(a: ActionContext, work: (after: number) => Promise<number | null>): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     a.signal.throwIfAborted()
@@ -60,12 +60,12 @@ export function filterForAudit(filter: object): ActionDetail {
   return Object.fromEntries(narrowing.map(([name, value]) => [name, String(value)]))
 }
 
-/** Records that unmasked values are shown. Call it first, so that nothing is shown without a record. */
+/** Audits the display of unmasked values. Call this before displaying any value. */
 export async function noteShowing(a: ActionContext, action: string, target: string | null, detail: ActionDetail): Promise<void> {
   await auditedDb(a.db, { who: a.who, action, target, detail }).write('showing-noted', async () => undefined)
 }
 
-/** Records the same for a page that a program follows, in one entry per hour. */
+/** Like `noteShowing`, for the pages of one list: at most one entry per hour. */
 export async function notePageShown(a: ActionContext, action: string, target: string | null, detail: ActionDetail): Promise<void> {
   await noteFollowing(a.db, { who: a.who, action, target, detail })
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { inApplyTransaction } from '../../apply/apply.ts'
 import { type DocumentStorage, MissingDocument } from '../../documents/storage/storage.ts'
-import type { DocumentFact } from '../../model/facts.ts'
+import type { DocumentObservation } from '../../model/observations.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { type DocumentFilter, findDocuments, listDocuments } from '../../store/mirror/documents.ts'
 import { auditAction } from '../../store/operators/actions.ts'
@@ -47,9 +47,8 @@ export function fileNameOf({ name, document_key }: Pick<DocumentIndexView, 'name
   return safe === '' ? document_key : safe
 }
 
-/** Documents per transaction, few enough that a running `serve` does not wait. */
+/** Documents per transaction. A larger page would delay a running `serve`. */
 const PAGE = 200
-/** Files checked in parallel. */
 const PARALLEL_CHECKS = 16
 
 async function* pagesOf({ db, signal }: ActionContext, filter: DocumentFilter): AsyncGenerator<DocumentIndexView[]> {
@@ -64,7 +63,7 @@ async function* pagesOf({ db, signal }: ActionContext, filter: DocumentFilter): 
   }
 }
 
-/** Fetches failed documents again now. @param keys undefined for all. @returns how many. */
+/** Retries failed documents now. @param keys undefined for all. @returns their number. */
 export async function retryDocuments(a: ActionContext, keys: readonly string[] | undefined, account: string | undefined): Promise<number> {
   const note = { who: a.who, action: 'document.retry', target: account ?? null, detail: keys === undefined ? {} : idsForAudit(keys) }
   const { changed } = await auditAction(a.db, note, async () => {
@@ -101,7 +100,7 @@ export async function checkDocumentFiles(a: ActionContext, storage: DocumentStor
   return { looked, lost }
 }
 
-/** @returns null if the file of a stored document exists with the right length. */
+/** @returns the document if its file is missing or of a wrong length, else null. */
 async function lostFileOf(storage: DocumentStorage, document: DocumentIndexView) {
   const { account, document_key, submission_id, name, stored_path, stored_bytes } = document
   if (stored_path === null) return null
@@ -109,15 +108,22 @@ async function lostFileOf(storage: DocumentStorage, document: DocumentIndexView)
   return found_bytes === stored_bytes ? null : { account, document_key, submission_id, name, stored_path, stored_bytes, found_bytes }
 }
 
-/** Records that the files are lost, so that a running `serve` fetches them again. */
+/** Records lost files, so that a running `serve` fetches the documents again. */
 export async function fetchAgain(a: ActionContext, lost: readonly LostDocument[]): Promise<void> {
   const { db, clock, observer, who } = a
   const detail = { documents: lost.length }
   await auditAction(db, { who, action: 'document.check', target: 'lost', detail }, async () => {
     for (const { account, document_key, submission_id } of lost) {
       const about = { account, submissionId: submission_id ?? '', documentKey: document_key, triedAt: timeFromMs(clock.now()) }
-      const fact: DocumentFact = { kind: 'document', cause: 'reconcile', ...about, stored: null, error: 'its file was lost', isLost: true }
-      await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([fact]))
+      const observation: DocumentObservation = {
+        kind: 'document',
+        cause: 'reconcile',
+        ...about,
+        stored: null,
+        error: 'its file was lost',
+        isLost: true,
+      }
+      await inApplyTransaction(db, observer, 'document-failed', ({ apply }) => apply([observation]))
     }
     return { detail }
   })

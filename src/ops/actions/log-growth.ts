@@ -2,11 +2,11 @@ import { WakeUp } from '../../base/wakeup.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { CrowdedError } from '../output/refusals.ts'
 
-/** Requests of one process that may wait at the same time. */
+/** Limit of concurrently waiting requests per process. */
 export const MOST_HELD = 100
-/** Polling interval, because changes by another process may give no signal. */
+/** Polling interval. Changes by another process may send no signal. */
 const LOOK_MS = 1_000
-/** Shortest time between two reads. */
+/** Minimum pause between two reads. */
 const PACE_MS = 100
 
 /** Lets requests wait until the change log grows. */
@@ -24,7 +24,7 @@ class LogGrowth {
   }
 
   /**
-   * Reads immediately and whenever the log grows, until an answer has news or the time ends. Between reads it uses no database connection.
+   * Reads immediately and whenever the log grows, until `hasNews` returns true or `ms` have passed. Uses no connection between reads.
    * @param signal aborts when the requester disconnects or the process stops.
    * @returns the first answer with news, or the last answer.
    * @throws CrowdedError if too many requests wait, and errors of `read`.
@@ -34,7 +34,7 @@ class LogGrowth {
       throw new CrowdedError([`${MOST_HELD} requests already wait for changes. Try again later, or without wait`])
     const { signals, clock } = this.#db
     const wakeUp = new WakeUp(clock)
-    // Before the first read, so that no later change is missed.
+    // Subscribe before reading, so that no change is missed.
     const unsubscribe = signals.subscribe((topic) => topic === 'changes' && wakeUp.notify())
     this.#held++
     try {

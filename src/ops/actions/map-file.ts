@@ -11,18 +11,18 @@ export interface MapFile {
 
 export interface MapTarget {
   readonly destination: string
-  /** Accounts whose changes it gets. */
+  /** Accounts whose changes are sent. */
   readonly accounts: readonly string[]
 }
 
-/** Longest cell, in characters. */
+/** Maximum characters of a cell. */
 const MAX_CELL = 500
 const MAX_FIELDS = 50
 
 /**
  * Reads a CSV (comma, semicolon or tab) of submissions and AMS clients. Required columns: `submission_id`, `client`, and `account` if the
  * destination has several. Optional: `policy`, and columns for templates. Skips empty lines and `#` lines.
- * @param name of the file, for the problems.
+ * @param name file name for problem texts.
  */
 export function readMapFile(text: string, name: string, target: MapTarget): MapFile {
   const records = recordsOf(text)
@@ -61,7 +61,7 @@ export function readRows(given: readonly GivenRow[], target: MapTarget): MapFile
   return { rows: [...rows.values()], problems }
 }
 
-/** Adds a mapping to those of one import. @returns a problem if the submission is mapped twice with different values. */
+/** Adds a mapping to `rows`. @returns a problem if the submission is mapped twice with different values. */
 function addMapping(rows: Map<string, MappingRow>, row: MappingRow): string | null {
   const key = `${row.account} ${row.submissionId}`
   const before = rows.get(key)
@@ -87,7 +87,7 @@ function headingProblems(columns: readonly string[], name: string, { destination
   return problems
 }
 
-/** Detects unquoted separators: `Smith, Inc` shifts all later cells. Ignores empty cells at the end. */
+/** Detects unquoted separators: `Smith, Inc` shifts all later cells. Ignores empty trailing cells. */
 function surplusProblem(cells: readonly string[], columns: readonly string[]): string | null {
   if (cells.slice(columns.length).every((cell) => cell === '')) return null
   return `the row has ${cells.length} cells, but the first line has ${columns.length} columns. Quote cells that contain a separator`

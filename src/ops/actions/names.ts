@@ -11,7 +11,7 @@ import { printableLine } from '../output/text.ts'
 import { knownAccounts } from '../status/accounts.ts'
 
 /**
- * Rejects names that neither the settings nor the database contain, because an empty list would look like a correct answer.
+ * Rejects names that are in neither the settings nor the database: an empty list would look correct.
  * @throws NotFoundError with one line per unknown name.
  */
 export async function refuseUnknownNames(
@@ -32,14 +32,14 @@ export async function refuseUnknownNames(
   if (problems.length > 0) throw new NotFoundError(problems)
 }
 
-/** @returns the problem of an unknown name, with the known ones. */
+/** @returns a problem that lists the known names. */
 export function unknownName(kind: string, name: string, known: readonly string[], remark = ''): string {
   return `unknown ${kind} ${JSON.stringify(name)}${remark}; ${meantOrListed(name, [...new Set(known)].sort(), 'none yet')}`
 }
 
 /**
  * @param name undefined for the default or only account.
- * @param field option or field of the name, for the problem.
+ * @param field option or field shown in the problem.
  * @throws MismatchError if the account is not configured, or no name is given and there is no default.
  */
 export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
@@ -60,7 +60,7 @@ export function accountNamed<T extends Pick<AccountConfig, 'name' | 'default'>>(
   throw new MismatchError([`${field}: ${names.length === 0 ? 'no account exists yet' : several}`])
 }
 
-/** @returns a destination that was served. @throws NotFoundError if the name is unknown. */
+/** @returns a destination from the database. @throws NotFoundError if the name is unknown. */
 export async function knownDestination(q: Query, name: string): Promise<DestinationRow> {
   const all = await listDestinations(q)
   const found = all.find((each) => each.destination === name)
@@ -85,7 +85,7 @@ export function tableNamed(name: string): Entity {
   throw new NotFoundError([unknownName('table', name, tables)])
 }
 
-/** @returns the problem of an untracked submission. @param account null for all. */
+/** @returns the problem of an untracked submission. @param account null for any. */
 export function untrackedText(id: string, account: string | null): string {
   const where = account === null ? 'is not tracked in any account' : `is not tracked in account ${account}`
   return `${id} ${where}. Track it with \`submission-mirror track ${id} --account ${account ?? 'NAME'}\``
@@ -102,7 +102,7 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   throw new NotFoundError(unknown.map((id) => untrackedText(id, account)))
 }
 
-/** Ids listed for an ambiguous prefix. */
+/** Maximum ids listed for a prefix. */
 const MOST_NAMED = 10
 
 /**

@@ -64,14 +64,14 @@ export async function purgeSubmissions(a: ActionContext, account: string, ids: r
   })
 }
 
-/** Waits for claimed rows. @returns null when none is left. */
+/** Waits for claimed pushes. @returns null if none is left. */
 async function removePushes(a: ActionContext, of: Purged): Promise<number | null> {
   const left = await purgePushes(a.db, of)
   if (left === 'inFlight') await a.clock.sleep(WAIT_MS, a.signal)
   return left === 'none' ? null : 0
 }
 
-/** @throws BusyError if another process keeps reading the log. The next purge then completes this one. */
+/** @throws BusyError if another process keeps reading the log. The next purge tries again. */
 async function emptyLog(a: ActionContext): Promise<void> {
   for (let attempt = 0; attempt < LOG_ATTEMPTS; attempt++) {
     if (await a.db.emptyLog()) return

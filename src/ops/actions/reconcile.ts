@@ -12,8 +12,8 @@ import { type ActionContext, idsForAudit } from './context.ts'
 import { accountNamed, untrackedText, wholeId } from './names.ts'
 
 /**
- * @returns the accounts of a reconcile run: all, the named one, or those with the named submissions.
- * @param field option or field of the name, for the problem.
+ * @returns the accounts to reconcile: all, the named account, or those that have the named submissions.
+ * @param field option or field shown in the problem.
  * @throws MismatchError for an unconfigured account, NotFoundError with one line per untracked submission.
  */
 export async function accountsOfRun(
@@ -37,7 +37,7 @@ export async function accountsOfRun(
   return having
 }
 
-/** @returns a problem if `since` is in the future, because the run would compare nothing. */
+/** @returns a problem if `since` is in the future: the run would compare nothing. */
 export function futureProblem(since: TimeText | undefined, nowMs: number, field: string): string[] {
   if (since === undefined || since <= timeFromMs(nowMs)) return []
   return [`${field}: ${since} is in the future. Give an earlier time`]
@@ -49,7 +49,7 @@ export function runNote(who: string, action: 'reconcile.request' | 'reconcile.ru
   return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsForAudit(submissions) }) } }
 }
 
-/** Requests a run of one account. @returns its id, or the id of an equal waiting request. */
+/** Requests a run. @returns its id, or the id of an identical pending request. */
 export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
   const db = auditedDb(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })

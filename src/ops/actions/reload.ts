@@ -21,7 +21,7 @@ export interface ReloadResult {
 
 type Reload = () => Promise<ReloadResult>
 
-/** Reloads the settings and records it. @param who a token name, `command`, or `signal`. @throws if it cannot be recorded; nothing is reloaded. */
+/** Audits and reloads the settings. @param who a token name, `command`, or `signal`. @throws without a reload if the audit fails. */
 export async function auditedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
   const note: AuditEntry = { who, action: 'settings.reload', target: null, detail: {} }
   const { result } = await auditAction(db, note, async () => {
@@ -32,7 +32,7 @@ export async function auditedReload(db: Db, who: string, reload: Reload): Promis
   return result
 }
 
-/** Reloads after SIGHUP. Nobody could repeat it, so it runs even if it cannot be recorded. */
+/** Reloads after SIGHUP, even if auditing fails: signals can't report an error. */
 export async function signalledReload(db: Db, log: Log, reload: Reload): Promise<ReloadResult> {
   let made: Promise<ReloadResult> | null = null
   const once = () => {
@@ -50,7 +50,7 @@ export async function signalledReload(db: Db, log: Log, reload: Reload): Promise
 const ANSWER_WITHIN_MS = 60_000
 const LOOK_MS = 200
 
-/** Asks every running `serve` to reload and waits for them. @throws ConflictError if none runs, or one does not finish in time. */
+/** Makes each running `serve` reload, and waits. @throws ConflictError if none runs, or one does not finish in time. */
 export async function reloadOthers({ db, clock, signal }: Pick<ActionContext, 'db' | 'clock' | 'signal'>): Promise<ReloadResult> {
   const running = (await listSettings(db.read)).map(({ process_id }) => process_id)
   if (running.length === 0) throw new ConflictError(['no `serve` runs on this database. The next start reads the settings'])

@@ -11,7 +11,7 @@ export interface ResendFacts {
   readonly state: Pick<DestinationRow, 'state' | 'cursor'>
   readonly plan: ResendPlan
   readonly selection: ResendSelection
-  /** Oldest stored change. */
+  /** Oldest stored number. */
   readonly firstSeq: number
   /** Whether the messages get new ids. */
   readonly isNew: boolean
@@ -20,7 +20,7 @@ export interface ResendFacts {
   readonly others: readonly StoredAuditEntry[]
 }
 
-/** @returns notes before a resend, one sentence each. */
+/** @returns notes to show first, one sentence each. */
 export function resendNotes(f: ResendFacts): string[] {
   const { destination, state, continues, others } = f
   const notes = [...notesOfSelection(f), ...(f.plan.changes > 0 ? notesOfSending(f) : [])]
@@ -37,7 +37,7 @@ export function resendNotes(f: ResendFacts): string[] {
   return notes
 }
 
-/** Notes on selected changes that are not sent. */
+/** Notes on selected changes that won't be sent. */
 function notesOfSelection({ destination, state, plan, selection, firstSeq }: ResendFacts): string[] {
   const notes: string[] = []
   const [first, last] = selection.seq ?? [null, null]

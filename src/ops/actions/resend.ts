@@ -23,12 +23,12 @@ import { resendNotes } from './resend-notes.ts'
 /** Tables whose changes can be sent again. */
 export const resendEntities = entities.map(({ table }) => table)
 
-/** The same request completes an interrupted resend within this time. */
+/** Time limit for completing an interrupted resend by the same request. */
 const RESUMABLE_MS = 24 * 3_600_000
 
 export interface ResendRequest {
   readonly selection: ResendSelection
-  /** The request as given, for the audit entry, which identifies an interrupted resend. */
+  /** Original request, for the audit entry. Identifies an interrupted resend. */
   readonly asked: Readonly<Record<string, string>>
   readonly newIds: boolean
 }
@@ -37,14 +37,14 @@ export interface PreparedResend {
   readonly destination: DestinationConfig
   readonly state: DestinationRow
   readonly plan: ResendPlan
-  /** The interrupted resend that this completes, if any. */
+  /** Interrupted resend that this one completes, if any. */
   readonly continues: { readonly since: TimeText; readonly queued: number } | null
   /** Notes for the operator, one sentence each. */
   readonly notes: readonly string[]
   readonly work: Omit<Resend, 'actionId'> & { readonly actionId: number | null; readonly detail: ActionDetail }
 }
 
-/** Plans a resend, or the rest of an interrupted one. @throws NotFoundError for an unknown destination, ConflictError during its snapshot. */
+/** Plans a resend, or the rest of an interrupted one. @throws NotFoundError for an unknown destination, ConflictError during a snapshot. */
 export async function prepareResend(
   a: Pick<ActionContext, 'db' | 'signal'>,
   config: Pick<Config, 'destinations'>,
@@ -80,7 +80,7 @@ export async function prepareResend(
   }
 }
 
-/** Queues the rows in short transactions. @returns how many are queued. */
+/** Queues the rows in short transactions. @returns their number. */
 export async function resend(a: ActionContext, { destination, state, plan, continues, work }: PreparedResend): Promise<number> {
   const { selection, range, newIds } = work
   const begun = { ...work.detail, selection: { ...selection, seq: undefined }, ...range, generation: newIds, changes: plan.changes }
@@ -129,7 +129,7 @@ function wordsOf(detail: ActionDetail) {
   return WORDS.map((word) => detail[word] ?? null)
 }
 
-/** @returns a started resend from its audit entry. Ages such as `2h` keep the time of its start. */
+/** @returns a started resend from its audit entry. Ages such as `2h` count from its first start. */
 function begunOf({ selection, after, to, generation }: ActionDetail): Omit<Resend, 'actionId'> | undefined {
   if (typeof selection !== 'object' || selection === null || typeof after !== 'number' || typeof to !== 'number') return undefined
   const newIds = typeof generation === 'string' ? generation : null

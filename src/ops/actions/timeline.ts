@@ -43,7 +43,7 @@ export async function timelinePage(q: Query, { account, submissionId, kinds = ti
   const asked = { key, after, limit: limit + 1 }
   const wanted = timelineKinds.filter((kind) => kinds.includes(kind))
   const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](q, asked)))).flat()
-  // Sorting is stable, so entries of one kind keep the order of the database.
+  // Entries of one kind keep the database's order: sorting is stable.
   const sorted = read.sort((a, b) => (a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1))
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
@@ -81,7 +81,7 @@ function tableOf(each: Stored): string {
   return 'entity' in each ? each.entity : each.kind === 'event' ? 'market_events' : 'thread_messages'
 }
 
-/** An event or message has the pushes of all its changes; a change has only its own. */
+/** An event or message has the pushes of all its changes, a change only its own. */
 function isOf(push: TimelinePush, key: Key, each: Stored): boolean {
   const isOfRow = push.entity === tableOf(each) && push.entity_id === entityIdOf(key, each)
   return isOfRow && (each.kind !== 'change' || push.seq === Number(each.id))
@@ -169,7 +169,7 @@ function pushEntry(each: TimelinePush) {
   return { ...NOTHING, ...each, what, known_at: each.queued_at, changed: [], pushes: [sentOf(each)], attachments: [] }
 }
 
-/** @returns ms from event to storage, never negative, because the service's clock may be ahead. */
+/** @returns ms from event to storage. 0 if the service's clock is ahead. */
 function lateness(at: TimeText, known: TimeText): number {
   return Math.max(0, msFromTime(known) - msFromTime(at))
 }

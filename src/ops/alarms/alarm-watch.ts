@@ -23,7 +23,7 @@ import { backupWatcher, retentionWatcher } from './watch-upkeep.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 const EVERY_MS = 10_000
-/** Another process takes over this long after one dies. */
+/** How long others wait after a process dies. */
 const LEASE_MS = 90_000
 
 export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients' | 'clocks'> {
@@ -32,13 +32,13 @@ export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'
   readonly observer: Observer
   readonly senders: Senders
   readonly showFix: ShowFix
-  /** Reads the free space of a volume; for tests. */
+  /** Measures a volume's free space; for tests. */
   readonly diskSpace?: (folder: string) => Promise<DiskSpace>
 }
 
 /**
- * Evaluates all alarms every 10 s, in one process at a time. Stores their states in the table `alarms`, and messages for alert
- * recipients. Uses indexes and writes little, even for a large mirror.
+ * Evaluates all alarms every 10 s, in one process at a time. Stores alarm states in the table `alarms`, and messages for alert recipients.
+ * Uses indexes and writes little, even for a large mirror.
  */
 export class AlarmWatch implements Service {
   readonly name = 'alarms'
@@ -64,7 +64,7 @@ export class AlarmWatch implements Service {
     } finally {
       await this.#p.senders.close()
     }
-    // Best effort, so that the next process doesn't wait for the lease to end.
+    // End the lease early if possible, so that others don't wait for its end.
     await claimWatch(this.#p.db, this.#token, 0).catch(() => false)
   }
 
@@ -73,13 +73,13 @@ export class AlarmWatch implements Service {
     const { db, log } = this.#p
     try {
       const mine = await claimWatch(db, this.#token, LEASE_MS)
-      // Maybe only this process saw the outage, such as a network failure between it and the database.
+      // Report the outage in any process: only this one may have lost the database.
       const past = this.#outage.past()
       if (past !== null) {
         await reportAlarm(db, past.row, past.sent)
         this.#log(past.row, undefined)
       }
-      // The alarm of a past outage fires until the next evaluation, so that it appears in the history.
+      // A past outage fires until the next evaluation, so that the history contains the alarm.
       const plan = mine ? await this.#evaluateAndStore(past === null ? ['store_unavailable'] : []) : null
       this.#outage.forget()
       return plan
@@ -115,7 +115,7 @@ export class AlarmWatch implements Service {
         problems.push(...(await watcher.check(context)))
         for (const name of watcher.names) names.add(name)
       } catch (error) {
-        // Not treated as an outage of the database: the following write shows whether there is one.
+        // Don't treat the error as a database outage: the following write detects one.
         log.error(
           { err: error, alarms: watcher.names },
           `alarms ${watcher.names.join(', ')} could not be evaluated and keep their states: ${messageOf(error)}`,

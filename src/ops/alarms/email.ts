@@ -8,8 +8,8 @@ import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendR
 const CONNECT_MS = 10_000
 
 /**
- * Sends alarms as plain text by SMTP, with verified TLS; with `starttls`, a server without TLS gets no mail. The message id
- * contains the notice's id, so that mail programs recognize repeated mails.
+ * Sends alarms as plain-text mail by SMTP with verified TLS. With `starttls`, refuses servers without TLS. The message id contains the
+ * notice's id, so that mail programs recognize duplicates.
  */
 export function createEmailSender(operator: EmailOperator, { clock, ca }: SenderContext): OperatorSender {
   const { host, port, tls, username, password, from, to } = operator
@@ -31,7 +31,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   return {
     async send(id, body, signal): Promise<SendResult> {
       const { subject, text } = mailOf(JSON.parse(body) as AlarmMessage)
-      // One transport per mail: mails are few, and a slow one must not delay the next.
+      // One transport per mail: mails are few, and a slow mail must not delay the next.
       const transport = open()
       const sent = transport
         .sendMail({
@@ -62,12 +62,12 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   }
 }
 
-/** The server may accept only some addresses. That counts as sent: a repeated mail would reach the same addresses again. */
+/** A partly accepted mail counts as sent: a retry would send duplicates to the accepted addresses. */
 function notReachedText(refusals: readonly { readonly recipient?: string | undefined }[]): string {
   return `but not for ${refusals.map((refusal) => `${refusal.recipient} (${errorText(refusal)})`).join(', ')}`
 }
 
-/** Only codes and status: the server's own text may repeat a secret. */
+/** Uses only codes and status: the server's text may hold a secret. */
 function errorText(error: unknown): string {
   const { code, originalCode, responseCode, command } = (error instanceof Error ? error : {}) as Readonly<Record<string, unknown>>
   if (command === 'STARTTLS' && typeof responseCode === 'number')

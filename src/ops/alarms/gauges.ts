@@ -26,7 +26,7 @@ export async function alarmValues(q: Query): Promise<Value[]> {
   return values
 }
 
-/** The only alarm known to fire while the database doesn't answer. */
+/** The only alarm that can be evaluated while the database is down. */
 export const storeUnavailableValue: Value = [
   'alarm',
   labelsOf({ name: 'store_unavailable', account: '', destination: '' }, alarms.store_unavailable.severity),

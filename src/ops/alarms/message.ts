@@ -7,7 +7,7 @@ import { ago, printableLine } from '../output/text.ts'
 /** Message to an alert recipient, as JSON; an e-mail has the same content. The keys are part of the contract. */
 export interface AlarmMessage {
   readonly type: `alarm.${NoticeKind | 'test'}`
-  /** Creation time; the same on every attempt. */
+  /** Creation time; unchanged by retries. */
   readonly timestamp: TimeText
   readonly data: {
     readonly name: string
@@ -25,7 +25,7 @@ export interface AlarmMessage {
   }
 }
 
-/** Long enough to keep the advice after text from others, such as the name of a brokerage. */
+/** Leaves room for the advice after external text, such as a brokerage's name. */
 const LONGEST_TEXT = 2_000
 
 export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): AlarmMessage {
@@ -49,7 +49,6 @@ export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): Alarm
   }
 }
 
-/** The message that `alarm test` sends. */
 export function testMessage(now: TimeText): AlarmMessage {
   const text = 'this is a test message from submission-mirror: alarms reach you, and nothing is wrong'
   const about = { name: 'test', account: '', destination: '', state: 'firing', severity: 'warning', text } as const
@@ -62,7 +61,7 @@ export interface MailText {
   readonly text: string
 }
 
-/** The e-mail with the content of a message. */
+/** Formats a message as an e-mail. */
 export function mailOf({ type, data }: AlarmMessage): MailText {
   const { name, severity, account, destination, since, resolved_at: resolvedAt } = data
   const about = account !== null ? ` (account ${account})` : destination !== null ? ` (destination ${destination})` : ''

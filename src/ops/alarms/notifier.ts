@@ -8,10 +8,10 @@ import type { Senders } from './senders.ts'
 
 /** Poll interval for due notices. */
 const EVERY_MS = 5_000
-/** Notices claimed together and sent one after another, all within the lease. */
+/** Notices per claim. All are sent, one after another, within the lease. */
 const BATCH = 5
 const LEASE_MS = 180_000
-/** Waits between attempts of a notice. After the last one it is skipped until the alarm repeats. */
+/** Waits between attempts. After the last attempt, the notice is skipped until the alarm repeats. */
 export const BACKOFF_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
 const ERROR_LENGTH = 300
 
@@ -23,8 +23,8 @@ export interface NotifierParts {
 }
 
 /**
- * Sends the notices of `sync_alert_messages`. Each is claimed, sent and settled, so several processes can work in parallel. If a
- * process dies between sending and settling, the notice is sent again with the same id.
+ * Sends the notices of `sync_alert_messages`. Notices are claimed, sent and settled, so processes can work in parallel. If a process dies
+ * between sending and settling, the notice is sent again with the same id.
  */
 export class Notifier implements Service {
   readonly name: string
@@ -50,7 +50,7 @@ export class Notifier implements Service {
     }
   }
 
-  /** Sends a batch of due notices. @returns how many were claimed. */
+  /** Sends a batch of due notices. @returns the number claimed. */
   async sendDue(signal: AbortSignal): Promise<number> {
     const { db, senders } = this.#p
     const names = senders.operators.map(({ name }) => name)
@@ -85,7 +85,7 @@ export class Notifier implements Service {
   }
 }
 
-/** @param attempts made, the last with `result`. @returns the wait in ms; null after the last attempt. */
+/** @param attempts number so far, the last with `result`. @returns the wait in ms; null after the last. */
 export function backoffAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
   const pauseMs = BACKOFF_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.max(pauseMs, result.retryAfterMs ?? 0)

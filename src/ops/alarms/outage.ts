@@ -14,28 +14,27 @@ import type { Senders } from './senders.ts'
 const RULE = alarms.store_unavailable
 const KEY = { name: 'store_unavailable', account: '', destination: '' } as const
 
-/** A past outage of the database, to be stored. */
+/** A past database outage that must be stored. */
 export interface PastOutage {
   readonly row: AlarmRow
-  /** Messages sent during the outage. */
   readonly sent: readonly NewNotice[]
 }
 
-/** A recipient's messages about the outage. A notice stays the same until it is sent or skipped. */
+/** Messages to one recipient about the outage. A notice is unchanged until sent or skipped. */
 interface Progress {
   readonly notice: NewNotice
   readonly attempts: number
   /** Whether the notice was sent or skipped. */
   readonly isSettled: boolean
   readonly sent: NewNotice | null
-  /** When the next attempt is due; if this notice is settled, the next notice. */
+  /** When the next attempt is due, or after settlement the next notice. */
   readonly dueMs: number
 }
 
 /**
- * Notifies alert recipients of an outage of the database. Notices can't be stored then, so each process that sees the outage sends
- * its own: once, and again at the recipient's repeat interval, with the usual backoff. When the database is back, the alarm is stored
- * as firing and resolves like any other.
+ * Notifies alert recipients of a database outage. Each process that sees the outage sends notices directly, because it can't store them:
+ * one immediately, then one per repeat interval, with the usual backoff. After the outage, the alarm is stored as firing and resolves like
+ * any other.
  */
 export class Outage {
   readonly #senders: Senders
@@ -50,7 +49,7 @@ export class Outage {
     this.#log = log
   }
 
-  /** Records that the database failed, and sends due messages. Never throws. */
+  /** Records a database failure and sends due messages. Never throws. */
   async note(error: unknown, nowMs: number, signal: AbortSignal): Promise<void> {
     this.#sinceMs ??= nowMs
     this.#lastMs = nowMs
@@ -89,7 +88,7 @@ export class Outage {
     return { operator: name, ...KEY, notice_id: randomUUID(), kind, body, queued_at: now, sent: true }
   }
 
-  /** @returns the past outage, if it was long enough to fire; `forget` clears it. */
+  /** @returns the past outage if it lasted long enough to fire. `forget` clears it. */
   past(): PastOutage | null {
     if (this.#sinceMs === null || this.#lastMs - this.#sinceMs < RULE.forMs) return null
     return { row: this.#row(this.#sinceMs), sent: [...this.#progress.values()].flatMap(({ sent }) => sent ?? []) }

@@ -10,16 +10,16 @@ import { isUnsettled, transition } from './transition.ts'
 
 export interface Evaluation {
   readonly problems: readonly Problem[]
-  /** Evaluated alarms; all others keep their states. */
+  /** Evaluated alarms; other alarms keep their states. */
   readonly names: ReadonlySet<string>
 }
 
 /**
  * The changes of one evaluation: alarms by `transition`, and notices for each recipient.
  *
- * A recipient has at most one notice per alarm: a newer one replaces an unsent one. A firing alarm is sent once, and again `repeatMs`
- * after that notice was sent or skipped. The end is sent if the beginning was sent or due, and the alarm hasn't returned within
- * `SETTLE_MS`. So recipients added later learn about firing alarms, and nothing between two evaluations is lost.
+ * Each recipient has at most one notice per alarm; a newer notice replaces an unsent one. A firing alarm sends a notice, and another
+ * `repeatMs` after that was sent or skipped. A resolved alarm sends a notice after `SETTLE_MS` if the recipient had one about the firing.
+ * Recipients added later also get firing alarms.
  */
 export function planOf(
   evaluation: Evaluation,
@@ -42,7 +42,7 @@ export function planOf(
       rows.set(key, next)
     }
   }
-  // Alarms of an older or newer release aren't evaluated here.
+  // This release can't evaluate alarms of other releases.
   for (const row of stored.filter(({ name }) => !isAlarm(name))) {
     forgotten.push(row)
     rows.delete(keyOf(row))
@@ -51,7 +51,7 @@ export function planOf(
   return { at: timeFromMs(nowMs), whole, alarms: changed, forgotten, ...noticesOf(rows, notices, operators, nowMs) }
 }
 
-/** Alarms about removed accounts or destinations are off. */
+/** Turns off alarms about removed accounts or destinations. */
 function vanished({ problems, names }: Evaluation, stored: readonly AlarmRow[]): Problem[] {
   const seen = new Set(problems.map(keyOf))
   return stored.filter((row) => names.has(row.name) && !seen.has(keyOf(row))).map((row) => ({ ...problemOf(row), level: 'off' }))
@@ -80,7 +80,7 @@ function noticesOf(
   return { notices: queued, forgottenNotices: forgotten }
 }
 
-/** @param latest notice of the recipient about this alarm. @returns the kind of notice to send now; null for none. */
+/** @param latest the recipient's latest notice about this alarm. @returns the kind of notice to send now, or null. */
 function kindOf(row: AlarmRow, latest: NoticeRow | null, operator: OperatorConfig, nowMs: number): NoticeKind | null {
   if (row.state === 'firing') {
     if (latest === null || latest.kind === 'resolved') return 'firing'
@@ -96,6 +96,6 @@ function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonl
   if (operator === undefined) return true
   if (row?.state === 'firing' || (row !== undefined && isUnsettled(row, nowMs))) return false
   if (notice.kind === 'resolved') return notice.settled_at !== null
-  // The notice of the beginning is needed only until the end is sent.
+  // The firing notice is needed only until the resolved notice is sent.
   return !operator.resolved || row === undefined
 }

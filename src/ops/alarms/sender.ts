@@ -2,15 +2,15 @@ import type { Clock } from '../../base/clock.ts'
 import type { ProxySettings } from '../../upstream/http/dispatcher.ts'
 
 export type SendResult =
-  /** `remark`: unreached addresses, as the end of a sentence, without secrets. */
+  /** `remark`: unreached addresses. Ends a sentence and contains no secrets. */
   | { readonly ok: true; readonly remark?: string }
-  /** `error`: what went wrong, as the end of a sentence, without secrets. */
+  /** `error`: the cause. Ends a sentence and contains no secrets. */
   | { readonly ok: false; readonly error: string; readonly retryAfterMs?: number }
 
 export interface OperatorSender {
   /**
    * Sends one message. Never rejects.
-   * @param id the same on every attempt.
+   * @param id unchanged by retries.
    * @param body an `AlarmMessage` as JSON text.
    */
   send(id: string, body: string, signal: AbortSignal): Promise<SendResult>
@@ -20,7 +20,7 @@ export interface OperatorSender {
 export interface SenderContext {
   readonly clock: Clock
   readonly proxy: ProxySettings
-  /** Certificates (PEM) that verify a mail server, instead of the usual ones; for tests. */
+  /** CA certificates (PEM) for mail servers that replace the system's; for tests. */
   readonly ca?: string
 }
 

@@ -1,7 +1,7 @@
 import type { OperatorConfig } from '../../config/config.ts'
 import type { OperatorSender, SenderContext, SendResult } from './sender.ts'
 
-/** Senders to all recipients, each created on first use. */
+/** Senders for all recipients, each created on first use. */
 export class Senders {
   readonly operators: readonly OperatorConfig[]
   readonly #context: SenderContext
@@ -28,7 +28,7 @@ export class Senders {
   }
 }
 
-/** Loads libraries only for configured kinds of recipients. */
+/** Loads only the library that the recipient's kind needs. */
 async function openSender(operator: OperatorConfig, context: SenderContext): Promise<OperatorSender> {
   if (operator.kind === 'webhook') return (await import('./webhook.ts')).createWebhookSender(operator, context)
   return (await import('./email.ts')).createEmailSender(operator, context)

@@ -3,7 +3,7 @@ import type { AlarmRow } from '../../store/operators/alarms.ts'
 import type { Problem } from '../health/problem.ts'
 import { type AlarmName, alarms, SETTLE_MS } from '../health/problems.ts'
 
-/** The new row of an alarm; `forget` deletes it, null leaves it unchanged. */
+/** New row of an alarm. `forget` deletes the row; null keeps it. */
 export type Transition = AlarmRow | 'forget' | null
 
 /**
@@ -43,7 +43,7 @@ export function transition(row: AlarmRow | null, problem: Problem, nowMs: number
   }
 }
 
-/** Whether an alarm resolved so recently that it may return. */
+/** Whether the alarm resolved less than `SETTLE_MS` ago. */
 export function isUnsettled({ state, resolved_at }: Pick<AlarmRow, 'state' | 'resolved_at'>, nowMs: number): boolean {
   return state === 'resolved' && resolved_at !== null && nowMs - msFromTime(resolved_at) < SETTLE_MS
 }

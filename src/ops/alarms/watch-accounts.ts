@@ -13,13 +13,13 @@ import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 
-/** A read that is due for longer is overdue. */
+/** A due read becomes overdue after this time. */
 const OVERDUE_MS = 15 * MINUTE_MS
 const NOT_OVERDUE_MS = 5 * MINUTE_MS
-/** Without a successful read for this time, the service counts as unavailable. */
+/** The service counts as unavailable after this time without a successful read. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
 const SMALL_SKEW_MS = 30_000
-/** Conflicts and unreadable items are reported for this time. */
+/** How long conflicts and unreadable items are reported. */
 const EVIDENCE_MS = 24 * 60 * MINUTE_MS
 
 /** Watches the state of each account, and the freshness of its reads. */
@@ -35,7 +35,7 @@ export const accountWatcher: Watcher = {
         skew(row.account, context),
         ...(await conflictsAndUnreadable(row.account, context.q, context.nowMs)),
       )
-      // A stopped account isn't read, and has `account_stopped`.
+      // Stopped accounts aren't read; `account_stopped` fires.
       if (row.state === 'active') found.push(...(await reads(row, context)))
     }
     return found
@@ -71,10 +71,10 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
   const { failing, newest_read_at: newest, stalest_read_at: stalest, ...due } = await accountReads(q, account)
   const overdueMs = Math.max(lateMs(due.oldest_read_request_at, nowMs), lateMs(due.oldest_read_due_at, nowMs))
   const silentSince = newest ?? (await scheduledSince(q, account))
-  // An account without a known brokerage has never been read.
+  // An account whose brokerage is unknown has never been read.
   const wanted = failing.once > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
   const dead = wanted && lateMs(silentSince, nowMs) >= NO_ANSWER_MS
-  // Independent of the schedule: no submission stays unread for more than POLL_DORMANT and a day, and no read fails for long.
+  // Independent of the schedule: no submission may stay unread for POLL_DORMANT plus a day, or fail to be read for long.
   const long = dead ? 0 : failing.long
   const stale =
     long > 0
@@ -91,7 +91,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
     problem(
       'reads_overdue',
       { account },
-      // An unavailable service delays all reads, and has `service_unavailable`.
+      // An unavailable service delays all reads: `service_unavailable` fires.
       dead ? 'off' : levelOf(overdueMs, NOT_OVERDUE_MS, OVERDUE_MS),
       `the oldest read of account ${account} has been due for ${Math.round(overdueMs / MINUTE_MS)} min; raise UPSTREAM_RPS as far as the service ` +
         'allows, or lengthen POLL_* (`submission-mirror status` shows the demand)',

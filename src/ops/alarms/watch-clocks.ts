@@ -10,8 +10,8 @@ export const clockWatcher: Watcher = {
 }
 
 /**
- * Whether the clocks disagree. `clock_skew` covers smaller differences from the service, per account. A record from the future
- * doesn't need attention while a service agrees with the clock.
+ * Whether the clocks disagree. Per account, `clock_skew` reports smaller differences from the service. A record from the future is ignored
+ * while a service confirms our clock.
  */
 export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'destinations'>): Problem {
   const { apart, doubt, isConfirmed } = judged

@@ -15,13 +15,13 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** A single one may be a one-time fault of the sender. */
+/** A single difference may be a one-time sender fault. */
 const DIFFERING_ENOUGH = 2
-/** Rejected connections within 5 minutes: port scans cause some. */
+/** Limits of rejected connections. Port scans cause some. */
 const FLOOD_MS = 5 * MINUTE_MS
 const FLOOD = 500
 const SMALL_FLOOD = 100
-/** Fewer rejected deliveries may come from a stranger. */
+/** A stranger may cause fewer rejected deliveries. */
 const REFUSED_ENOUGH = 3
 
 /** Watches whether deliveries arrive and are accepted. */
@@ -48,7 +48,7 @@ async function silence(
   refused: readonly RejectedCount[],
 ): Promise<Problem> {
   const found = await unannouncedRecords(q, account, {
-    // Records found soon after a delivery don't count: it may have announced them in an unreadable form.
+    // Skip records found soon after a delivery: an unreadable delivery may have announced them.
     after: timeFromMs((lastAtMs ?? 0) + config.webhooks.lostAfterMs),
     upTo: timeFromMs(nowMs - config.webhooks.lostAfterMs),
     happenedAfter: timeFromMs(lastAtMs ?? 0),
@@ -66,7 +66,7 @@ async function silence(
   return problem('webhook_silence', { account, since }, since !== null, text)
 }
 
-/** Rejections of signed deliveries; strangers seldom send a signature. */
+/** Rejections of signed deliveries. Strangers rarely send a signature. */
 function signatureFaults(refused: readonly RejectedCount[]): RejectedCount[] {
   return refused.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
 }
@@ -82,8 +82,7 @@ function onlyTimes(faults: readonly RejectedCount[]): boolean {
 }
 
 /**
- * Counts rejections since the last accepted delivery. A sender may retry after hours, so without one in the last hour the alarm stays
- * `between`.
+ * Counts rejections since the last accepted delivery. If the last hour had none, the alarm stays `between`: senders may retry after hours.
  */
 async function refusal(account: string, { q, nowMs }: WatchContext, lastAtMs: number | null): Promise<Problem> {
   const sinceMs = Math.max(nowMs - DAY_MS, lastAtMs ?? 0)

@@ -12,9 +12,9 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 export const PUSH_LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
-/** A pause is intended, but a longer one may be forgotten. */
+/** A longer pause may have been forgotten. */
 const FORGOTTEN_MS = DAY_MS
-/** People map submissions during the day. */
+/** People have a day to map submissions. */
 const UNMAPPED_MS = DAY_MS
 
 /** Watches whether each configured destination gets its changes. */
@@ -32,7 +32,7 @@ export const destinationWatcher: Watcher = {
       found.push(...stopped(row, nowMs), ...deadChanges(destination, row.dead), ...unknownChanges(destination, row.unknown))
       found.push(...lackingChanges(destination, row.lacking), ...filterFailed(row))
       if (isFor(unmapped.oldest_at, UNMAPPED_MS, nowMs)) found.push(...unmappedSubmissions(destination, unmapped))
-      // The alarms above already cover stopped sending or queueing.
+      // The alarms above already report stopped sending or queueing.
       if (row.state === 'active' && row.filter_error === null) found.push(late(row, nowMs))
     }
     return found
@@ -47,7 +47,7 @@ function stopped(row: DestinationHealth, nowMs: number): Problem[] {
   return row.state === 'paused' && !isFor(row.since, FORGOTTEN_MS, nowMs) ? [] : destinationStopped(row)
 }
 
-/** The change on which the destination's `filter` fails, and why. */
+/** Reports a failing `filter`: the change, and the error. */
 export function filterFailed({
   destination,
   filter_error: error,

@@ -6,13 +6,13 @@ import { sizeText } from '../output/text.ts'
 import type { Watcher } from './watcher.ts'
 
 const GIB = 1024 ** 3
-/** Required free space: this share of the volume, at most `ENOUGH_BYTES`. */
+/** Required free space: this share of the volume, up to `ENOUGH_BYTES`. */
 const SHARE = 0.1
 const ENOUGH_BYTES = 5 * GIB
 /** The alarm ends at this multiple of the required space. */
 const RELIEF = 1.25
 
-/** Space of a volume in bytes: free for this process's user, and total. */
+/** Volume space in bytes. `freeBytes`: free for this process's user. */
 export interface DiskSpace {
   readonly freeBytes: number
   readonly sizeBytes: number
@@ -23,7 +23,7 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
 }
 
-/** Watches the volume of the SQLite database; a Postgres server must watch its own. @param space for tests. */
+/** Watches the volume of the SQLite database. Postgres servers need their own watch. @param space for tests. */
 export function diskWatcher(observer: Observer, space: (folder: string) => Promise<DiskSpace> = diskSpace): Watcher {
   return {
     names: ['disk_space'],
@@ -38,7 +38,7 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
   }
 }
 
-/** Whether the volume of the database has too little space. @param folder of the database. */
+/** Whether the database's volume has too little space. @param folder the database's folder. */
 export function diskNearlyFull(folder: string, { freeBytes, sizeBytes }: DiskSpace): Problem {
   const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
   const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'

@@ -8,17 +8,17 @@ import { type Problem, problem } from '../health/problem.ts'
 import { pluralize } from '../output/text.ts'
 import type { Watcher } from './watcher.ts'
 
-/** Whether documents are fetched. */
+/** Setting for fetching documents. */
 export interface FetchMode {
   readonly documents: Pick<Config['documents'], 'mode'>
 }
 
-/** Age limit of the sum, which reads all rows, unless the space is used up. */
+/** How long a sum below the limit is cached: summing reads all rows. */
 const COUNTED_MS = 300_000
-/** Most hosts listed in a text. */
+/** Limit of hosts in a text. */
 const NAMED = 3
 
-/** Watches the limits of documents, and their unlisted hosts. Reaching a limit stops only documents. */
+/** Watches document limits and unlisted hosts. A reached limit stops only document fetching. */
 export function documentWatcher(): Watcher {
   let counted = { atMs: Number.NEGATIVE_INFINITY, bytes: 0 }
   return {
@@ -45,7 +45,7 @@ export function documentWatcher(): Watcher {
   }
 }
 
-/** Per account, the number of documents on hosts that the settings don't list, and the hosts. */
+/** Reports, per account, the unlisted hosts and the number of their documents. */
 export async function unlistedHosts(q: Query, { documents }: FetchMode): Promise<Problem[]> {
   if (documents.mode !== 'fetch') return []
   const rows = await unfetchedBy(q, HOST_NOT_LISTED)

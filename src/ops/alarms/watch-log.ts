@@ -1,4 +1,4 @@
-import { currentBreak } from '../../store/changes/log-branch.ts'
+import { currentBreak } from '../../store/changes/log-divergence.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { type Problem, problem } from '../health/problem.ts'
 import type { Watcher } from './watcher.ts'
@@ -8,7 +8,7 @@ export const logWatcher: Watcher = {
   check: ({ q }) => divergence(q),
 }
 
-/** Whether the database replaced another one, and submissions still have to be re-read in full. */
+/** Whether this database replaced another one, and submissions still need a full re-read. */
 export async function divergence(q: Query): Promise<Problem[]> {
   const found = await currentBreak(q)
   if (found === null) return []

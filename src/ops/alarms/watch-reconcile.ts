@@ -8,10 +8,10 @@ import { type Problem, problem } from '../health/problem.ts'
 import { pluralize, shortTime } from '../output/text.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
-/** A run starts soon after its time; after this long it is overdue. */
+/** A run that starts this long after its time is overdue. */
 const LATE_MS = 3_600_000
 
-/** Watches whether each account is reconciled on schedule, and the outcome of its last run. */
+/** Watches whether reconcile runs start on schedule, and the outcome of the last run. */
 export const reconcileWatcher: Watcher = {
   names: ['reconcile_overdue', 'reconcile_failed', 'reconcile_findings'],
   async check(context) {
@@ -40,7 +40,7 @@ async function overdue(account: string, { q, config, nowMs }: WatchContext): Pro
   return [problem('reconcile_overdue', { account }, 'on', text)]
 }
 
-/** Repaired differences need attention until a clean run, remaining ones until they are resolved. */
+/** Repaired differences need attention until a clean run, unrepaired ones until they are resolved. */
 function findings(account: string, run: EndedRun): Problem {
   const found = run.missing + run.different + run.absent + run.lost
   const left = run.options.dry_run === true ? 'and did not repair them (dry run)' : `and repaired ${run.repaired}`

@@ -9,9 +9,9 @@ import type { WatchContext, Watcher } from './watcher.ts'
 
 /** Task of scheduled backups in `sync_upkeep`. */
 export const BACKUP_TASK = 'backup'
-/** Allows for copying and test-restoring a large database. */
+/** Time for copying and test-restoring a large database. */
 const BACKUP_LATE_MS = 2 * 3_600_000
-/** Two nightly runs were missed. */
+/** Two missed nightly runs. */
 const RETENTION_LATE_MS = 49 * 3_600_000
 
 /** Watches whether scheduled backups are made and can be restored. */
@@ -23,7 +23,7 @@ export const backupWatcher: Watcher = {
 async function overdue({ q, config, nowMs }: WatchContext): Promise<Problem[]> {
   const { cron } = config.backup
   const last = cron === null ? null : await lastUpkeep(q, BACKUP_TASK)
-  // The first backup starts soon after the start.
+  // The first backup follows soon after a start.
   if (cron === null || last === null) return []
   const due = lastSlot({ cron, timeZone: config.cronTimezone }, nowMs - BACKUP_LATE_MS)
   if (last.waits_for !== null)
@@ -39,12 +39,12 @@ export const retentionWatcher: Watcher = {
   check: ({ q, nowMs }) => retentionProblems(q, nowMs),
 }
 
-/** The problem of retention that waits for an operator. */
+/** Reports that retention waits for an operator. */
 export function retentionWaits(reason: string, since: TimeText | null = null): Problem {
   return problem('retention_waits', { since }, 'on', `retention waits: ${reason}; no rows are removed`)
 }
 
-/** Whether retention waits for an operator, or hasn't finished although a process runs that performs it. */
+/** Whether retention waits for an operator, or is late although a process that performs it is running. */
 export async function retentionProblems(q: Query, nowMs: number): Promise<Problem[]> {
   const last = await lastUpkeep(q, 'retention')
   if (last?.waits_for != null) return [retentionWaits(last.waits_for, last.waits_since)]

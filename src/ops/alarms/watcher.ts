@@ -5,18 +5,18 @@ import type { ClockJudge } from '../clocks/clock-watch.ts'
 import type { Problem } from '../health/problem.ts'
 import type { AlarmName } from '../health/problems.ts'
 
-/** Input of watchers for one evaluation. */
+/** Input of one evaluation. */
 export interface WatchContext {
   readonly q: Query
   readonly config: Config
-  /** By account. */
+  /** Key: account. */
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
   readonly clocks: ClockJudge
   readonly nowMs: number
 }
 
 export interface Watcher {
-  /** All alarms that it evaluates; those without a problem from `check` are off. */
+  /** Alarms that this watcher evaluates: off unless `check` returns a problem. */
   readonly names: readonly AlarmName[]
   check(context: WatchContext): Promise<readonly Problem[]>
 }

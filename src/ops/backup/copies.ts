@@ -4,28 +4,28 @@ import { codeOf, messageOf, PermanentError } from '../../base/errors.ts'
 import { foreignOwner, readOwner, writeOwner } from '../../base/owner-file.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
-/** Names of scheduled backups. Other files in their folder are left alone. */
+/** File names of scheduled backups. Other files in the folder are ignored. */
 const COPY = /^mirror-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/
-/** Leftovers of a backup or test restore after the process died. */
+/** Files left by a backup or test restore whose process died. */
 const LEFT = /^mirror-\d{8}T\d{6}Z\.db\.(?:partial|trial)-/
-/** Contains the first log epoch of the mirror that owns the folder. */
+/** File with the first log epoch of the mirror that owns the folder. */
 const OWNER = 'mirror-of-backups.txt'
 const DAY_MS = 86_400_000
 
-/** Backups to keep: the newest, and older ones for `keepDays`. */
+/** Backups to keep: the newest, and others for `keepDays`. */
 export interface Kept {
   readonly keep: number
   readonly keepDays: number | null
 }
 
-/** @returns the name of the backup due at a time; the same on every attempt. */
+/** @returns the file name for a due time. Retries get the same name. */
 export function copyName(slot: TimeText): string {
   return `mirror-${new Date(msFromTime(slot)).toISOString().replace(/[-:]|\.\d+/g, '')}.db`
 }
 
 /**
  * Checks that a folder is missing, has no backups, or belongs to this mirror.
- * @param mirror its first log epoch. @returns the problem; null for none. @throws errors of the file system.
+ * @param mirror its first log epoch. @returns the problem, or null. @throws errors of the file system.
  */
 export async function foreignCopies(folder: string, mirror: string): Promise<string | null> {
   const owner = await readOwner(join(folder, OWNER))
@@ -38,12 +38,12 @@ export async function foreignCopies(folder: string, mirror: string): Promise<str
 }
 
 /**
- * Creates a missing folder, claims it for this mirror, and removes leftovers of a process that died. @param mirror its first log epoch.
- * @throws PermanentError if it can't be created, or contains another mirror's backups; it stays unchanged.
+ * Creates a missing folder, claims it for this mirror, and removes files of dead processes. @param mirror its first log epoch.
+ * @throws PermanentError if the folder can't be created, or has another mirror's backups; it stays unchanged.
  */
 export async function prepareFolder(folder: string, mirror: string): Promise<void> {
   try {
-    // A backup has all data of the mirror.
+    // A backup contains all mirrored data.
     await mkdir(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new PermanentError(`the folder ${folder} cannot be created (${messageOf(error)}); create it, or set BACKUP_DIR to another folder`)
@@ -55,7 +55,7 @@ export async function prepareFolder(folder: string, mirror: string): Promise<voi
   for (const name of await readdir(folder)) if (LEFT.test(name)) await rm(join(folder, name), { recursive: true, force: true })
 }
 
-/** Removes old backups. @returns how many. */
+/** Removes old backups. @returns a count. */
 export async function removeOldCopies(folder: string, { keep, keepDays }: Kept, nowMs: number): Promise<number> {
   const copies = (await readdir(folder))
     .filter((name) => COPY.test(name))

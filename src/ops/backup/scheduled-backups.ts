@@ -7,7 +7,7 @@ import { repeat, type Service } from '../../base/service.ts'
 import { type CronSchedule, lastSlot } from '../../reconcile/run/schedule.ts'
 import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
 import { tryRestore } from '../../store/backup/trial.ts'
-import { firstEpochOf } from '../../store/changes/log-branch.ts'
+import { firstEpochOf } from '../../store/changes/log-divergence.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type ActionDetail, auditAction } from '../../store/operators/actions.ts'
 import { backupActions } from '../../store/operators/backups.ts'
@@ -24,17 +24,17 @@ export interface ScheduledBackupsOptions {
   readonly settings: CronSchedule & Kept & { readonly dir: string }
 }
 
-/** Delay after a start, so that other work goes first. */
+/** Start delay that lets other work run first. */
 const AFTER_START_MS = 3_000
 const LOOK_MS = 15_000
-/** After a failure: a person must fix the cause, such as a full disk. */
+/** Retry delay. A person must fix the cause, such as a full disk. */
 const RETRY_MS = 900_000
-/** Only one `serve` uses a SQLite database, so no other process takes over a run that lasts longer. */
+/** A run may exceed the lease: SQLite allows only one `serve`, so none takes over. */
 const LEASE_MS = 60_000
 
 /**
- * Makes a backup at each time of `BACKUP_CRON`, like the command `backup`, test-restores it, and then removes old backups. Missed
- * times and changed settings are handled soon after the start. Each step is repeatable: a backup gets its name only when complete.
+ * Makes a backup at each time of `BACKUP_CRON`, like the command `backup`, test-restores it, and then removes old backups. Handles missed
+ * times and changed settings soon after the start. Each step is repeatable: a backup gets its name only when complete.
  */
 export class ScheduledBackups implements Service {
   readonly name = 'backups'
@@ -50,7 +50,7 @@ export class ScheduledBackups implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Makes the due backup, unless it exists, or the lease of a process that died has not ended. */
+  /** Makes the due backup unless it exists, or a dead process's lease hasn't expired. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, settings } = this.#o
     const slot = lastSlot(settings, clock.now())

@@ -4,7 +4,7 @@ import { wordOf } from '../output/words.ts'
 
 const marks = { '✓': 'green', '✗': 'red', '–': 'gray' } as const
 
-/** States of accounts, destinations, deliveries, pushes, documents, alarms and runs. Others keep their colour. */
+/** Coloured states of accounts, destinations, deliveries, pushes, documents, alarms and runs. */
 const states = {
   green: ['active', 'delivered', 'done', 'stored', 'resolved'],
   yellow: ['aside', 'budget', 'held', 'paused', 'pending', 'retrying', 'stopped', 'unmapped', 'waiting', 'not configured', 'not started'],
@@ -18,13 +18,13 @@ const colours: ReadonlyMap<string, Colour> = new Map([
   ...Object.entries(states).flatMap(([colour, names]) => names.map((name) => [wordOf(name), colour as Colour] as const)),
 ])
 
-/** A mark at the start of a line, or a state that fills a table cell: cells are at least two spaces apart. */
+/** A symbol at the start of a line, or a state that fills a table cell. Cells are two or more spaces apart. */
 const PAINTED = new RegExp(
   `^[${Object.keys(marks).join('')}](?= )|(?<=^| {2})(?:${Object.values(states).flat().map(wordOf).join('|')})(?= {2}|$)`,
   'gmu',
 )
 
-/** The output with coloured marks and states, if it shows colours. */
+/** Colours symbols and states in the output, if it has colours. */
 export function coloured(output: Output): Output {
   if (!output.hasColors) return output
   const paint = (text: string) => text.replace(PAINTED, (word) => styleText(colours.get(word) ?? 'gray', word, { validateStream: false }))

@@ -7,7 +7,7 @@ type Add = (program: Command, c: CommandContext) => void
 interface Listed {
   readonly group: Group
   readonly examples: readonly string[]
-  /** Loads only the called command: loading all takes longer than most commands run. */
+  /** Loads only the called command. Loading all takes longer than most commands run. */
   readonly load: () => Promise<Add>
 }
 
@@ -114,7 +114,7 @@ function ofOperations({ about, group, examples = [], load }: Subject, loadOther?
   }
 }
 
-/** Adds commands with their help groups and examples to a program. */
+/** Adds commands to a program, with help groups and examples. */
 export async function addCommands(program: Command, c: CommandContext, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const { group, examples, load } = commands[name] as Listed

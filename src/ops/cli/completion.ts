@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 
 /** A command with its subcommands and options. */
 interface CommandNode {
-  /** ` outbox list`; empty for the program itself. */
+  /** Such as ` outbox list`; empty for the program. */
   readonly path: string
   readonly commands: readonly (readonly [name: string, description: string])[]
   readonly options: readonly Option[]
@@ -73,7 +73,7 @@ function* placesOf(command: Command, path = ''): Generator<CommandNode> {
   for (const each of command.commands) yield* placesOf(each, `${path} ${each.name()}`)
 }
 
-/** For bash and zsh: finds the path of the current command. */
+/** Shell code (bash, zsh) that finds the current command. */
 function stepInto(places: readonly CommandNode[]): string {
   return `case "$at $word" in ${places.flatMap(({ path }) => (path === '' ? [] : [quoted(path)])).join('|')}) at="$at $word" ;; esac`
 }

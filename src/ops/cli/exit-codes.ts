@@ -8,12 +8,12 @@ export const exitCodes = {
   failed: 1,
   /** Wrong usage or configuration. */
   usage: 2,
-  /** Not done: another run is active, or the service asked for a long pause. */
+  /** Not run: another run is active, or the service requested a long pause. */
   busy: 4,
 } as const
 
 export function exitCodeOf(error: unknown): number {
-  // Missing tables mean a wrong DATABASE_URL, or MIGRATE_ON_START is off.
+  // Missing tables: DATABASE_URL is wrong, or MIGRATE_ON_START is off.
   if (error instanceof UsageError || error instanceof SchemaBehindError) return exitCodes.usage
   if (error instanceof BusyError) return exitCodes.busy
   return exitCodes.failed

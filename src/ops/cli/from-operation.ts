@@ -29,9 +29,9 @@ import {
 } from './commands/context.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** Most items of a list in the terminal, which fetches several pages. */
+/** Maximum `--limit` at the terminal, which fetches several pages. */
 const MOST_LISTED = 10_000
-/** Most candidates listed for an ambiguous submission. */
+/** Limit of candidates for an ambiguous submission. */
 const MOST_NAMED = 10
 const PAGE = 200
 
@@ -43,7 +43,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds the commands of a group of operations, such as `outbox list`, to its existing ones. @param about purpose of the group. */
+/** Adds commands for operations, such as `outbox list`, to a new or existing group. @param about the group's description. */
 export function addOperations(program: Command, c: CommandContext, about: string, operations: readonly AnyOperation[]): Command {
   const [first] = operations
   const [subject = '', isGroup] = first ? commandOf(first).split(' ') : []
@@ -51,7 +51,7 @@ export function addOperations(program: Command, c: CommandContext, about: string
   const group = isGroup === undefined ? program : (present ?? program.command(subject).description(about))
   for (const op of operations) {
     const command = commandOf(op)
-    // `submission track` becomes `track`.
+    // Skip commands of other subjects.
     const isOther = command.split(' ')[0] !== subject
     if (op.withoutCommand !== undefined || command.includes(' --') || isOther) continue
     const others = operations.filter((each) => commandOf(each).startsWith(`${command} --`))
@@ -60,7 +60,7 @@ export function addOperations(program: Command, c: CommandContext, about: string
   return group
 }
 
-/** @param others operations that an option of the command selects. */
+/** @param others operations that options of this command select. */
 function add(command: Command, c: CommandContext, op: AnyOperation, others: readonly AnyOperation[]): void {
   command.description(op.summary)
   if (op.description !== undefined) command.addHelpText('after', `\n${op.description}`)
@@ -102,7 +102,7 @@ function addOption(command: Command, field: string, schema: z.ZodType, when: str
   else command.option(flags, description)
 }
 
-/** Whether a field accepts more than a full submission id. Only reading operations do, because a wrong match does no harm there. */
+/** Whether a field accepts partial ids and names. Only reads do, because a wrong match is harmless there. */
 function isNamed(op: AnyOperation, field: string): boolean {
   return field === 'submission_id' && op.http.startsWith('GET ')
 }
@@ -112,7 +112,7 @@ function collected(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 
-/** `--rejected` of the command `inbox list --rejected`. */
+/** The last word of a command, such as `--rejected`. */
 function flagOf(op: AnyOperation): string {
   return commandOf(op).split(' ').at(-1) ?? ''
 }
@@ -138,7 +138,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
     const schema: z.ZodType | undefined = op.input.shape[field]
     if (schema !== undefined && isDocument(schema)) given[field] = readTextFile(String(given[field]), problems, nameOf(field))
     if (schema !== undefined) continue
-    // A field of another operation of the same command.
+    // Another operation of this command has the field.
     problems.push(`${nameOf(field)} is not an option of \`${commandOf(op)}\``)
     delete given[field]
   }
@@ -147,7 +147,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   const most = isList ? mostOf(given, problems) : 0
   const placeOf = ([field, ...rest]: readonly PropertyKey[]) =>
     field === undefined ? commandOf(op) : [nameOf(String(field)), ...rest].join('.')
-  // An unreadable file can't be validated.
+  // Skip validation if a file is unreadable.
   const isRead = Object.values(given).every((value) => value !== undefined)
   const checked = isRead ? check(op.input, given, placeOf, texts) : { problems: [] }
   if ('problems' in checked) problems.push(...checked.problems)
@@ -198,7 +198,7 @@ async function runOperation(c: CommandContext, op: AnyOperation, texts: Record<s
   await withStore(c, { accounts, prepare: op.mayPrepare ?? false, problems, check: isKnown }, (store) => work(store))
 }
 
-/** The partial name of a submission, if given. A placeholder id replaces it until the lookup in the database. */
+/** Takes a partial id or name from `given`, if any, and sets a placeholder id until the database lookup. */
 function namedIn(op: AnyOperation, given: Record<string, unknown>): string | null {
   const { submission_id: text } = given
   if (!isNamed(op, 'submission_id') || typeof text !== 'string' || text.trim() === '' || parseUuid(text) !== null) return null
@@ -237,7 +237,7 @@ const noDatabase = new Proxy({} as Db, {
   },
 })
 
-/** Makes an attempt without the database, and records it if the database is available. */
+/** Runs an attempt that needs no database. Audits it if a database is available. */
 async function notedIfPossible<T extends Attempted>(
   c: CommandContext,
   note: Parameters<Attempt>[0],
@@ -252,12 +252,12 @@ async function notedIfPossible<T extends Attempted>(
     const store = { accounts: 'optional', prepare: false, problems: [] } as const
     await withStore(c, store, async ({ db }) => void (await attemptsOf(actionContextOf(c, db))(note, once)))
   } catch {
-    // Errors of the attempt are thrown below; others concern only the record.
+    // `once` rethrows errors of the attempt below. Ignore audit errors.
   }
   return await once()
 }
 
-/** The wanted number of items; the terminal takes more than one page. */
+/** Removes `limit` from `given`. @returns the number of items to list. */
 function mostOf(given: Record<string, unknown>, problems: string[]): number {
   const { limit = 50 } = given
   delete given['limit']

@@ -20,9 +20,9 @@ fish: run once            submission-mirror completion fish > ~/.config/fish/com
 
 /** Runs the command line. Results go to standard output, problems to standard error, one sentence each. @returns the exit code. */
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
-  // Reading `stdin` to copy it would open it.
+  // Copying the host would open its `stdin`.
   const { argv: given, command, stdout, stderr: errors } = context.host
-  // The output of `query` and `--json` is data, which may contain the same words.
+  // Don't rewrite data from `query` and `--json`: it may contain the same words.
   const isData = given[0] === 'query' || given.includes('--json')
   const host: Host = Object.create(context.host, {
     stdout: { value: escaped(isData ? stdout : withOwnCommand(coloured(stdout), command)) },
@@ -48,16 +48,16 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   }
 }
 
-/** A command of this program that readers copy: in backticks, or alone on an indented line. */
+/** Finds this program's commands that users copy: in backticks, or alone on an indented line. */
 const PRINTED = new RegExp(`(?<=\`|^ +)submission-mirror (?=(?:${Object.keys(commands).join('|')})\\b)`, 'gm')
 
-/** The output with commands as typed for this process. @param command text before the arguments. */
+/** Prints commands as users must type them. @param command replaces the program's name. */
 function withOwnCommand(output: Output, command: string): Output {
   const write: Output['write'] = (text) => output.write(typeof text === 'string' ? text.replace(PRINTED, () => `${command} `) : text)
   return Object.create(output, { write: { value: write } })
 }
 
-/** The output with visible control characters in text. Bytes pass unchanged. */
+/** Wraps an output to escape control characters in text, but not in bytes. */
 function escaped(output: Output): Output {
   const write: Output['write'] = (text) => output.write(typeof text === 'string' ? printable(text) : text)
   return Object.create(output, { write: { value: write } })
@@ -70,7 +70,7 @@ const NOT_OURS = ['EADDRNOTAVAIL', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
 function notListening(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, syscall, address, hostname, port }: Refused = error
-  // Names are resolved here only for listening; errors of connections are handled elsewhere.
+  // Here, names are resolved only for listening. Connection errors are handled elsewhere.
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
   if (code === 'EADDRINUSE')
     return `port ${port} of ${address} is used by another program; stop it, or choose another port (PORT and OPS_PORT, or --port of the sandbox)`
@@ -83,7 +83,7 @@ function notListening(error: unknown): string | undefined {
 
 type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
-/** @param names of the commands to add to the common ones. */
+/** @param names commands to add to the common ones. */
 async function programOf(c: CommandContext, names: readonly string[]): Promise<Command> {
   const program = new Command('submission-mirror')
     .description("a live local copy of a brokerage's submissions, in its own database")
@@ -94,7 +94,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
     .helpCommand('help [command...]', 'show help for all or one command')
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXIT_CODES)
-    // `reconcile` and `reconcile list` each have an option `--account`.
+    // `reconcile` and `reconcile list` both have `--account`.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -118,7 +118,7 @@ async function programOf(c: CommandContext, names: readonly string[]): Promise<C
   return program
 }
 
-/** @param first word of the command line. Help and errors about unknown commands need all commands. */
+/** @param first first argument. @returns commands to load: all for help and unknown commands. */
 function namesFor(first: string | undefined): readonly string[] {
   if (first === '--version' || first === '-V' || first === 'version') return []
   return first !== undefined && Object.hasOwn(commands, first) ? [first] : Object.keys(commands)

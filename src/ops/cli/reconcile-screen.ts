@@ -6,10 +6,10 @@ import { printableLine } from '../output/text.ts'
 
 /** Clears the line. Written as bytes, because control characters in text are escaped. */
 const ERASE = '\r\u001b[2K'
-/** Longest time for measuring the rate. */
+/** Maximum period for measuring the rate. */
 const WINDOW_MS = 30_000
 
-/** A progress line on a terminal: done, left, rate, time to go. Writes nothing to other outputs. */
+/** Progress line on a terminal: done, left, rate, remaining time. Other outputs get nothing. */
 export class ReconcileScreen {
   readonly #output: Output
   readonly #clock: Clock

@@ -3,8 +3,8 @@ import { listNames } from '../../base/list-names.ts'
 import { nearNames } from '../../base/near-names.ts'
 
 /**
- * Rejects an unknown command before commander, which would answer any `--help` with its own.
- * @param loadAll loads a program with all commands, to suggest one. @throws CommanderError as for an unknown option.
+ * Rejects unknown commands before commander, which shows help if `--help` follows.
+ * @param loadAll loads a program with all commands, for suggestions. @throws CommanderError as for an unknown option.
  */
 export async function refuseUnknown(program: Command, argv: readonly string[], loadAll: () => Promise<Command>): Promise<void> {
   let of = program
@@ -22,7 +22,7 @@ export async function refuseUnknown(program: Command, argv: readonly string[], l
   }
 }
 
-/** @returns suggestions; `outbox resend` suggests `destination resend`. */
+/** @returns suggestions: `outbox resend` → `destination resend`. */
 function suggestionFor(word: string, isFirst: boolean, siblings: readonly Command[], ofSubjects: readonly Command[]): string | null {
   const exact = isFirst ? ofSubjects.filter((each) => each.name() === word) : []
   const near = [exact, nearOf(word, siblings), nearOf(word, ofSubjects)].find(({ length }) => length > 0)
@@ -35,7 +35,7 @@ function nearOf(word: string, commands: readonly Command[]): Command[] {
   return commands.filter((each) => near.includes(each.name()))
 }
 
-/** `outbox list`, without the program's name. */
+/** The command's words without the program. */
 function pathOf(command: Command): string {
   return command.parent === null ? '' : `${pathOf(command.parent)} ${command.name()}`.trim()
 }

@@ -9,7 +9,7 @@ export function waitsForClocks({ isTrusted }: ClockJudgement, { destinations }: 
   return ['retention waits', ...pushes]
 }
 
-/** A larger difference from the service's clock is an error; from 300 s, deliveries are rejected. */
+/** Larger differences from the service's clock are errors. From 300 s on, deliveries are rejected. */
 export const SKEW_MS = 60_000
 
 export function apartText(aheadMs: number): string {

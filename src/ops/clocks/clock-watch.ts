@@ -7,12 +7,12 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 export interface ClockWatchParts {
   readonly db: Db
   readonly clock: Clock
-  /** By account; their answers carry the service's time. */
+  /** Key: account. Answers contain the service's time. */
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
 }
 
 /**
- * Compares the clocks once, in a process that has not watched them; the age of the newest record means nothing then.
+ * Compares the clocks once, in a process without a running `ClockWatch`. Ignores the age of the newest record.
  * @param services by account, how far the service's clock is ahead of ours, in ms.
  */
 export async function compareClocks(q: Query, services: ReadonlyMap<string, number> = new Map()): Promise<ClockJudgement> {
@@ -26,9 +26,9 @@ export type ClockJudge = Pick<ClockWatch, 'judge'>
 /** Compares the clocks of this process, the database and the services with each other and with recorded times. */
 export class ClockWatch {
   readonly #p: ClockWatchParts
-  /** Wall clock minus steady clock when our clock was last confirmed, initially at the start. */
+  /** Wall clock minus steady clock in ms, at the start or when our clock was last confirmed. */
   #lead: number
-  /** The newest record before this process wrote one; undefined until read. */
+  /** The newest record's time in ms, from before this process's first. */
   #before: number | null | undefined
 
   constructor(parts: ClockWatchParts) {

@@ -6,7 +6,7 @@ import { clockSetBackMs, moveTimesBack, recordClock } from '../../store/upkeep/s
 
 /** Interval of comparing the database's clock with its last known time. */
 const CHECK_MS = 10_000
-/** Smaller corrections are normal and don't lengthen waits noticeably. */
+/** Smaller corrections are normal and don't lengthen waits much. */
 const SET_BACK_MS = 5_000
 
 export interface SetBackWatchParts {
@@ -15,7 +15,7 @@ export interface SetBackWatchParts {
   readonly log: Log
 }
 
-/** Moves waiting times back if the database's clock was set back, while the program ran or before. */
+/** Moves due times back if the database's clock was set back, even before the program started. */
 export class SetBackWatch implements Service {
   readonly name = 'set-back watch'
   readonly #p: SetBackWatchParts

@@ -19,9 +19,9 @@ import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchec
 import { checkProblems } from './problems.ts'
 
 const PATIENCE_MS = 60_000
-/** The service's time has a resolution of one second. */
+/** The service's times are rounded to seconds. */
 const CLOCKS_AGREE_MS = 2_000
-/** A credential needs one of them to read. */
+/** A credential needs one of these scopes. */
 const READING_SCOPES = ['broker_mcp', 'broker_submit']
 
 export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
@@ -33,7 +33,7 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
   else {
     const { answers, findings } = await checkService(p, account)
     yield* findings
-    // A service that doesn't answer can't accept credentials.
+    // Check credentials only if the service answers.
     if (answers) {
       areAccepted = true
       for await (const finding of checkCredentials(p, account)) {
@@ -43,7 +43,7 @@ export async function* checkAccount(p: DoctorParts, account: AccountConfig): Asy
     } else yield unchecked(about, 'its credentials: the service does not answer')
   }
   const row = areAccepted && p.db !== null ? await findAccount(p.db.read, account.name) : null
-  // The reason of the suspension would conflict with the credentials that were just accepted.
+  // A suspension for rejected credentials is outdated if credentials were accepted.
   const isFixed = row?.state === 'suspended' && row.reason?.startsWith(CREDENTIALS_REFUSED) === true
   yield* await checkProblems(p, about, (each) => each.account === account.name && !(isFixed && each.name === 'account_stopped'))
   if (isFixed)
@@ -78,7 +78,7 @@ function clockFindings(about: string, baseUrl: string, aheadMs: number | null): 
   return [good(about, `the service answers at ${baseUrl}, and ${agree}`)]
 }
 
-/** Checks each one separately: during a rotation both must work. */
+/** During a rotation, both credentials must work. */
 async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   for (const credential of account.clientCredentials) {

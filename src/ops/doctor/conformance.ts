@@ -17,7 +17,7 @@ import { printableLine } from '../output/text.ts'
 import { openForDoctor } from './database.ts'
 import { bad, type DoctorParts, type Finding } from './finding.ts'
 
-/** Output of `doctor --conformance --json` for a view. `ok` is false if it differs, null if it was not checked. */
+/** Output of `doctor --conformance --json` for a view. `ok` is false if the view differs, null if unchecked. */
 export interface ConformanceFinding extends Finding {
   /** Name of the view; null if no view could be compared, as `text` explains. */
   readonly row: string | null
@@ -30,7 +30,7 @@ export interface ConformanceFinding extends Finding {
 
 export interface ConformanceOptions {
   readonly account: AccountConfig
-  /** null: the newest submission of the mirror. */
+  /** Submission to read; null for the newest one. */
   readonly submission: string | null
 }
 
@@ -40,7 +40,7 @@ type Verdict = Pick<ConformanceFinding, 'result' | 'text' | 'more'>
 const LONGEST_TEXT = 500
 const MOST_PROBLEMS = 5
 
-/** The views to read, in an order in which answers contain the ids that later views need. */
+/** Order of reading views: answers contain ids that later views need. */
 const views = [
   'me',
   'requirements',
@@ -56,8 +56,8 @@ const views = [
 type View = (typeof views)[number]
 
 /**
- * Signs in to the service, reads each view once, and compares the answers with the specification, with only GET requests and token
- * exchanges. Requires neither `serve` nor a database: without a database, `submission` selects what to read.
+ * Signs in to the service, reads each view once, and compares the answers with the specification. Sends only GET requests and token
+ * exchanges. Requires no `serve`. Without a database, `submission` must select what to read.
  */
 export async function* compareService(
   p: Omit<DoctorParts, 'db' | 'serviceClocks' | 'showFix'>,
@@ -169,7 +169,7 @@ export interface Comparison {
   readonly more: readonly string[]
 }
 
-/** Compares an answer: missing or wrongly typed fields are problems; fields and values outside the specification are in `more`. */
+/** Compares an answer. Missing and wrongly typed fields are problems. `more` lists fields and values outside the specification. */
 export function compare(schema: z.ZodType, json: unknown): Comparison {
   const issues = schema.safeParse(json).error?.issues ?? []
   const surprises = surprisesIn(shapeOf(schema), json)

@@ -6,7 +6,7 @@ import { FatalError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import { megabytes } from '../../store/backup/backup.ts'
-import { firstEpochOf } from '../../store/changes/log-branch.ts'
+import { firstEpochOf } from '../../store/changes/log-divergence.ts'
 import { findWrongEnds, wrongEndText } from '../../store/changes/log-ends.ts'
 import { hasInfo, logEnds } from '../../store/changes/log-info.ts'
 import type { Db } from '../../store/engine/db.ts'
@@ -46,7 +46,7 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
     return db
   } catch (error) {
     await db?.close()
-    // Messages of FatalErrors and about servers say what to do.
+    // FatalErrors and Postgres errors already include advice.
     const advice =
       error instanceof FatalError || database.kind === 'postgres' ? '' : '; check the disk, and which programs use the database'
     return bad(ABOUT, `${messageOf(error)}${advice}`)
@@ -87,7 +87,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
   yield* checkRetention(db)
 }
 
-/** On SQLite the lock reveals a process that can't update its heartbeat, such as on a full disk. */
+/** On SQLite, the lock reveals a process without a heartbeat, such as on a full disk. */
 function runningText({ database }: Config, serving: number): string {
   if (serving > 0) return `${pluralize(serving, '`serve` process', '`serve` processes')} running`
   if (database.kind === 'postgres' || !isServeLockHeld(database)) return 'no `serve` is running'
@@ -102,7 +102,7 @@ function durabilityFinding({ server, durability }: DatabaseHealth): Finding {
   return bad(ABOUT, `acknowledged deliveries can be lost in a power cut: ${values}; turn on ${names} (${server})`)
 }
 
-/** Replicas of acknowledged deliveries, and which of several servers is the primary. */
+/** Reports replicas of acknowledged deliveries, and which server is the primary. */
 async function* checkServers({ url }: Extract<Config['database'], { kind: 'postgres' }>, db: Db): AsyncGenerator<Finding> {
   const replication = await readReplication(db.read)
   for (const { ok, text } of replication === null ? [] : replicationNotes(replication))
@@ -137,11 +137,11 @@ async function* checkSpace({ database }: Config, { sizeBytes }: DatabaseHealth):
   )
 }
 
-/** Whether scheduled backups can be written, and the folder isn't another mirror's. */
+/** Whether scheduled backups can be written, and the folder is this mirror's. */
 async function* checkBackups({ backup, database }: Config, db: Db): AsyncGenerator<Finding> {
   if (backup.cron === null || database.kind === 'postgres') return
   const folder = resolve(backup.dir)
-  // A backup creates a missing folder.
+  // Backups create missing folders.
   let at = folder
   while (!existsSync(at)) at = dirname(at)
   try {

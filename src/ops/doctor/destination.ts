@@ -16,7 +16,7 @@ import { type DestinationStatus, readPushStatus } from '../status/destinations.t
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 import { checkProblems } from './problems.ts'
 
-/** Checks one destination: first with a harmless attempt, then its queue. */
+/** Checks a destination with a harmless attempt, then checks its queue. */
 export async function* checkDestination(p: DoctorParts, destination: DestinationConfig): AsyncGenerator<Finding> {
   const about = `destination ${destination.name}`
   const { ok, text } = await probeDestination(p, p.config, destination)
@@ -31,7 +31,7 @@ export async function* checkDestination(p: DoctorParts, destination: Destination
     yield skipped(about, 'its queue: pushing begins when `serve` starts with these settings')
     return
   }
-  // The reason of the suspension would conflict with the successful test.
+  // A successful test outdates the reason of the suspension.
   const isFixed = ok === true && status.state === 'suspended'
   const isAbout = (each: Problem) => each.destination === destination.name && !(isFixed && each.name === 'destination_stopped')
   const wrong = await checkProblems(p, about, isAbout)
@@ -52,7 +52,7 @@ function stillSuspended({ destination, reason, retry_at: retryAt }: DestinationS
   return `is still suspended because of an earlier answer (${reason ?? 'unknown'})${next}; to retry now, run \`submission-mirror destination resume ${destination}\``
 }
 
-/** Why changes wait too long, and what to do; null if they don't. @param hasProblems whether another problem may be the cause. */
+/** @returns why changes wait too long and what to do, or null. @param hasProblems whether another problem may be the cause. */
 async function lateness(db: Db, now: number, status: DestinationStatus, hasProblems: boolean): Promise<string | null> {
   const { oldest_queued_at: oldest, destination, queued, behind } = status
   const running = (await listProcesses(db.read)).some(({ role }) => role === 'all' || role === 'work')
@@ -62,7 +62,7 @@ async function lateness(db: Db, now: number, status: DestinationStatus, hasProbl
   return `${pushLateText(destination, oldest, now)}; ${list} shows why`
 }
 
-/** A probe may take this many timeouts of the destination, because it may sign in or have several steps. */
+/** Time limit of a probe, in timeouts of the destination. A probe may sign in or take several steps. */
 const PROBE_FACTOR = 3
 
 /** Makes one harmless attempt. @returns the outcome in one printable sentence. */
@@ -80,7 +80,7 @@ export async function probeDestination(
   }
 }
 
-/** Opens a destination's delivery code for one use. Loaded only here: no other command sends. */
+/** Loads and opens a destination's delivery code for one use. No other command needs it. */
 export async function withKind<T>(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   config: Config,

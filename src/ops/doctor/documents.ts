@@ -1,10 +1,10 @@
 import { createDocumentStorage } from '../../documents/storage/create.ts'
 import { foreignDocuments, StorageUnavailable } from '../../documents/storage/storage.ts'
-import { firstEpochOf } from '../../store/changes/log-branch.ts'
+import { firstEpochOf } from '../../store/changes/log-divergence.ts'
 import { unlistedHosts } from '../alarms/watch-documents.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, unchecked } from './finding.ts'
 
-/** Whether document storage works (a few bytes are written, read and removed), and unlisted hosts. */
+/** Checks document storage by writing, reading and removing a few bytes, and reports unlisted hosts. */
 export async function* checkDocuments({ config, db }: Pick<DoctorParts, 'config' | 'db'>): AsyncGenerator<Finding> {
   if (config.documents.mode !== 'fetch') return
   const storage = createDocumentStorage(config)

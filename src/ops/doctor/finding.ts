@@ -10,7 +10,7 @@ export interface Finding {
   readonly about: string
   /** null: not checked. */
   readonly ok: boolean | null
-  /** Whether it makes the command fail: a problem, or a check that should have been possible. */
+  /** Whether the finding fails the command: a problem, or a required check that could not run. */
   readonly fails: boolean
   readonly text: string
 }
@@ -23,13 +23,13 @@ export function markOf({ ok }: Pick<Finding, 'ok'>): '✓' | '✗' | '–' {
 
 export interface DoctorParts {
   readonly config: Config
-  /** null if it can't be used; the other checks continue. */
+  /** null if unusable; the other checks continue. */
   readonly db: Db | null
   readonly clock: Clock
   readonly log: Log
   readonly showFix: ShowFix
   readonly host: { readonly signal: AbortSignal }
-  /** By account, how far the service's clock is ahead of ours, in ms. The account checks fill it. */
+  /** By account, how far the service's clock is ahead of ours, in ms. Filled by the account checks. */
   readonly serviceClocks: Map<string, number>
 }
 
@@ -41,12 +41,12 @@ export function bad(about: string, text: string): Finding {
   return { about, ok: false, fails: true, text: printableLine(text, 500) }
 }
 
-/** A check that should have been possible. @param text the check, and why it failed. */
+/** A required check that failed to run. @param text the check, and why it failed. */
 export function unchecked(about: string, text: string): Finding {
   return { about, ok: null, fails: true, text: printableLine(`not checked: ${text}`, 500) }
 }
 
-/** A check that isn't possible with these settings, from here, or yet. @param text the check, and why. */
+/** A check that is impossible with these settings, here, or yet. @param text the check, and why. */
 export function skipped(about: string, text: string): Finding {
   return { about, ok: null, fails: false, text: printableLine(`not checked: ${text}`, 500) }
 }

@@ -4,7 +4,7 @@ import type { Arrival } from '../../upstream/webhook/delivery.ts'
 import { type SelfDelivery, sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
 import { bad, type DoctorParts, type Finding, good, NO_DATABASE, skipped, unchecked } from './finding.ts'
 
-/** Reserved for the parts of a delivery besides its filler. */
+/** Bytes reserved for a delivery without its filler. */
 const ROOM_BYTES = 1_024
 
 /** Sends a signed delivery to the public address of each account, and checks that it arrives. */
@@ -25,7 +25,7 @@ export async function* checkReceiver(p: DoctorParts): AsyncGenerator<Finding> {
     const url = `${publicUrl}/webhooks${account.default ? '' : `/${account.name}`}`
     const sent = await sendSelfDelivery(url, secret, sending(p))
     yield await checkArrival(p, about, url, sent)
-    // All accounts use the same proxy.
+    // All accounts share one proxy.
     if (isProxyTried || sent.type === 'unanswered' || sent.status !== 204) continue
     isProxyTried = true
     yield* checkSender(p.config.receiver.trustProxy, about, sent.arrival)
@@ -58,7 +58,7 @@ async function checkArrival({ db }: DoctorParts, about: string, url: string, sen
   )
 }
 
-/** Whether senders are distinguished: the limit on bad signatures counts them by address. */
+/** Checks that senders have distinct addresses: the limit on bad signatures is per address. */
 function* checkSender(trustProxy: boolean | string, about: string, how: Arrival | null): Generator<Finding> {
   if (how === null) return
   const { peer, sender, is_forwarded } = how

@@ -4,9 +4,9 @@ export type Fix = { readonly operation: string; readonly input: Readonly<Record<
 /** Calls of an operation with an input, for each interface. */
 export interface Call {
   readonly command: string
-  /** Missing if assistants may not call it. */
+  /** Unset if not allowed for assistants. */
   readonly tool?: string
-  /** With `path` and `body`; missing for operations that only read, or need a document from a person. */
+  /** Set with `path` and `body`. Undefined for operations that only read, or need a person's document. */
   readonly method?: 'POST' | 'PUT' | 'DELETE'
   readonly path?: string
   readonly body?: Readonly<Record<string, string>> | null

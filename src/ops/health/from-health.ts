@@ -8,13 +8,13 @@ import { pluralize, shortTime } from '../output/text.ts'
 import { keyOf, levelOf, type Problem, stated } from './problem.ts'
 import { by, declared, type ProblemName } from './problems.ts'
 
-/** Fewer lost webhooks a day, or a smaller share, are normal for a network. */
+/** Per day, fewer or a smaller share of lost webhooks is normal. */
 const lossFrom = { records: 10, share: 0.1 } as const
 
 /** Settings for judging the contents of the database. */
 export interface Expected {
   readonly nowMs: number
-  /** Configured accounts; if there are none, every account in the database counts. */
+  /** Configured accounts; if empty, every account in the database counts. */
   readonly accounts: readonly string[]
   readonly destinations: readonly string[]
   /** `POLL_DORMANT`, the longest time between two reads of a submission. */
@@ -38,7 +38,7 @@ export function problemsOf(health: Health, known: readonly Problem[], expected: 
   const others = [
     ...destinations.flatMap(destinationUnanswered),
     ...destinations.flatMap(({ destination, lacking }) => lackingChanges(destination, lacking)),
-    // Dead-lettered deliveries and changes remain after their account or destination was removed from the settings.
+    // Include removed accounts and destinations: they may still have dead-lettered deliveries and changes.
     ...health.accounts.flatMap(({ account, dead }) => deadDeliveries(account, dead)),
     ...health.destinations.flatMap(stoppedChanges),
     ...accounts.flatMap(unsettledRun),
@@ -67,7 +67,7 @@ export function destinationStopped(row: Pick<DestinationHealth, 'destination' | 
   return [stated('destination_stopped', { destination, since }, headline, `${reason ?? 'no reason is known'}; ${next}`)]
 }
 
-/** @returns the outage of an active destination; null while it answers, or before its circuit opens. */
+/** @returns an active destination's outage; null while it answers, or before its circuit opens. */
 export function outageText({ failures, retry_at }: Pick<DestinationHealth, 'failures' | 'retry_at'>): string | null {
   if (failures < FAILURES_TO_OPEN) return null
   const next = retry_at === null ? 'the next attempt is automatic' : `the next attempt is at ${shortTime(retry_at)} UTC`
@@ -82,7 +82,7 @@ function destinationUnanswered(row: DestinationHealth): Problem[] {
   return reason === null ? [] : [stated('push_late', { destination, since, fix }, headline, reason)]
 }
 
-/** Many lost webhooks in the last day. `between` lasts down to half the limit. */
+/** Many lost webhooks in the last day. `between` down to half the limit. */
 export function webhooksLost(account: string, { expected, lost, since }: WebhookLoss): Problem[] {
   const share = lost < lossFrom.records ? 0 : Math.min(1, lost / expected)
   const level = levelOf(share, lossFrom.share / 2, lossFrom.share)
@@ -97,13 +97,13 @@ export function deadDeliveries(account: string, dead: Pile): Problem[] {
   return counted('inbox_dead', { account }, dead, headline)
 }
 
-/** @param behind waiting submissions. */
+/** @param behind blocked submissions. */
 export function deadChanges(destination: string, dead: Pile, behind = 0): Problem[] {
   const headline = `${pluralize(dead.count, 'change')} for destination ${destination} ${are(dead)} dead-lettered${andBehind(dead, behind)}`
   return counted('push_dead', { destination }, dead, headline)
 }
 
-/** @param behind waiting submissions. */
+/** @param behind blocked submissions. */
 export function unknownChanges(destination: string, unknown: Pile, behind = 0): Problem[] {
   const headline = `${pluralize(unknown.count, 'change')} for destination ${destination} ${unknown.count === 1 ? 'has' : 'have'} an unknown outcome${andBehind(unknown, behind)}`
   return counted('push_unknown', { destination }, unknown, headline)
@@ -122,7 +122,7 @@ export function unmappedSubmissions(destination: string, unmapped: Pile): Proble
 function stoppedChanges({ destination, dead, unknown, held, unmapped }: DestinationHealth): Problem[] {
   const stopped = [...deadChanges(destination, dead, held.count), ...unknownChanges(destination, unknown, dead.count > 0 ? 0 : held.count)]
   const headline = `${waits(held.count)} at destination ${destination} behind a dead-lettered change`
-  // The reports of the blocking changes include them.
+  // `stopped` already counts these submissions.
   const waiting = stopped.length > 0 ? [] : counted('held_submissions', { destination }, held, headline)
   return [...stopped, ...waiting, ...unmappedSubmissions(destination, unmapped)]
 }
@@ -158,7 +158,7 @@ function differencesLeft(account: string, { run_id: runId, ended_at: since, left
   return count === 0 ? [] : [stated('reconcile_findings', { account, since, count, runId, fix }, headline)]
 }
 
-/** What a run could not check. The run records why; another run would not check more. */
+/** What a run could not check. The fix shows why, because a new run wouldn't help. */
 export function uncheckedBy(account: string, { run_id: runId, ended_at: since, state, note, unreadable, left }: EndedRun): Problem[] {
   if (state !== 'failed' && left.unreadable === 0) return []
   const fix = by('reconcile.show', { id: runId })
@@ -166,7 +166,7 @@ export function uncheckedBy(account: string, { run_id: runId, ended_at: since, s
   return [stated('reconcile_failed', { account, since, runId, fix }, headline, note ?? `${unreadable} unreadable`)]
 }
 
-/** A run whose budget ended is clean so far: the next run continues with the oldest submissions. */
+/** A run that used up its budget can be clean: the next run continues with the oldest submissions. */
 function isClean({ state, left }: EndedRun): boolean {
   return state !== 'failed' && left.unreadable + left.differences === 0
 }

@@ -7,7 +7,6 @@ import { type About, type AlarmName, alarms, by, declared, isAlarm, type Problem
 /** `between` neither starts nor ends an alarm. */
 export type Level = 'on' | 'between' | 'off'
 
-/** A current problem. */
 export interface Problem extends About {
   /** A `ProblemName`; a stored alarm of a newer release may have another name. */
   readonly name: string
@@ -16,13 +15,13 @@ export interface Problem extends About {
   readonly since: TimeText | null
   /** Number of affected objects. */
   readonly count: number
-  /** What happened, to what. Without a headline, also what to do. */
+  /** What happened, to what. Without `headline`, also what to do. */
   readonly text: string
-  /** Short form of the text; default: the title of the declaration. */
+  /** Short form of the text; default: the declared title. */
   readonly headline?: string
-  /** With a headline: what to do before `fix`. */
+  /** What to do before `fix`, with `headline`. */
   readonly advice?: string | null
-  /** Default: the fix of the declaration. */
+  /** Default: the declared fix. */
   readonly fix?: Fix
   /** Affected reconcile run. */
   readonly runId?: string
@@ -32,14 +31,14 @@ type Details = Partial<Omit<Problem, 'name' | 'level' | 'text' | 'headline'>>
 
 const nothing = { account: '', destination: '', since: null, count: 1 }
 
-/** A problem with a text of its own; the declaration adds the advice. @param on true and false mean `on` and `off`. */
+/** Creates a problem with a specific text; the declaration adds the advice. @param on true means `on`, false `off`. */
 export function problem(name: AlarmName, details: Details, on: Level | boolean, text: string): Problem {
   const { advice } = declared(name)
   const level = typeof on === 'string' ? on : on ? 'on' : 'off'
   return { ...nothing, ...details, name, level, text: advice === undefined ? text : `${text}; ${advice}` }
 }
 
-/** A headline and its reason. Advice and fix come from the declaration, unless `details` contains them. */
+/** A headline with a reason. `details` may override the declared advice and fix. */
 export function stated(name: ProblemName, details: Details, headline: string, reason: string | null = null): Problem {
   const text = printableLine(reason === null ? headline : `${headline}: ${reason}`, 600)
   return { ...nothing, advice: declared(name).advice ?? null, ...details, name, level: 'on', headline, text }
@@ -66,7 +65,7 @@ export function headlineOf({ name, account, destination, headline }: Problem): s
   return `${what}${destination !== '' ? ` for destination ${destination}` : account !== '' ? ` for account ${account}` : ''}`
 }
 
-/** A problem for lists. `kind` is its name. */
+/** A listed problem. `kind` is its name. */
 export interface Issue {
   readonly kind: string
   readonly what: string
@@ -80,7 +79,7 @@ export function issueOf(p: Problem): Issue {
   return { kind, what: printableLine(text, 600), since, count, fix: fixOf(p) }
 }
 
-/** What happened and what to do, in one sentence, for alarms and `doctor`. */
+/** @returns what happened and what to do, for alarms and `doctor`. */
 export async function adviceText(p: Problem, showFix: ShowFix): Promise<string> {
   if (p.headline === undefined) return p.text
   return `${p.text}; ${p.advice ? `${p.advice} ` : ''}${fixText(await showFix(fixOf(p)))}`

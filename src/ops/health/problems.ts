@@ -17,11 +17,11 @@ interface Declared {
   readonly runbook: string
   /** What to do, if the text only says what happened. */
   readonly advice?: string
-  /** Operation that fixes the problem, or shows the needed decisions; missing: the runbook says what to do. */
+  /** Operation that fixes the problem or shows the required decisions. Undefined: see the runbook. */
   readonly fix?: (about: About) => Fix
-  /** Whether the database has a current count. If it is 0, the alarm counts as resolved even while it fires. */
+  /** Whether the database has a current count. A count of 0 resolves the alarm here, even while it fires. */
   readonly isCounted?: boolean
-  /** Whether it needs attention before its alarm fires. */
+  /** Needs attention before its alarm fires. */
   readonly needsAttentionEarly?: boolean
 }
 
@@ -34,8 +34,8 @@ export interface DeclaredAlarm extends Declared {
 }
 
 /**
- * All alarms. Their names are part of the contract, like those of metrics: `kind` in `status --json`, and the metric label `name`. An
- * alarm resolves with the first evaluation that finds its condition off. docker/runbook.md lists when each fires.
+ * All alarms. Names are part of the contract: `kind` in `status --json`, and the metric label `name`. An alarm resolves at the first
+ * evaluation with its condition off. docker/runbook.md lists when each alarm fires.
  */
 export const alarms = {
   store_unavailable: alarm('critical', MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
@@ -159,7 +159,7 @@ export function declared(name: string): Partial<Declared> {
 }
 
 /**
- * An alarm that returns within this time continues. Its end is reported only afterwards, so that an unstable alarm doesn't send many
+ * An alarm that returns within this time continues. Its end is reported after this time, so that an unstable alarm doesn't send many
  * messages.
  */
 export const SETTLE_MS = 5 * MINUTE
@@ -169,7 +169,6 @@ export function runbookOf(name: ProblemName): string {
   return `docker/runbook.md#${problems[name]?.runbook.toLowerCase().replaceAll(' ', '-')}`
 }
 
-/** An operation as a fix. */
 export function by(operation: string, input: Readonly<Record<string, string>> = {}): Fix {
   return { operation, input }
 }

@@ -5,7 +5,7 @@ import { type Expected, servedAccounts } from './from-health.ts'
 import { headlineOf } from './problem.ts'
 import type { Judgement, Lateness } from './verdict.ts'
 
-/** Most reasons in the sentence; the others are counted. */
+/** Maximum reasons in the sentence; the rest are counted. */
 const NAMED = 2
 
 /** @returns the verdict in one sentence, which begins with `Complete and fresh`, `Catching up`, `Needs attention` or `Unknown`. */

@@ -7,7 +7,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** Age limits for `catching_up`. Alarms fire later, when a person is needed. */
+/** Age limits in ms for `catching_up`. Alarms for a person fire later. */
 export const lateAfterMs = {
   delivery: 30 * SECOND_MS,
   wake: MINUTE_MS,
@@ -27,9 +27,9 @@ type VerdictWord = (typeof verdictWords)[number]
 /** Overdue work that completes without a person. */
 export interface Lateness {
   readonly kind: 'not_served' | 'never_read' | 'deliveries' | 'alarms' | 'wakes' | 'reads' | 'failing' | 'stale' | 'pushes'
-  /** Affected account or destination; null: all. */
+  /** Affected account or destination, or null. */
   readonly of: string | null
-  /** null if only the oldest is known. */
+  /** null if the number is unknown. */
   readonly count: number | null
   readonly since: TimeText | null
 }
@@ -43,10 +43,12 @@ export interface Judgement {
 }
 
 /**
- * The verdict on a mirror. `attention`: an alarm condition holds, changes or deliveries are dead or held, an account or destination is
- * stopped, many webhooks are lost, the service asked for a long pause or doesn't identify the credentials, or a reconcile run was not
- * clean. `catching_up`: work is overdue, or a submission was never fully read. `unknown`: a part could not be read, and the rest is fine.
- * Else `complete`. @param known see `knownProblems`.
+ * @returns the verdict on a mirror.
+ * `attention`: an alarm condition holds; changes or deliveries are dead or held; an account or destination is stopped; many webhooks are
+ * lost; the service requested a long pause or doesn't identify the credentials; a reconcile run was not clean.
+ * `catching_up`: work is overdue, or a submission was never fully read.
+ * `unknown`: a part could not be read, and the rest is fine. Otherwise `complete`.
+ * @param known see `knownProblems`.
  */
 export function judge(health: Health, known: readonly Problem[], expected: Expected): Judgement {
   const problems = problemsOf(health, known, expected)
@@ -75,7 +77,7 @@ function latenessOf(health: Health, expected: Expected): Lateness[] {
 
 function accountLateness(a: AccountHealth, expected: Expected): Lateness[] {
   const { account: of } = a
-  // The first request asks who owns the credentials.
+  // The first answer identifies the brokerage.
   const isUnanswered = a.brokerage === null && a.newest_read_at === null && a.never_read === 0
   return [
     ...(isUnanswered ? [late('not_served', of)] : []),

@@ -26,7 +26,7 @@ export interface AdminApi {
 
 const BODY_LIMIT_BYTES = 65_536
 
-/** Creates the routes under `/api` for requests with one of OPS_TOKENS or a session. It does not listen; `startOpsHttp` hands it requests. */
+/** Creates the routes under `/api` for requests with one of OPS_TOKENS or a session. Doesn't listen; `startOpsHttp` passes requests on. */
 export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   const sessions = new Sessions(parts.db, parts.config)
   const guarding = createGuard(parts, sessions)
@@ -80,7 +80,7 @@ export async function createAdmin(parts: AdminServerParts): Promise<AdminApi> {
   return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
 }
 
-/** The router's limit for path parts: the length of a row key; ids are shorter. */
+/** Rejects long ids. The router's limit allows the length of a row key. */
 async function refuseLongIds({ params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   const isLong = Object.entries(params as object).some(([name, value]) => name !== 'key' && String(value).length > LONGEST_ID)
   return isLong ? refuse(reply, 414, [tooLong(LONGEST_ID)]) : undefined

@@ -18,7 +18,7 @@ const OFF = `<!doctype html>
 const NOT_BUILT = 'The console is not built. Run `npm run build` in the project, then reload this page.\n'
 
 /**
- * Serves the console below `/console/` and redirects `/` to it. Paths without a file return the page, which reads the address itself. Browsers
+ * Serves the console below `/console/` and redirects `/` to it. Paths without a file return the page, which does its own routing. Browsers
  * cache files with a hash in their name forever.
  * @param isOn whether sign-in is configured; if not, a page explains how.
  */

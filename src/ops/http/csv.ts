@@ -7,7 +7,7 @@ import { textAbout } from './api/answers.ts'
 import type { AdminParts, Api } from './api/parts.ts'
 import { contextOf } from './from-operation.ts'
 
-/** Rows per page, few enough not to delay other requests. */
+/** Rows per page. Larger pages would delay other requests. */
 const PAGE = 200
 
 interface Page {
@@ -15,7 +15,7 @@ interface Page {
   readonly next_cursor: string | null
 }
 
-/** Adds a list as CSV with all matching rows. Object fields become columns (`best_quote_total_cents`); masking is as in the list. */
+/** Adds a CSV route for all matching rows of a list. Object fields become columns (`best_quote_total_cents`); masking is the same. */
 export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
   const { limit: _, cursor: __, ...filters } = op.input.shape
   const columns = columnsOf(op.output)
@@ -31,7 +31,7 @@ export function addCsv(api: Api, p: AdminParts, op: AnyOperation): void {
     },
     handler: async (request, reply) => {
       const pages = pagesOf(op, contextOf(p, request), request.query as object)
-      // Errors must occur before anything is sent.
+      // Detect errors before sending anything.
       const first = await pages.next()
       const text = async function* () {
         yield csvText(first.done ? [] : first.value, columns, true)

@@ -10,7 +10,7 @@ export const MCP_ROUTE = '/mcp'
 export function addMcp(app: FastifyInstance, p: AdminParts): void {
   app.post(MCP_ROUTE, { schema: { hide: true } as object, config: { role: 'viewer' } }, async (request, reply) => {
     const { answerMcpRequest } = await import('../mcp/http.ts')
-    // The answer bypasses Fastify, so its headers are copied.
+    // Copy the headers, because the answer bypasses Fastify.
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value)
     reply.hijack()
     await answerMcpRequest({ ...partsFor(p, request), left: leavingOf(reply) }, request.raw, reply.raw, request.body)

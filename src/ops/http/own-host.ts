@@ -14,7 +14,7 @@ export function isOwnHost(host: string | undefined, localAddress: string | undef
   return publicUrl !== null && name === hostnameOf(new URL(publicUrl).host)
 }
 
-/** Whether a page of this server sent the request. @param origin the `Origin` header. @param host the checked `Host` header. */
+/** Whether a page of this server sent the request. @param origin the `Origin` header. @param host the validated `Host` header. */
 export function isOwnOrigin(origin: string | undefined, host: string | undefined, publicUrl: string | null): boolean {
   const url = URL.parse(origin ?? '')
   if (url === null) return false
@@ -22,9 +22,9 @@ export function isOwnOrigin(origin: string | undefined, host: string | undefined
 }
 
 /**
- * @returns the URL of this server for the browser, without a trailing slash: OPS_PUBLIC_URL if `Host`, `X-Forwarded-Host` or the origin of the
- * page has its host. Ignores ports and case, because proxies change them.
- * @param from origin of the page, for links, which have no `Origin` header.
+ * @returns this server's URL for the browser, without a trailing slash. OPS_PUBLIC_URL applies if its host is in `Host`, `X-Forwarded-Host`
+ * or the page's origin. Ignores ports and case, because proxies change them.
+ * @param from the page's origin, for links, which send no `Origin` header.
  */
 export function ownUrlOf(headers: IncomingHttpHeaders, publicUrl: string | null, from?: string): string {
   const [forwarded] = String(headers['x-forwarded-host'] ?? '').split(',')

@@ -10,11 +10,11 @@ import { isOwnHost } from './own-host.ts'
 export interface OpsHttpOptions {
   readonly host: string
   readonly port: number
-  /** null if a delivery can be stored now, otherwise the reason. */
+  /** @returns null if deliveries can be stored, else the reason. */
   readonly notReady: () => Promise<string | null>
   /** Text of `/metrics` and its content type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
-  /** For `/api`, which exists only if sign-in is configured. */
+  /** `/api` exists only if sign-in is configured. */
   readonly admin: AdminServerParts
 }
 
@@ -35,7 +35,7 @@ export interface OpsHttp {
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   const { config, log } = options.admin
-  /** Loaded with the first request, because the schemas would slow down the start. */
+  /** Loaded on the first request: loading the schemas would slow down the start. */
   let api: Promise<AdminApi> | null = null
   /** Whether sign-in is configured. Otherwise `/api` has no routes. */
   const isOn = () => config().ops.tokens.length > 0 || config().ops.oidc !== null

@@ -28,7 +28,7 @@ function setAccept(request: IncomingMessage): void {
   request.rawHeaders.splice(0, request.rawHeaders.length, ...kept, 'accept', ANSWERS)
 }
 
-/** Replaces null arguments, which some clients send, by an object. */
+/** Replaces null arguments, which some clients send, with an object. */
 function withArguments(message: unknown): unknown {
   if (!isObject(message) || !isObject(message['params']) || message['params']['arguments'] !== null) return message
   return { ...message, params: { ...message['params'], arguments: {} } }

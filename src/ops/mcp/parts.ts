@@ -14,6 +14,6 @@ export interface McpParts extends ActionContext, Pick<OperationContext, 'left' |
 
 export interface Found {
   readonly data: unknown
-  /** For lists; null on the last page. */
+  /** null on a list's last page. */
   readonly nextCursor?: string | null
 }

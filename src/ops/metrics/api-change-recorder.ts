@@ -8,7 +8,7 @@ import { type ApiChangeSeen, MOST_DRIFT, writeApiChanges } from '../../store/upk
 import type { surprisesOf as SurprisesOf } from '../../upstream/api-changes/known.ts'
 
 const EVERY_MS = 30_000
-/** Most answers kept while the code that checks them is loaded. */
+/** Maximum answers queued while the checking code loads. */
 const MOST_WAITING = 100
 
 /**
@@ -54,7 +54,7 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
   /** Writes the differences found since the last write. */
   async write(): Promise<void> {
     await this.#loading
-    // A failed load, for example with too many open files, starts again with the next answer.
+    // The next answer retries a failed load, for example with too many open files.
     this.#loading = null
     const seen = this.#seen
     if (seen.size === 0) return
@@ -69,7 +69,7 @@ export class ApiChangeRecorder implements ApiChangeWatch, Service {
     }
   }
 
-  /** The schemas of the specification take 0.1 s to load, which would delay the start. */
+  /** Loads the schemas on first use. They take 0.1 s, which would delay the start. */
   async #load(): Promise<void> {
     this.#surprisesOf = (await import('../../upstream/api-changes/known.ts')).surprisesOf
     for (const waiting of this.#waiting.splice(0)) this.look(...waiting)

@@ -12,9 +12,9 @@ import { bucketOf } from '../status/lag-histogram.ts'
 import { seriesOf } from '../status/last-day.ts'
 
 const EVERY_MS = 15_000
-/** Steps stay in memory this long after their end, in case the clock is set back. */
+/** How long ended steps stay in memory, in case the clock is set back. */
 const REMEMBERED_MS = 2 * 3_600_000
-/** Steps that could not be written for longer are dropped. */
+/** Steps that can't be written for this time are dropped. */
 const DROPPED_MS = 86_400_000
 
 const counted: Partial<Readonly<Record<CounterName, readonly [CountedSeries, label: string]>>> = {
@@ -42,7 +42,7 @@ export class FigureRecorder implements Service {
   readonly #db: Db
   readonly #log: Log
   readonly #steps = new Map<string, Step>()
-  /** Time of each destination's last delivered change, until written. */
+  /** By destination: time of the last delivered change, if unwritten. */
   readonly #successes = new Map<string, TimeText>()
 
   constructor(db: Db, log: Log) {
@@ -50,7 +50,7 @@ export class FigureRecorder implements Service {
     this.#log = log
   }
 
-  /** @returns an observer that reports to `observer` and this. */
+  /** @returns an observer that also reports to `observer`. */
   besides(observer: Observer): Observer {
     return {
       ...observer,
@@ -81,7 +81,7 @@ export class FigureRecorder implements Service {
     try {
       await this.#recordQueues()
       const open = [...this.#steps.values()].filter(({ isWritten }) => !isWritten)
-      // Later counts reopen a step.
+      // Later counts reset the flag.
       for (const step of open) step.isWritten = true
       const successes = new Map(this.#successes)
       await writeFigures(this.#db, open.map(stored), successes).catch((error: unknown) => {
@@ -119,7 +119,7 @@ export class FigureRecorder implements Service {
     }
   }
 
-  /** The current minute and hour. */
+  /** Steps of this minute and hour. */
   #now(): Step[] {
     const now = this.#db.clock.now()
     return Object.values(figureSteps).map((seconds) => {

@@ -13,7 +13,7 @@ export interface LostWebhookOptions extends Pick<ServiceParts, 'db' | 'log' | 'o
   readonly lostAfterMs: number
 }
 
-/** Counts every minute how records became known, and which ones no webhook announced. */
+/** Every minute, counts how records became known and which records had no webhook. */
 export class LostWebhookCounter implements Service {
   readonly name = 'lost webhooks'
   readonly #o: LostWebhookOptions
@@ -36,7 +36,7 @@ export class LostWebhookCounter implements Service {
     }
   }
 
-  /** Repeats a step with pauses. @param step returns whether there may be more. */
+  /** Repeats a step with pauses. @param step returns whether more may be left. */
   async #whileMore(signal: AbortSignal, step: () => Promise<boolean>): Promise<void> {
     while (!signal.aborted && (await step())) await this.#o.db.clock.sleep(PAUSE_MS, signal)
   }

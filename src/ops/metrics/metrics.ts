@@ -130,7 +130,7 @@ export function createMetrics(): Metrics {
   )
   const setting = mapValues(gauges, (name, defined) => {
     const gauge = new Gauge(metric(registry, name, defined))
-    // A gauge without labels would start at an unmeasured 0.
+    // Remove the initial 0, which is not a measurement.
     if (defined[1].length === 0) gauge.remove()
     return gauge
   })

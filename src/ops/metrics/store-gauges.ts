@@ -22,7 +22,7 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import type { Readiness } from '../status/readiness.ts'
 import { type Definition, mapValues, metric } from './metrics.ts'
 
-/** Shortest time between reads of the database, however often it is scraped. */
+/** Minimum time between database reads, however often Prometheus scrapes. */
 const CACHE_MS = 5_000
 const STATES = ['active', 'paused', 'suspended'] as const
 
@@ -69,8 +69,8 @@ type Name = keyof typeof definitions
 type Value = readonly [name: Name, labels: Record<string, string>, value: number]
 
 /**
- * Gauges read from the database on a scrape: by index, never over all submissions, and cached for some seconds. While the database can't
- * be read, only `store_up` (0) and the alarm `store_unavailable` have values; while it can be read but not written, all do.
+ * Gauges read from the database on a scrape: by index, never over all submissions, and cached for some seconds. If it can't be read, only
+ * `store_up` (0) and the alarm `store_unavailable` have values. If it only can't be written, all have values.
  */
 export class StoreGauges {
   readonly #db: Db
@@ -81,7 +81,7 @@ export class StoreGauges {
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | null = null
 
-  /** @param config current settings, which reloads change. */
+  /** @param config returns the current settings. */
   constructor(registry: Registry, db: Db, log: Log, config: () => Pick<Config, 'accounts'>, readiness: Pick<Readiness, 'storeFault'>) {
     this.#readiness = readiness
     this.#db = db
@@ -176,10 +176,10 @@ export class StoreGauges {
   }
 
   async #apiChanges(accounts: readonly string[]): Promise<Value[]> {
-    const drift = await apiChangeCounts(this.#db.readNoWait)
+    const counts = await apiChangeCounts(this.#db.readNoWait)
     return accounts.flatMap((account) =>
       surpriseKinds.map((kind): Value => {
-        const seen = drift.find((one) => one.account === account && one.kind === kind)
+        const seen = counts.find((one) => one.account === account && one.kind === kind)
         return ['api_changes', { account, kind }, seen?.count ?? 0]
       }),
     )

@@ -103,5 +103,4 @@ const resume = operation({
   },
 })
 
-/** `account list|resume` */
 export const operations = [list, resume]

@@ -33,5 +33,4 @@ const list = operation({
   table: ['Operator actions, newest first', ['at', 'who', 'action', 'target', 'outcome', 'detail'], 'No actions yet.'],
 })
 
-/** `action list` */
 export const operations = [list]

@@ -50,7 +50,7 @@ const list = operation({
       record('NotTold', {
         operator: z.string(),
         alarm: z.string(),
-        // A recipient's server may echo anything.
+        // Recipients' servers may echo secrets.
         error: hidden(z.string(), () => MASK),
       }),
     ),
@@ -187,7 +187,7 @@ async function testOperators({ config, clock, signal }: OperationContext, operat
   return tests
 }
 
-/** @param name null for all alert recipients. @throws NotFoundError if the settings have none, or none with that name. */
+/** @param name null for all alert recipients. @throws NotFoundError if none is configured, or none has this name. */
 function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | null): Config['operators'] {
   if (operators.length === 0) throw new NotFoundError(['the settings have no alert recipients. List them in CONFIG_FILE under `operators`'])
   const found = operators.filter((operator) => name === null || operator.name === name)
@@ -196,5 +196,4 @@ function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | nu
   throw new NotFoundError([`the settings have no alert recipient ${JSON.stringify(name)}; ${meantOrListed(name ?? '', names)}`])
 }
 
-/** `alarm list|history|acknowledge|test` */
 export const operations = [list, history, acknowledge, test]

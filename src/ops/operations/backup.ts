@@ -7,7 +7,7 @@ import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { operation } from './operation.ts'
 
-/** A file name without a path, which SQLite cannot take for a part of the database next to it. */
+/** File name without a path. SQLite can't mistake it for a companion file of the database. */
 const BACKUP_NAME = /^[A-Za-z0-9][\w.-]{0,195}\.db$/
 
 const backup = operation({
@@ -58,5 +58,4 @@ const backup = operation({
   },
 })
 
-/** `backup` */
 export const operations = [backup]

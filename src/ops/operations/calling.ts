@@ -23,7 +23,7 @@ function commandLine(op: AnyOperation, input: Input): string {
   return ['submission-mirror', commandOf(op), ...words].join(' ')
 }
 
-/** Quotes a word for a shell. */
+/** Quotes a shell argument. */
 function quoted(value: string): string {
   return /^[\w.:/@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 }

@@ -12,9 +12,9 @@ import { count, name, noCursor, ofAccount, pageOf, paging } from './inputs.ts'
 import { copying, logEndsFor, logEpoch } from './log-position.ts'
 import { type OperationContext, operation } from './operation.ts'
 
-/** Rows of the log that one page reads at most, even if the filter matches few. */
+/** Maximum log rows read per page, even if the filter matches few. */
 const MOST_LOOKED_AT = 50_000
-/** Longest wait for new changes. */
+/** Maximum wait for new changes. */
 const LONGEST_WAIT_S = 30
 
 const columns = (what: string) =>
@@ -77,7 +77,7 @@ const list = operation({
       return await read()
     }
     const answer = await growthOf(c.db).hold(readIfAllowed, hasChanges, wait * 1_000, signal)
-    // If the process is stopping, an empty answer would make the reader ask again immediately.
+    // While stopping, throw: an empty answer would make the reader retry immediately.
     if (!hasChanges(answer)) c.signal.throwIfAborted()
     return answer
   },
@@ -97,13 +97,13 @@ function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   const { account, entity, limit, cursor, after } = asked
   let from = seqIn(cursor) ?? after
   return async () => {
-    // Before the rows, so that every counted change can be read.
+    // Read `last_seq` first, so that every change is readable.
     const { log_epoch, first_seq: oldest, last_seq } = await logEndsFor(c, asked)
     const behind = from ?? oldest - 1
     refuseGone(behind, oldest)
     const until = Math.min(last_seq, behind + MOST_LOOKED_AT)
     const found = await changesAfter(c.db.read, behind, limit + 1, { account, entity, until })
-    // Retention may have removed the next changes before they were read.
+    // Retention may have removed changes before they were read.
     const { first_seq } = await infoOf(c.db.read)
     if (from !== undefined) refuseGone(from, first_seq)
     const items = found.slice(0, limit)
@@ -113,7 +113,7 @@ function pageReader(c: OperationContext, asked: z.output<typeof input>) {
   }
 }
 
-/** @throws GoneError if changes after `behind` are no longer kept. */
+/** @throws GoneError if changes after `behind` are no longer stored. */
 function refuseGone(behind: number, first_seq: number): void {
   if (behind < first_seq - 1)
     throw new GoneError([`changes before ${first_seq} are no longer kept. Load the tables again, or continue from there`], { first_seq })
@@ -125,5 +125,4 @@ function seqIn(cursor: string | undefined): number | undefined {
   return Number(cursor)
 }
 
-/** `changes list` */
 export const operations = [list]

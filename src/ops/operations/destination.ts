@@ -39,7 +39,7 @@ const list = operation({
   ],
 })
 
-/** Streams made due in one transaction, which stays short (invariant 13). */
+/** Streams made due per transaction. Larger ones would delay other writers. */
 const STEP = 500
 
 /** @param reason null keeps the reason if already paused. @returns the destination before the change. */
@@ -134,5 +134,4 @@ const test = operation({
   print: (to, { destination: of, text }) => to.line(`Destination ${of}: ${text}`),
 })
 
-/** `destination list|failures|pause|resume|test|preview|resend|verify|map|mappings|unmapped` */
 export const operations = [list, failures, pause, resume, test, preview, resend, verify, map, mappings, unmapped]

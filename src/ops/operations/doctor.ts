@@ -37,14 +37,14 @@ const doctor = operation({
     const look = async () => {
       const found: Found[] = []
       c.live?.line('Checks')
-      // With its own store: the store of a serving process is woken even if notifications do not arrive.
+      // Don't share the serving process's store: it is notified even if notifications don't arrive.
       for await (const each of diagnose({ ...c, host: c }, only)) {
         found.push(each)
         c.live?.text(wrapped(`${markOf(each)} ${each.about}: ${each.text}`, c.live.width, '', '  '))
       }
       return { found, detail: { looked: found.length, wrong: counted(found, false), unchecked: counted(found, null) } }
     }
-    // At the terminal the database may be read-only.
+    // Terminal users may have a read-only database.
     const { found } = await (c.isTerminal ? look() : c.attempt({ action: 'doctor', target: destination ?? null, detail: {} }, look))
     return whole(found)
   },
@@ -81,7 +81,7 @@ const conformance = operation({
   output: pageOf(compared),
   exit,
   run: async (c, { account: of, submission_id: submission = null }) => {
-    // Loaded only here, because it contains the schemas of the specification.
+    // Loaded only here: the module contains the specification's schemas.
     const { compareService } = await import('../doctor/conformance.ts')
     const isOne = of !== undefined || submission !== null
     const found: Compared[] = []

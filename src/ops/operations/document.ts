@@ -77,7 +77,7 @@ function hostOf(link: string | null): string | null {
   return link === null ? null : (URL.parse(link)?.host ?? null)
 }
 
-/** Whether the current settings refuse it. A host listed since then is asked at the next attempt. */
+/** Whether the settings reject the host. A newly listed host is tried at the next attempt. */
 function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>, named: readonly string[]): boolean {
   return state === 'failed' && error?.startsWith(HOST_NOT_LISTED) === true && !named.includes(unlistedHostIn(error))
 }
@@ -85,10 +85,10 @@ function isRefused({ state, error }: Pick<DocumentIndexView, 'state' | 'error'>,
 function fixOf({ state, error, retry_at }: Pick<DocumentIndexView, 'state' | 'error' | 'retry_at'>): string | null {
   if (state !== 'failed' || error === null) return null
   if (error.startsWith(HOST_NOT_LISTED))
-    return `If you trust ${unlistedHostIn(error)}, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). Otherwise take the file from the service.`
+    return `If you trust ${unlistedHostIn(error)}, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). Otherwise download the file from the service.`
   if (retry_at !== null) return 'No action required. It is fetched again automatically.'
   if (error.includes('DOCUMENTS_MAX_BYTES'))
-    return 'Raise DOCUMENTS_MAX_BYTES, then reload (settings file) or restart (environment). Or take the file from the service.'
+    return 'Raise DOCUMENTS_MAX_BYTES, then reload (settings file) or restart (environment). Or download the file from the service.'
   return 'Ask the service for the document, then fetch it again.'
 }
 
@@ -151,5 +151,4 @@ const check = operation({
   },
 })
 
-/** `document list|retry|check` */
 export const operations = [list, retry, check]

@@ -81,7 +81,7 @@ function addressOf(destination: DestinationConfig | undefined, hide: (text: stri
   return { kind, method: 'POST', url: hide(kind === 'queue' ? destination.queue.url : destination.url) }
 }
 
-/** @returns the columns that the destination receives, and the masked values among them. */
+/** @returns the columns that the destination receives, and the personal values to mask. */
 async function contentOf(q: Query, row: OutboxEntry, destination: DestinationConfig | undefined) {
   const { message_id, entity, operation, seq } = row
   const change = await findChange(q, seq)
@@ -107,5 +107,4 @@ export async function personalValuesOf(q: Query, { seq, entity }: Pick<OutboxEnt
   return personalOf(entity, change?.before ?? null, change?.after ?? null)
 }
 
-/** `outbox exchange` */
 export const operations = [exchange]

@@ -10,7 +10,7 @@ import { name, pageOf, whole } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { errorFor } from './outbox-parts.ts'
 
-/** Rows read per state, and reasons reported. */
+/** Maximum rows per state, and maximum reasons. */
 const MOST_ROWS = 2_000
 const MOST_REASONS = 50
 
@@ -24,7 +24,6 @@ const failure = record('Failure', {
   is_complete: z.boolean().describe('false if there may be more'),
 })
 
-/** `destination failures` */
 export const failures = operation({
   name: 'destination.failures',
   summary: 'list why changes failed at a destination, by state, status and reason, most frequent first',
@@ -45,7 +44,7 @@ export const failures = operation({
   table: ['Failures, most frequent first', ['state', 'status', 'reason', 'changes', 'submissions', 'last_at'], 'No failures.'],
 })
 
-/** A failed row with the failure that the requester may see. */
+/** A failed row with the error that the requester may see. */
 interface Failed {
   readonly row: FailedRow
   readonly error: string | null

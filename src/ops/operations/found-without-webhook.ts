@@ -72,5 +72,4 @@ export async function newestFound(
     .map((each) => ({ ...each, lost: !each.before_tracked && Date.parse(each.known_at) < ripe }))
 }
 
-/** `inbox lost` */
 export const operations = [lost]

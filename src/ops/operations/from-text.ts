@@ -13,7 +13,7 @@ export function kindOf(field: z.ZodType): Kind {
   return field.element instanceof z.ZodObject ? 'objects' : 'list'
 }
 
-/** Whether a field has a `contentMediaType`: the terminal reads it from a file. */
+/** Whether the terminal reads the field from a file: it has a `contentMediaType`. */
 export function isDocument(field: z.ZodType): boolean {
   return field.meta()?.['contentMediaType'] !== undefined
 }
@@ -22,7 +22,7 @@ export function isOptional(field: z.ZodType): boolean {
   return field.safeParse(undefined).success
 }
 
-/** Converts the texts of a query or command line to the types of the schema. Invalid texts stay, so that the schema reports them. */
+/** Converts the texts of a query or command line to the types of the schema. Leaves invalid texts for the schema to report. */
 export function valuesOf(schema: z.ZodType, given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!(schema instanceof z.ZodObject)) return given
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape

@@ -16,7 +16,7 @@ export function masked(schema: z.ZodType, value: unknown): unknown {
   return shaped(schema, value, { isWhole: false })
 }
 
-/** @returns the output without fields that its schema does not have. @param isWhole whether hidden fields are shown. */
+/** @returns the output without fields missing from its schema. @param how `isWhole`: show hidden fields. */
 export function shaped(schema: z.ZodType, value: unknown, how: { readonly isWhole: boolean }): unknown {
   if (value === null || value === undefined) return value
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)

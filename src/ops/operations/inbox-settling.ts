@@ -21,7 +21,7 @@ import { filters, inboxStates } from './delivery-parts.ts'
 import { deliveryId, filterOf } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 
-/** Deliveries per transaction: few enough that a running `serve` does not wait. */
+/** Deliveries per transaction. Larger transactions would delay a running `serve`. */
 const STEP = 500
 
 interface InboxAction {
@@ -31,7 +31,6 @@ interface InboxAction {
   /** States by which deliveries can be selected. */
   readonly states: readonly InboxState[]
   readonly change: typeof makeReady
-  /** Counts what `change` would change. */
   readonly count: typeof makeReady
 }
 
@@ -57,7 +56,7 @@ async function numbersOf(q: Query, ids: readonly string[]): Promise<number[]> {
   return found
 }
 
-/** Changes or counts all deliveries that match the filter. @returns how many. */
+/** Changes or counts all matching deliveries. @returns their number. */
 async function inAll(a: ActionContext, change: typeof makeReady, filter: InboxFilter & InboxSearch): Promise<number> {
   let n = 0
   await untilDone(a, async (after) => {
@@ -79,7 +78,7 @@ function choiceFor(change: InboxAction) {
 
 type Choice = z.output<ReturnType<typeof choiceFor>>
 
-/** @returns how many deliveries it changed, or would change in a dry run, which is not recorded. */
+/** @returns the number of changed deliveries. A dry run only counts and isn't audited. */
 async function settle(c: OperationContext, action: InboxAction, { ids, dry_run, ...chosen }: Choice): Promise<number> {
   const note = { who: c.who, action: `inbox.${action.name}`, target: null }
   if (ids !== undefined) {
@@ -106,7 +105,7 @@ const replay = operation({
   role: 'operator',
   http: 'POST /inbox/replay',
   tool: 'replay',
-  // Requires a filter, so that a forgotten one does not replay everything.
+  // Require a filter, so that forgetting one does not replay everything.
   input: choiceFor(replaying).refine(
     (given) => (given.ids === undefined) === (given.state !== undefined || isNarrowed(given)),
     'give either ids or a filter',
@@ -124,7 +123,7 @@ const skip = operation({
   description: 'You can replay them until retention removes them.',
   role: 'operator',
   http: 'POST /inbox/skip',
-  // Skipping by filter requires the state, so that it is deliberate.
+  // Skipping by filter requires `state`, to prevent mistakes.
   input: choiceFor(skipping)
     .refine(({ ids, state }) => (ids === undefined) === (state !== undefined), 'give either ids or state')
     .refine(
@@ -138,5 +137,4 @@ const skip = operation({
     to.line(`${pluralize(skipped, 'dead delivery', 'dead deliveries')} ${dry_run ? 'would be ' : ''}set aside`),
 })
 
-/** `inbox replay|skip` */
 export const operations = [replay, skip]

@@ -81,7 +81,7 @@ async function pageFound(c: OperationContext, filter: InboxFilter, search: Searc
 
 const byId = z.strictObject({ id: deliveryId.describe('svix-id, or its first characters, or number in the list') })
 
-/** @throws NotFoundError if none matches, ConflictError if several ids begin with `id`. */
+/** @throws NotFoundError without a match, ConflictError if several ids begin with `id`. */
 async function deliveriesNamed(q: Query, id: string): Promise<readonly InboxDelivery[]> {
   const deliveries = await findDeliveries(q, await wholeId(id, (text, limit) => deliveryIdsLike(q, text, limit)))
   if (deliveries.length === 0) throw new NotFoundError([`delivery ${printableLine(id)} does not exist`])
@@ -121,7 +121,7 @@ function shownOf<T extends InboxDelivery>({ headers, body, ...fields }: T) {
 
 const MOST_CHANGES = 200
 
-/** @returns changes that webhooks made to the submission of a delivery between its arrival and its settling. */
+/** @returns changes that webhooks made to a delivery's submission between its arrival and its settling. */
 async function changesBy(q: Query, { account, submission_id: submissionId, received_at, settled_at }: InboxDelivery) {
   if (submissionId === null || settled_at === null) return []
   const [since, until] = [timeFromMs(msFromTime(received_at) - CLOCKS_APART_MS), timeFromMs(msFromTime(settled_at) + CLOCKS_APART_MS)]
@@ -186,5 +186,4 @@ const counts = operation({
   table: ['Deliveries by state', ['state', 'count', ['more', (row) => (row.is_complete ? null : 'or more')]], 'No deliveries.'],
 })
 
-/** `inbox list|counts|show|changes` */
 export const operations = [list, counts, show, changes]

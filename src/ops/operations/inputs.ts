@@ -11,9 +11,9 @@ import type { OperationContext } from './operation.ts'
 
 const MOST_ITEMS = 200
 
-/** Longest id in a path, in characters. */
+/** Maximum characters of an id in a path. */
 export const LONGEST_ID = 512
-/** Longest row key in a path, in characters: several encoded ids. */
+/** Maximum characters of a row key in a path: several encoded ids. */
 export const LONGEST_KEY = 8_192
 
 export const rowKeySchema = z.string().describe('key for `GET /api/v1/rows/{table}/{key}`: percent-encoded parts joined by `/`')
@@ -66,7 +66,7 @@ export const oneSubmission = { account: inOneAccount, submission_id: submissionI
 
 /** @returns the given account, or the default one. @throws MismatchError if there is no default. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {
-  // Settings that only name the database have no accounts.
+  // Use stored accounts if only the database is configured.
   const accounts = c.config.accounts.length > 0 ? c.config.accounts : await storedAccounts(c.db.read)
   return given ?? accountNamed({ accounts }, undefined, c.nameOf('account')).name
 }
@@ -100,7 +100,7 @@ export function pageOf<T extends z.ZodType>(item: T) {
 /** Values that a cursor encodes. */
 type Position = readonly (string | number)[]
 
-/** @returns a page of at most `limit` rows. @param rows one more than `limit` if there are more. */
+/** @returns at most `limit` rows. @param rows has one more than `limit` if another page exists. */
 export function page<T>(rows: readonly T[], limit: number, positionOf: (last: T) => Position): { items: T[]; next_cursor: string | null } {
   const items = rows.slice(0, limit)
   const last = items.at(-1)
@@ -116,7 +116,7 @@ export function cursorOf(position: Position): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-/** @returns the number after which a list continues. @throws UsageError for an invalid cursor. */
+/** @returns the number after which the list continues. @throws UsageError for an invalid cursor. */
 export function numberIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   const [number] = placeIn(cursor, ['number'])

@@ -5,7 +5,7 @@ import { ConflictError, RoleError } from '../output/refusals.ts'
 import { name } from './inputs.ts'
 import type { OperationContext } from './operation.ts'
 
-/** Inputs that the first load and the change log share. */
+/** Inputs shared by the first load and the change log. */
 export const copying = {
   epoch: name.optional().describe('log epoch of the previous page; rejected if the log has another'),
   whole: z
@@ -18,7 +18,7 @@ export const logEpoch = z.string().describe('current epoch of the log')
 
 /**
  * @returns the ends of the change log. Later reads contain every change up to `last_seq`.
- * @throws ConflictError if the log has another epoch than the reader, RoleError if the role does not allow unmasked values.
+ * @throws ConflictError if the reader's epoch is not the log's, RoleError if the role does not allow unmasked values.
  */
 export async function logEndsFor(c: OperationContext, { epoch, whole }: { readonly epoch?: string | undefined; readonly whole: boolean }) {
   if (whole && !includesRole(c.role, 'operator'))

@@ -136,12 +136,12 @@ export const map = operation({
     return await importMappings(c, target, read)
   },
   print: (to, { stored, unknown_submissions: unknown }) => {
-    to.line(`${pluralize(stored, 'submission')} mapped. Waiting changes are sent now.`)
+    to.line(`${pluralize(stored, 'submission')} mapped. Their changes no longer wait for a client.`)
     if (unknown > 0) to.line(`${pluralize(unknown, 'submission')} not mirrored yet.`)
   },
 })
 
-/** Mappings per transaction: few enough that a running `serve` does not wait. */
+/** Mappings per transaction. Larger transactions would delay a running `serve`. */
 const STEP = 200
 
 function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarget {
@@ -154,10 +154,10 @@ function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarge
   return { destination: name, accounts }
 }
 
-/** Stores all mappings or none, and releases the changes that waited for them. */
+/** Stores all mappings or none, and releases the changes waiting for them. */
 async function importMappings(a: ActionContext, { destination }: MapTarget, { rows, problems }: MapFile) {
   if (problems.length > 0) throw new UsageError([...firstProblems(problems), 'nothing was stored'])
-  // The audit entry does not repeat the mappings, because the table has them.
+  // The audit entry omits the mappings: the table contains them.
   const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
   const { unknown } = await auditAction(a.db, note, async () => {
     let unknown = 0

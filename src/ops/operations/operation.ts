@@ -11,28 +11,28 @@ import type { ShowFix } from '../health/fix.ts'
 import type { Column } from '../output/columns.ts'
 import type { Printer } from './printer.ts'
 
-/** Dependencies of an operation, and the requester. */
+/** Dependencies and requester of an operation. */
 export interface OperationContext extends ActionContext {
   readonly config: Config
   readonly log: Log
   readonly role: Role
-  /** Aborts when the requester disconnects. Only waiting for changes ends; started work continues. */
+  /** Aborts when the requester disconnects. Ends only waits for changes; started work continues. */
   readonly left: AbortSignal
-  /** Whether the token or session of the request is still valid, for requests that wait. */
+  /** Rechecks the token or session of a waiting request. */
   readonly isStillAllowed: () => Promise<boolean>
   readonly version: string
-  /** Whether a command on this machine asks: it may run long and name files. */
+  /** Whether a local command is the requester: it may run long and name files. */
   readonly isTerminal: boolean
-  /** A database connection for totals, so that they don't block quick reads. */
+  /** Database connection for totals, so that they don't block quick reads. */
   readonly sums: Db
-  /** Reloads the settings; null if this process doesn't serve. */
+  /** Reloads the settings; null if this process isn't `serve`. */
   readonly reload: (() => Promise<ReloadResult>) | null
-  /** Does something outside the database and records it. */
+  /** Audits work outside the database. */
   readonly attempt: Attempt
-  /** Name of an input field in this interface, for problems: `submission_id`, or `--submission`. */
+  /** Input field's name in this interface, for problems: `submission_id`, or `--submission`. */
   readonly nameOf: (field: string) => string
   readonly showFix: ShowFix
-  /** Prints progress at a terminal; null if no person waits there. */
+  /** Prints progress at a terminal; null without one. */
   readonly live: Printer | null
   /** Prints a line at a terminal before long work. */
   readonly announce: (line: string) => void
@@ -51,61 +51,61 @@ type ItemOf<T> = T extends { readonly items: readonly (infer R)[] } ? R : never
 
 type Needs = 'account' | 'settings' | 'destinations' | 'sending'
 
-/** One declaration of a command, a route and a tool; see `from-operation.ts` in `cli/`, `http/` and `mcp/`. */
+/** Declares a command, a route and a tool; see `from-operation.ts` in `cli/`, `http/` and `mcp/`. */
 export interface Operation<I extends z.ZodObject, O extends z.ZodType> {
-  /** `outbox.retry` is the command `outbox retry` and the action of its audit entry. A subject with one operation has its name: `backup`. */
+  /** `outbox.retry` is the command `outbox retry` and the audit action. A subject's only operation has the subject's name: `backup`. */
   readonly name: string
   /** A phrase without a period, for `--help`, OpenAPI and assistants. */
   readonly summary: string
   readonly description?: string
-  /** Required role. Terminal users may do everything. */
+  /** Required role. Terminal users need none. */
   readonly role: Role
   /**
-   * Requirements at the terminal, instead of the database alone. `account`: the database and an account in the settings; `settings`: only the
-   * settings; `destinations`: the settings with all that destinations need; `sending`: these and an account.
+   * Requirements at the terminal; default: only the database. `account`: the database and a configured account; `settings`: only the
+   * settings; `destinations`: settings with everything destinations need; `sending`: `destinations` and `account`.
    */
   readonly needs?: Needs | ((input: z.output<I>) => Needs)
   /** Accepts unknown names of accounts and destinations. */
   readonly takesAnyName?: boolean
   /** The terminal may create or migrate the database, as `serve` does. */
   readonly mayPrepare?: boolean
-  /** Concurrent HTTP requests share one answer; only without an input. */
+  /** Concurrent HTTP requests share one answer. Requires an empty input. */
   readonly isShared?: boolean
   /** Method and path under `/api/v1`; `:name` comes from the input. The other fields are the query of a GET, or the body. */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
-  /** A reader continues from its last answer and can get 409 (other log epoch) or 410 (no longer kept). Its audit entries are hourly. */
+  /** A reader resumes after its last answer. Adds 409 (other log epoch) and 410 (no longer stored). Audits once per hour. */
   readonly isFollowed?: boolean
   /** Adds a route with `.csv` that returns all pages of the list. */
   readonly hasCsv?: boolean
-  /** Longest body in bytes, for long lists. */
+  /** Maximum body in bytes, for long lists. */
   readonly maxBytes?: number
   readonly input: I
-  /** Answer. Fields made by `hidden` are masked unless `shows` returns an audit entry. */
+  /** Answer. Fields from `hidden` are masked unless `shows` returns an audit entry. */
   readonly output: O
   /** Why no command is generated. */
   readonly withoutCommand?: string
-  /** Command if it differs from the name, optionally with an option that selects it: `inbox list --rejected`. */
+  /** Command, if it isn't the name. May include an option that selects the operation: `inbox list --rejected`. */
   readonly command?: string
   /** Positional argument of the command. */
   readonly argument?: keyof z.output<I> & string
-  /** Name of the tool; assistants cannot call operations without one. */
+  /** Tool name; assistants can't call operations without one. */
   readonly tool?: string
   /** Field names for assistants if they differ. */
   readonly toolFields?: Readonly<Partial<Record<keyof z.output<I> & string, string>>>
   /** Defaults for assistants. */
   readonly toolDefaults?: Partial<z.output<I>>
-  /** Audit entry to record before hidden fields are shown; null masks this answer. Assistants always get masked values. */
+  /** Returns the audit entry for showing hidden fields; null masks them. Assistants always get masked values. */
   readonly shows?: (
     output: z.output<O>,
     input: z.output<I>,
   ) => { readonly action?: string; readonly target: string | null; readonly detail: ActionDetail } | null
   /** Exit code of the command; default 0. */
   readonly exit?: (output: z.output<O>, input: z.output<I>) => 0 | 1 | 3 | 4
-  /** @throws UsageError or a subclass if the request cannot be carried out; see `output/refusals.ts`. */
+  /** @throws UsageError or a subclass if the request can't be fulfilled; see `output/refusals.ts`. */
   readonly run: (context: OperationContext, input: z.output<I>) => Promise<z.input<O>>
   /** Terminal table of a list: title, columns, and the line for an empty list. */
   readonly table?: readonly [title: string, columns: readonly Column<ItemOf<z.output<O>>>[], none: string]
-  /** Prints any other output at a terminal. */
+  /** Prints output that isn't a table. */
   readonly print?: (to: Printer, output: z.output<O>, input: z.output<I>) => void
 }
 
@@ -116,7 +116,7 @@ export function commandOf({ command, name }: Pick<AnyOperation, 'command' | 'nam
   return command ?? name.replace('.', ' ')
 }
 
-/** Declares an operation. Rejects unknown names in `account` and `destination`; operations with `needs` check them themselves. */
+/** Declares an operation. Rejects unknown names in `account` and `destination`; operations with `needs` must check them. */
 export function operation<I extends z.ZodObject, O extends z.ZodType>(declared: Operation<I, O>): AnyOperation {
   const op = declared as unknown as AnyOperation
   if (op.needs !== undefined || op.takesAnyName) return op

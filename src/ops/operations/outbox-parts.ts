@@ -22,17 +22,16 @@ export function choice<S extends ListedState>(states: readonly S[], about = '') 
 
 export const byId = z.strictObject({ id: name.describe('message id (webhook-id), or its first characters, or number in the list') })
 
-/** Completes a shortened message id. */
 export const wholeMessageId = (q: Query, id: string) => wholeId(id, (text, limit) => messageIdsLike(q, text, limit))
 
-/** @returns a row's failure; for viewers without the destination's answer. */
+/** @returns a row's error. Viewers don't see the destination's answer. */
 export function errorFor({ role }: Pick<OperationContext, 'role'>) {
   const isWhole = includesRole(role, 'operator')
   return ({ error, status }: { readonly error: string | null; readonly status: number | null }) =>
     isWhole || error === null ? error : shownOutcome(error, status)
 }
 
-/** @returns one page of rows. @throws NotFoundError if there are none. */
+/** @returns the rows as one page. @throws NotFoundError if empty. */
 export function found<T>(id: string, rows: readonly T[]) {
   if (rows.length === 0) throw new NotFoundError([`the outbox has no change ${printableLine(id)}`])
   return whole(rows)

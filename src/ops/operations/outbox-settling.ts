@@ -20,24 +20,24 @@ import { filterOf, name } from './inputs.ts'
 import { type OperationContext, operation } from './operation.ts'
 import { choice } from './outbox-parts.ts'
 
-/** Rows per transaction: few enough that a running `serve` does not wait. */
+/** Rows per transaction. Larger transactions would delay a running `serve`. */
 const STEP = 200
 
 interface StateChange {
   readonly name: 'retry' | 'skip'
-  /** States that it can change. */
+  /** States that can be changed. */
   readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
   readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, withLookup: readonly string[]) => Promise<OutboxStep>
 }
 
-/** Makes failed changes due; for a filter without a state also those that wait for their next attempt. */
+/** Makes failed changes due. Without a state filter, includes changes that wait for their next attempt. */
 const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies StateChange
-/** Skips changes, so that the changes behind them are sent. */
+/** Skips changes, so that those after them are sent. */
 const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
 
 const MOST_COUNTED = 100_000
 
-/** @returns outbox ids of these numbers or message ids. @throws NotFoundError if one is unknown, ConflictError if one is ambiguous. */
+/** @param ids outbox ids or message ids. @returns outbox ids. @throws NotFoundError if one is unknown, ConflictError if ambiguous. */
 async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readonly string[], destination?: string): Promise<number[]> {
   const unknown: string[] = []
   const unfit: string[] = []
@@ -47,7 +47,7 @@ async function outboxIdsOf(c: OperationContext, change: StateChange, ids: readon
     const name = printableLine(id)
     if (rows.length === 0) unknown.push(`the outbox has no change ${name}${destination === undefined ? '' : ` for ${destination}`}`)
     const [only] = rows
-    // The outcome at one destination says nothing about another.
+    // Each destination has its own outcome.
     if (new Set(rows.map((row) => row.destination)).size > 1) {
       const places = rows.map((row) => `${row.destination} (number ${row.outbox_id})`).join(', ')
       unfit.push(`message ${name} goes to ${places}. Name one with ${c.nameOf('destination')}, or give its number`)
@@ -68,12 +68,12 @@ function adviceFor({ state, destination }: OutboxEntry): string {
   return `. It is sent automatically; to retry now, run \`submission-mirror destination resume ${destination}\``
 }
 
-/** @returns the stored state; lists show why a ready row waits. */
+/** @returns the stored state; lists show other names for `ready`. */
 function stateOf(shown: string): string {
   return ['waiting', 'retrying', 'unmapped', 'held'].includes(shown) ? 'ready' : shown
 }
 
-/** @returns destinations that must not get a change twice and have a lookup. A change that may have arrived is looked up before a retry. */
+/** @returns non-idempotent destinations with a lookup. Before a retry, a change that may have arrived is looked up there. */
 function destinationsWithLookup({ destinations }: Pick<Config, 'destinations'>, only: string | null): string[] {
   const found = destinations.filter((one) => !one.idempotent && one.kind === 'http' && one.lookup !== null)
   return found.map(({ name }) => name).filter((name) => only === null || name === only)
@@ -137,7 +137,6 @@ function settling(change: StateChange, summary: string, unless: string, done: st
   })
 }
 
-/** `outbox retry|skip` */
 export const operations = [
   settling(retry, 'retry changes now', 'dead, unknown and retrying changes', 'will be retried', 'retry_push'),
   settling(skip, 'skip changes and send the changes that wait behind them', 'dead and unknown changes', 'will be skipped'),

@@ -28,7 +28,7 @@ const entry = record('OutboxRow', {
   delivered_at: time.nullable(),
   status: z.int().nullable(),
   detail: hidden(z.string().nullable(), (text) => maskedText(text)),
-  // A destination may echo what it received.
+  // Destinations may echo what they received.
   error: hidden(
     z.string().nullable().describe('failure of the last attempt; in lists without the answer'),
     (text, { status }: { status: number | null }) => shownOutcome(text, status),
@@ -86,5 +86,4 @@ const show = operation({
   print: (to, { items }) => to.line(items.map(fieldsText).join('\n\n')),
 })
 
-/** `outbox list|show` */
 export const operations = [list, show]

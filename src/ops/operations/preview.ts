@@ -47,7 +47,10 @@ export const preview = operation({
       submission_id: ofSubmission,
       limit: z.coerce.number().int().min(1).max(50).default(DEFAULT_LIMIT).describe('maximum number of changes'),
     })
-    .refine(({ seq, submission_id }) => (seq === undefined) !== (submission_id === undefined), 'select changes by seq or by submission'),
+    .refine(
+      ({ seq, submission_id }) => (seq === undefined) !== (submission_id === undefined),
+      'give either a submission or a change number',
+    ),
   argument: 'name',
   output: record('DestinationPreview', { items: z.array(previewed), next_cursor: z.null() }),
   exit: ({ items }) => (items.some(({ error }) => error !== null) ? 1 : 0),

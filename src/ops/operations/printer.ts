@@ -13,7 +13,7 @@ export interface Printer {
   text(text: string): void
   /** Writes a sentence, wrapped to the width. */
   sentence(text: string): void
-  /** Writes a table. @param none the line for no rows. */
+  /** Writes a table. @param none line for an empty table. */
   rows<Row extends object>(title: string, rows: readonly Row[], columns: readonly Column<Row>[], none: string): void
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listNames } from '../../base/list-names.ts'
 import { storableText } from '../../model/json.ts'
 
-/** Longest quoted value in a problem, in characters. */
+/** Maximum characters of a quoted value. */
 const LONGEST = 80
 const UNSTORABLE = 'is not storable text: it contains U+0000 or half of a surrogate pair'
 
@@ -14,7 +14,7 @@ export type Checked = { readonly value: unknown } | { readonly problems: readonl
 /**
  * Validates an input.
  * @param nameOf name of a path in this interface; an empty path is the whole input.
- * @param texts the input before conversion, for quoting in problems.
+ * @param texts unconverted input, quoted in problems.
  */
 export function check(schema: z.ZodType, given: unknown, nameOf: (path: readonly PropertyKey[]) => string, texts = given): Checked {
   const result = schema.safeParse(given, { error: messageOf })
@@ -23,7 +23,7 @@ export function check(schema: z.ZodType, given: unknown, nameOf: (path: readonly
   return { problems: [...new Set(issues.flatMap((issue) => sentences(issue, texts, nameOf)))] }
 }
 
-/** Finds texts and keys that not every database can store. @param value validated, so not deep. */
+/** Finds texts and keys that some databases can't store. @param value validated, so not deep. */
 function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> {
   if (typeof value === 'string' && storableText(value) !== value) yield { path, message: UNSTORABLE }
   if (typeof value !== 'object' || value === null) return
@@ -33,7 +33,7 @@ function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> 
   }
 }
 
-/** `query limit: "0" is …`, `--limit: "0" is …`. */
+/** @returns text such as `--limit: "0" is …`. */
 function sentences({ path, message }: Issue, given: unknown, nameOf: (path: readonly PropertyKey[]) => string): string[] {
   const value = path.reduce<unknown>((part, key) => (part as Readonly<Record<PropertyKey, unknown>> | undefined)?.[key], given)
   const shown = shownOf(value)
@@ -54,7 +54,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'is not a list of names and values',
 }
 
-/** Problems for schemas without their own message, one per line. */
+/** Texts for schemas without their own messages, one per line. */
 function messageOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':

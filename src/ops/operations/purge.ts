@@ -56,5 +56,4 @@ const purge = operation({
   },
 })
 
-/** `purge` */
 export const operations = [purge]

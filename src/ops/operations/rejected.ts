@@ -65,7 +65,7 @@ const list = operation({
   ],
 })
 
-/** Adds type, submission and insured from the bodies. */
+/** Reads type, submission and insured from the bodies. */
 async function withAbout<T extends { readonly rejected_id: number; readonly account: string | null }>(
   q: Query,
   store: RejectedStore,
@@ -166,7 +166,7 @@ const replay = operation({
   },
 })
 
-/** @throws NotFoundError if it does not exist, ConflictError if it was already accepted. */
+/** @throws NotFoundError if the delivery doesn't exist, ConflictError if it was accepted. */
 async function refuseSettled(store: RejectedStore, id: string): Promise<void> {
   const found = await store.get(Number(id))
   if (found === null) throw new NotFoundError([`rejected delivery ${id} does not exist`])

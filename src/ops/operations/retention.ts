@@ -43,7 +43,7 @@ const run = operation({
   },
 })
 
-/** Plans the next run. Without a `serve` that knows the service's clock, the recorded wait counts. */
+/** Plans the next run. Without a `serve` that knows the service's clock, uses the recorded wait. */
 export async function retentionState(a: ActionContext, config: RetentionConfig, clocks: ClockJudge = alone(a)) {
   const turn = turnAt(a.clock.now(), config)
   const done = await isUpkeepDone(a.db, TASK, turn)
@@ -60,7 +60,7 @@ export async function retentionState(a: ActionContext, config: RetentionConfig, 
   }
 }
 
-/** Lets today's run start despite the reason that it waits for. */
+/** Lets today's run start, although it waits for a reason. */
 export async function confirmRetention(a: ActionContext, config: RetentionConfig): Promise<void> {
   const turn = turnAt(a.clock.now(), config)
   await auditAction(a.db, { who: a.who, action: 'retention.run', target: null, detail: { ...turn } }, async () => {

@@ -51,7 +51,7 @@ const load = operation({
     const entity = tableNamed(table)
     const of: Row = account === undefined ? {} : { account }
     const place = after === undefined ? null : keyPlaceIn(entity, keyWithout(entity, of), after)
-    // Before the rows, so that they contain every counted change.
+    // Read `last_seq` first, so that rows contain these changes.
     const { log_epoch, last_seq } = await logEndsFor(c, { epoch, whole })
     const rows = await rowsInOrder(c.db.read, entity, of, place, limit + 1)
     const { items, next_cursor } = page(rows, limit, (row) => [JSON.stringify(keyWithout(entity, of).map((column) => row[column]))])

@@ -48,5 +48,4 @@ const show = operation({
   print: (to, { row }) => to.line(fieldsText(row)),
 })
 
-/** `row show` */
 export const operations = [show]

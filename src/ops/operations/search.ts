@@ -45,7 +45,6 @@ export async function searchAll(q: Query, text: string, limit: number) {
   return all.slice(0, limit)
 }
 
-/** `search` */
 export const operations = [
   operation({
     name: 'search',

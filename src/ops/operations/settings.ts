@@ -48,5 +48,4 @@ const reload = operation({
   },
 })
 
-/** `reload` */
 export const operations = [reload, list]

@@ -34,7 +34,7 @@ const overview = operation({
   http: 'GET /overview',
   tool: 'overview',
   withoutCommand: '`status` shows the same and more',
-  // Every console page of every user polls it.
+  // Every user's open console pages poll this.
   isShared: true,
   input: nothing,
   output: overviewSchema,
@@ -53,7 +53,7 @@ const coverage = operation({
   print: (to, output) => to.text(coverageText(output, to.now, to.width)),
 })
 
-const drift = operation({
+const apiChangesOperation = operation({
   name: 'status.api-changes',
   summary: 'list API changes: unknown fields, values and types, and missing required fields',
   description: 'Shows location, type and count, never a value; newest first. At most 1,000 per account.',
@@ -103,4 +103,4 @@ const processes = operation({
 })
 
 /** `status [--coverage|--api-changes]` */
-export const operations = [status, overview, coverage, drift, processes]
+export const operations = [status, overview, coverage, apiChangesOperation, processes]

@@ -218,7 +218,7 @@ function maskedChanges(columns: readonly Changed[], { entity }: { readonly entit
   return columns.map(({ column, before, after }) => ({ column, before: shown(column, before), after: shown(column, after) }))
 }
 
-/** Schema of a field that contains one column of an event, or another of a message. */
+/** Schema of a field that contains a column of an event or of a message. */
 function eventOrMessageColumn(ofEvent: string, ofMessage: string, description: string) {
   const mask = (text: string, { kind, entity }: { readonly kind: TimelineKind; readonly entity: string | null }) =>
     maskedValue(entity ?? '', kind === 'event' ? ofEvent : ofMessage, text)

@@ -58,7 +58,7 @@ function printView(to: Printer, { summary, hint, open_items, freshness, complete
   )
 }
 
-/** @returns all mirrored data of a submission except its timeline. @param limit rows per table. @throws NotFoundError if it is not tracked. */
+/** @returns a submission's mirrored data without its timeline. @param limit rows per table. @throws NotFoundError if it is not tracked. */
 export async function submissionViewOf(
   q: Query,
   account: string,
@@ -108,7 +108,7 @@ function hintFor({
   )
 }
 
-/** Selects the account's destinations and others with changes of the submission, and adds their mapping mode. */
+/** Selects the account's destinations, and others with changes of the submission. Adds their mapping mode. */
 function ofOneAccount(reached: readonly Reached[], account: string, configured: readonly DestinationConfig[]) {
   return reached.flatMap((each) => {
     const settings = configured.find(({ name, accounts }) => name === each.destination && accounts.includes(account))
@@ -121,5 +121,4 @@ function keyed(entity: Pick<Entity, 'key'>, row: Row) {
   return { row_key: rowKeyOf(entity, row), ...row }
 }
 
-/** `submission show` */
 export const operations = [show]

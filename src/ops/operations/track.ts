@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { inApplyTransaction } from '../../apply/apply.ts'
-import type { Fact } from '../../model/facts.ts'
 import type { KnownId, KnownKind } from '../../model/known-ids.ts'
+import type { Observation } from '../../model/observations.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { auditAction } from '../../store/operators/actions.ts'
 import { countKnownIds } from '../../store/reads/known-ids.ts'
@@ -15,7 +15,7 @@ import { inOneAccount, submissionId } from './inputs.ts'
 import { operation } from './operation.ts'
 
 const MOST_TRACKED = 10_000
-/** Fits `MOST_TRACKED` ids. */
+/** Allows `MOST_TRACKED` ids. */
 const LIMIT_BYTES = 1024 * 1024
 const COLUMN = 'submission_id'
 
@@ -52,7 +52,7 @@ function submissionsOf({ ids = [], file }: Given): string[] {
   return [...new Set([...ids, ...(file === undefined ? [] : readIdFile(file).ids)])]
 }
 
-/** @returns the other ids, assigned to the submission if exactly one is given. */
+/** @returns the other ids, assigned to the submission if it is the only one. */
 function knownIdsOf(given: Given): KnownId[] {
   const [only = '', ...others] = submissionsOf(given)
   const submissionId = others.length === 0 ? only : ''
@@ -102,7 +102,7 @@ const track = operation({
   },
 })
 
-/** Submissions per transaction: few enough that a running `serve` does not wait. */
+/** Submissions per transaction. Larger transactions would delay a running `serve`. */
 const STEP = 200
 
 /** @param ids distinct. @param again also tracks purged submissions. */
@@ -112,9 +112,11 @@ export async function trackSubmissions(a: ActionContext, account: string, ids: r
     let n = 0
     let purged = 0
     await inSteps(a, ids, STEP, async (step) => {
-      const facts = step.map((submissionId): Fact => ({ kind: 'request', account, submissionId, cause: 'command', reads: [] }))
+      const observations = step.map(
+        (submissionId): Observation => ({ kind: 'request', account, submissionId, cause: 'command', reads: [] }),
+      )
       if (again) await forgetPurged(a.db, account, step)
-      const applied = await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(facts))
+      const applied = await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(observations))
       // Each new submission causes exactly one change.
       n += applied.changes
       purged += applied.purged.size
@@ -129,17 +131,17 @@ async function trackKnownIds(a: ActionContext, account: string, ids: readonly Kn
   const detail = idsForAudit(ids.map(({ kind, id }) => `${kind} ${id}`))
   const { added } = await auditAction(a.db, { who: a.who, action: 'submission.track', target: account, detail }, async () => {
     const before = await countKnownIds(a.db.read, account, ids)
-    const facts = ids.map(
-      (one): Fact => ({ kind: 'named', account, submissionId: one.submissionId, cause: 'command', ids: [one], via: 'command' }),
+    const observations = ids.map(
+      (one): Observation => ({ kind: 'named', account, submissionId: one.submissionId, cause: 'command', ids: [one], via: 'command' }),
     )
-    await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(facts))
+    await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(observations))
     const added = (await countKnownIds(a.db.read, account, ids)) - before
     return { added, detail: { added } }
   })
   return added
 }
 
-/** A candidate id and the line where it or its row begins. */
+/** A candidate id and the first line of the id or its row. */
 interface Entry {
   readonly line: number
   readonly text: string
@@ -148,7 +150,7 @@ interface Entry {
 
 /**
  * Reads submission ids: one per line, or a CSV (comma, semicolon or tab) with a column `submission_id`. Skips empty lines and `#` lines.
- * @returns the distinct ids in the order of the file, and a line for each invalid entry.
+ * @returns the distinct ids in file order, and a line for each invalid entry.
  */
 export function readIdFile(text: string) {
   const ids = new Set<string>()
@@ -175,5 +177,4 @@ function* entriesOfColumn(records: ReturnType<typeof recordsOf>, column: number)
   for (const { line, cells, problem } of records) yield { line, text: cells[column] ?? '', problem }
 }
 
-/** `track` */
 export const operations = [track]

@@ -3,12 +3,12 @@ import type { Cell, Heading, Table } from './table.ts'
 import { when } from './text.ts'
 import { wordOf } from './words.ts'
 
-/** A column: a field of the rows, or a heading and a function of the row. See `Heading` for `fit`. */
+/** A column: a field of the rows, or a heading and a function of the row. `fit`: see `Heading`. */
 export type Column<Row> =
   | (keyof Row & string)
   | readonly [heading: string, value: (row: Row, nowMs: number) => Cell, fit?: 'whole' | 'below']
 
-/** Fields with sentences, and those that the next command needs in full. */
+/** Fields that contain sentences, or that the next command needs in full. */
 const FITS: Readonly<Record<string, 'whole' | 'below'>> = Object.fromEntries([
   ...['detail', 'error', 'how_to_provide', 'path', 'reason', 'text'].map((field) => [field, 'below']),
   ['run_id', 'whole'],

@@ -1,17 +1,17 @@
 export interface CsvRecord {
-  /** Its first line, from 1. */
+  /** First line, from 1. */
   readonly line: number
   readonly cells: readonly string[]
-  /** Why its cells are unusable; null if they are valid. */
+  /** Why the cells are unusable; null if valid. */
   readonly problem: string | null
 }
 
 /**
- * The records of a CSV, starting with the heading, whose separator (comma, semicolon or tab) applies to all. A cell that starts with a
- * quote may contain separators, line breaks and doubled quotes; other quotes are plain text. Spaces around cells are removed. Empty
- * lines between records, and lines that start with `#`, are skipped.
+ * @returns the records of a CSV, starting with the heading. The heading's separator (comma, semicolon or tab) applies to all. A cell that
+ * starts with a quote may contain separators, line breaks and doubled quotes; other quotes are plain text. Trims cells. Skips empty lines
+ * between records, and lines that start with `#`.
  *
- * csv-parse skips text after a broken record, so it can't report all problems, and needs a gigabyte for a million rows.
+ * csv-parse skips text after a broken record, so it can't report all problems. It needs a gigabyte for a million rows.
  */
 export function* recordsOf(text: string): Generator<CsvRecord, undefined> {
   const lines = linesOf(text)
@@ -46,9 +46,9 @@ function separatorIn(heading: string): string {
 
 /**
  * Continues a record with a line.
- * @param cells read so far; the last one continues.
+ * @param cells cells read so far; the line continues the last one.
  * @param quoted whether the last cell is quoted.
- * @returns whether the last cell is quoted at the end of the line, and so continues on the next line.
+ * @returns whether a quoted cell continues on the next line.
  */
 function addCells(cells: string[], line: string, separator: string, quoted: boolean): boolean {
   let cell = cells.pop() ?? ''

@@ -1,15 +1,15 @@
 import { UsageError } from '../../base/errors.ts'
 
-/** Data that a program needs after a refusal. The sentences also contain it. */
+/** Data that programs need after a refusal. The text repeats it. */
 export interface RefusalFacts {
-  /** The first number in the change log. */
+  /** Oldest stored change number. */
   readonly first_seq?: number
   /** The current log epoch, and the requested one. */
   readonly log_epoch?: string
   readonly epoch?: string
 }
 
-/** A refusal. Its class determines the HTTP status; commands exit with 2, and tools answer with its sentences. */
+/** A refusal. The class determines the HTTP status. Commands exit with 2; tools answer with the text. */
 export abstract class Refusal extends UsageError {
   abstract readonly status: 401 | 403 | 404 | 409 | 410 | 422 | 503
   readonly facts: RefusalFacts
@@ -29,7 +29,7 @@ export class SignedOutError extends Refusal {
   }
 }
 
-/** The caller's role doesn't allow this. */
+/** The caller's role is insufficient. */
 export class RoleError extends Refusal {
   readonly status = 403
 }
@@ -49,12 +49,12 @@ export class GoneError extends Refusal {
   readonly status = 410
 }
 
-/** A well-formed request doesn't fit the settings, or its parts don't fit together. */
+/** A well-formed request conflicts with the settings or with itself. */
 export class MismatchError extends Refusal {
   readonly status = 422
 }
 
-/** The process allows no more of these at a time; retry later. */
+/** A limit of the process is reached; retry later. */
 export class CrowdedError extends Refusal {
   readonly status = 503
 }

@@ -1,33 +1,33 @@
 import { printableLine, wrapped } from './text.ts'
 
-/** Longer than the program's own sentences with two ids, and than the key of a quote: only outside text is cut. */
+/** Fits the program's own sentences with two ids, and quote keys. Only outside text is cut. */
 const LONGEST_CELL = 240
 /** Minimum width of a shortened column. */
 const NARROWEST = 9
 const GAP = '  '
-/** Numbers, ages and shares are aligned to the right. */
+/** Right-aligned cells: numbers, ages and shares. */
 const NUMBER = /^(-|(in )?[\d.]+( (s|min|h|d|%)( ago)?)?)$/
 
-/** A long word with a digit: both ends distinguish it. */
+/** A long word with a digit. Both ends distinguish it. */
 const ID = /^(?=.*\d)\S{16,}$/
 
 /** null, undefined and '' are shown as `-`. */
 export type Cell = string | number | null | undefined
 
 /**
- * A heading, with what its column does in a table that is too wide. `shorten` (default): cells lose their middle. `whole`: cells stay,
- * because the next command needs them. `below`: cells go below their rows, wrapped.
+ * A heading, and how its column fits into a table that is too wide. `shorten` (default): cut the middle of cells. `whole`: never cut,
+ * because the next command needs the cells. `below`: wrap cells below their rows.
  */
 export type Heading = string | { readonly heading: string; readonly fit: 'whole' | 'below' }
 
 export interface Table {
-  /** Missing if a heading is above the table already. */
+  /** Undefined if the output already has a heading. */
   readonly title?: string
   readonly headings: readonly Heading[]
   readonly rows: readonly (readonly Cell[])[]
-  /** Columns of the terminal. Default: 80. */
+  /** Terminal width in columns. Default: 80. */
   readonly width?: number | undefined
-  /** Whether to show every column, because the reader selected them. */
+  /** Whether to show empty columns, because the reader selected them. */
   readonly everyColumn?: boolean
 }
 
@@ -39,8 +39,8 @@ interface Column {
 }
 
 /**
- * @returns title, headings and rows in aligned columns (numbers to the right), each line ended. Columns without values are left out. In a
- * table that is too wide, columns with one value for all rows move to the title. Empty without rows.
+ * @returns title, headings and rows in aligned columns (numbers to the right), each line ended. Omits columns without values. If the table
+ * is too wide, columns with one value for all rows move to the title. Empty without rows.
  */
 export function table({ title, headings, rows, width = 80, everyColumn = false }: Table): string {
   if (rows.length === 0) return ''
@@ -95,7 +95,7 @@ function totalOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
 }
 
-/** Shortens the widest column until all fit: first ids, then words. */
+/** Shortens the widest columns until all fit: first ids, then text. */
 function fittingWidths(columns: readonly Column[], width: number): number[] {
   const widths = columns.map(naturalWidth)
   const spareOf = (isEligible: (column: Column) => boolean) =>
@@ -117,7 +117,7 @@ function isOfIds({ cells, fit }: Column): boolean {
   return fit === 'shorten' && cells.every((cell) => cell === '-' || ID.test(cell))
 }
 
-/** Columns with one value for all rows, the widest first, until the others fit. */
+/** Columns with one value for all rows, widest first, until others fit. */
 function commonOf(columns: readonly Column[], width: number): Column[] {
   const candidates = columns.filter(isCommon).sort((a, b) => naturalWidth(b) - naturalWidth(a))
   const fits = (n: number) => totalOf(columns.filter((column) => !candidates.slice(0, n).includes(column)).map(naturalWidth)) <= width
@@ -125,12 +125,12 @@ function commonOf(columns: readonly Column[], width: number): Column[] {
   return enough === -1 ? candidates : candidates.slice(0, enough)
 }
 
-/** Whether a column of words after the first has one value for all rows. */
+/** Whether a text column after the first has one value for all rows. */
 function isCommon({ cells, fit, isNumber }: Column, index: number): boolean {
   return index > 0 && fit === 'shorten' && !isNumber && cells.length > 1 && cells.every((cell) => cell === cells[0])
 }
 
-/** @returns the text, without its middle if too long: both ends distinguish ids. */
+/** Cuts the middle of a long text: both ends distinguish ids. */
 function shortened(text: string, length: number): string {
   if (text.length <= length) return text
   const end = Math.floor((length - 1) / 2)

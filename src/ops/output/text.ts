@@ -3,15 +3,15 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 
 const MOST_PROBLEMS = 50
 
-/** Outside text as one `printable` line of at most `limit` characters. */
+/** Makes outside text one `printable` line of up to `limit` characters. */
 export function printableLine(text: string, limit = 200): string {
   const line = printable(text.replace(/\s+/g, ' ').trim())
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
 }
 
 /**
- * Text in lines of at most `width` columns, broken between words but not within backticks. Each line starts with `indent` (all but the
- * first with `hanging`).
+ * Wraps text to `width` columns. Breaks lines between words, but not within backticks. The first line starts with `indent`, others with
+ * `hanging`.
  */
 export function wrapped(text: string, width: number, indent = '', hanging = indent): string {
   const lines: string[] = []
@@ -28,12 +28,12 @@ export function wrapped(text: string, width: number, indent = '', hanging = inde
   return [...lines, line].map((each) => `${each}\n`).join('')
 }
 
-/** A time to the second, for tables. `-` for none. */
+/** A time to the second, for tables; `-` for null. */
 export function shortTime(time: TimeText | null): string {
   return time === null ? '-' : `${time.slice(0, 10)} ${time.slice(11, 19)}`
 }
 
-/** The time since, in one unit, without "ago". `-` for none. */
+/** Elapsed time in one unit, without "ago". `-` for null. */
 export function ago(time: TimeText | null, nowMs: number): string {
   return time === null ? '-' : spanText(nowMs - msFromTime(time))
 }
@@ -64,13 +64,13 @@ export function pluralize(n: number, singular: string, plural = `${singular}s`):
   return `${n} ${n === 1 ? singular : plural}`
 }
 
-/** @returns the first problems, and the number of others: a wrong file has a problem in every line. */
+/** @returns the first problems and the number of others: a wrong file has a problem in each line. */
 export function firstProblems(problems: readonly string[]): string[] {
   const more = problems.length - MOST_PROBLEMS
   return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
 }
 
-/** An object as text, one field per line. */
+/** Formats an object as one field per line. */
 export function fieldsText(entry: object): string {
   const fields = Object.entries(entry)
   const width = Math.max(...fields.map(([field]) => field.length))

@@ -1,6 +1,6 @@
 /**
- * Display words for names of fields and states, in tables, filters and chips of the console. Other names are their own words. The
- * console imports this file, so it has no imports.
+ * Display words for names of fields and states, in tables, filters and chips of the console. Other names are shown as they are. The console
+ * imports this file, so it has no imports.
  */
 const words: Readonly<Record<string, string>> = {
   acknowledged_by: 'acknowledged by',
@@ -37,10 +37,10 @@ const words: Readonly<Record<string, string>> = {
   oldest_at: 'oldest',
   oldest_due_at: 'due since',
   oldest_reconciled_at: 'oldest reconciled',
-  oldest_queued_at: 'oldest',
+  oldest_queued_at: 'oldest waiting',
   oldest_read_at: 'last read',
   outbox_id: 'number',
-  outstanding_count: 'outstanding',
+  outstanding_count: 'open items',
   premium_display: 'premium',
   process_id: 'process',
   reconciled_at: 'last reconciled',
@@ -84,7 +84,7 @@ export function headOf(name: string): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
 }
 
-/** @returns who requested a run. @param by `command`, `cron`, or `admin:` and the name of a token. */
+/** @returns who requested a run. @param by `command`, `cron`, or `admin:` and a token's name. */
 export function requesterText(by: string): string {
   if (by === 'command') return 'from the command line'
   return by === 'cron' ? 'by the schedule' : `by ${by.replace(/^admin:/, '')}`
@@ -92,7 +92,7 @@ export function requesterText(by: string): string {
 
 /** Counts of a verification of delivered changes. */
 interface Answers {
-  /** Delivered changes, and how many of them were verified. */
+  /** Delivered changes; `asked`: how many were verified. */
   readonly delivered: number
   readonly asked: number
   readonly lacks: number
@@ -100,7 +100,7 @@ interface Answers {
   readonly undetermined: number
 }
 
-/** @returns what a destination has, as a phrase after its name: `has all 211`. */
+/** @returns what a destination has, to follow its name: `has all 211`. */
 export function presenceText({ delivered, asked, lacks, differs, undetermined }: Answers): string {
   if (asked === 0) return 'has no changes to verify'
   const which = asked < delivered ? `${asked} verified (${delivered} delivered)` : String(asked)

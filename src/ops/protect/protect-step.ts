@@ -16,14 +16,14 @@ import {
 import { claimUpkeep, endUpkeep, type UpkeepLease } from '../../store/upkeep/upkeep.ts'
 import { Pace } from '../retention/pace.ts'
 
-/** Delay after a start, so that other work goes first. */
+/** Start delay that lets other work run first. */
 const AFTER_START_MS = 2_000
 /** Interval of checking for changed settings, or an unfinished run of another process. */
 const LOOK_MS = 60_000
-/** Renewed with every write, at least every `SAVE_MS`. */
+/** Renewed by every write, at least every `SAVE_MS`. */
 const LEASE_MS = 120_000
 const SAVE_MS = 10_000
-/** The task has no schedule; it is due when its settings change. */
+/** The task is due only when its settings change, not by time. */
 const SLOT = '0'
 
 export interface ProtectStepParts {
@@ -32,8 +32,8 @@ export interface ProtectStepParts {
 }
 
 /**
- * Converts rows that were stored under other settings, in short transactions during other work. It resumes after an interruption, and
- * restarts when the settings change.
+ * Converts rows stored under other settings, in short transactions during other work. Resumes after an interruption, and restarts when the
+ * settings change.
  */
 export class ProtectStep implements Service {
   readonly name = 'protect'
@@ -56,7 +56,7 @@ export class ProtectStep implements Service {
 /**
  * Rewrites all stored rows that don't match the settings.
  * @param onProgress runs after each table.
- * @returns the number of rewritten rows; `held`: another process does it. After an abort, the next call continues.
+ * @returns the number of rewritten rows; `held` if another process works. After an abort, the next call resumes.
  * @throws LeaseLostError when another process has taken over.
  */
 export async function protectStored(
@@ -107,7 +107,7 @@ function save(db: Db, lease: UpkeepLease, at: ProtectProgress): Promise<void> {
   return db.write('protect', (tx) => saveProgress(tx, lease, at))
 }
 
-/** @returns text that changes when stored rows must be checked again. It doesn't reveal keys. */
+/** @returns text that changes when stored rows must be rechecked, without revealing keys. */
 export function settingsText(protection: Protection): string {
   const { mode, keyId, rule } = protection
   const about = JSON.stringify([mode, keyId, rule, protectedNames])

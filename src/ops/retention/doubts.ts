@@ -9,12 +9,12 @@ import { pluralize } from '../output/text.ts'
 import type { RetentionParts } from './remove-expired.ts'
 
 const DAY_MS = 86_400_000
-/** A run this soon after the last one removes only what expired since then. */
+/** If the last run is this recent, only newly expired rows are removed. */
 const USUAL_ADVANCE_MS = 2 * DAY_MS
-/** A large run happens automatically after this time, while the service confirms the clock. */
+/** A large run starts automatically after this time, if the service confirms the clock. */
 const LONGEST_WAIT_MS = 7 * DAY_MS
 
-/** What a run would remove, and why it waits; null if it doesn't. */
+/** What a run would remove. `waitsFor`: why it waits, or null. */
 export interface TurnPlan {
   readonly turn: UpkeepSlot
   readonly deliveries: TurnSize
@@ -23,8 +23,8 @@ export interface TurnPlan {
 }
 
 /**
- * Plans a run of retention. It waits while the clock is in doubt, or if it would remove more at a time than the settings allow. Rows that
- * expired since the last run with these settings don't count: in a small mirror they may be everything.
+ * Plans a run of retention. The run waits while the clock is in doubt, or if it would exceed the configured size. Rows that expired since
+ * the last run with these settings don't count: a small mirror may contain nothing else.
  */
 export async function planTurn({ db, clock, config }: RetentionParts, turn: UpkeepSlot, clocks: ClockJudge): Promise<TurnPlan> {
   const last = await lastUpkeep(db.read, 'retention')

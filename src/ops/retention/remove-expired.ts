@@ -24,7 +24,7 @@ export interface RetentionParts {
   readonly config: Pick<Config, 'retention' | 'destinations'>
 }
 
-/** Removed rows of one run; `deliveries` lose only body and headers. */
+/** Removed rows of one run. `deliveries` lose only body and headers. */
 export interface RemovedCounts {
   readonly deliveries: number
   readonly rejected: number
@@ -41,7 +41,7 @@ type Step = (order: StepInput) => Promise<RetentionStep>
 
 /**
  * Removes what is older than the settings allow, in short steps with pauses.
- * @returns the removed rows, even if `signal` aborted it.
+ * @returns the removed rows, even after `signal` aborts.
  * @throws LeaseLostError when another process has the lease.
  */
 export async function removeExpired(

@@ -20,18 +20,18 @@ export interface RetentionOptions {
 }
 
 export const TASK = 'retention'
-/** Half past one at night. */
+/** 01:30 every night. */
 const CRON = '30 1 * * *'
-/** Delay after a start, so that other work goes first. */
+/** Start delay that lets other work run first. */
 const AFTER_START_MS = 3_000
 /** Interval of checking for a due run, or one that another process left unfinished. */
 const LOOK_MS = 300_000
-/** Renewed with every step. */
+/** Renewed by every step. */
 const LEASE_MS = 120_000
 
 /**
- * Removes every night what is older than the settings allow. Missed nights and changed settings are handled soon after the start. One
- * process does it; if it dies, another continues.
+ * Every night, removes what is older than the settings allow. Handles missed nights and changed settings soon after the start. One process
+ * works; if it dies, another continues.
  */
 export class Retention implements Service {
   readonly name = 'retention'
@@ -79,7 +79,7 @@ export function turnAt(
   return { slot: slotAt(nowMs, cronTimezone), settings: `${days} ${changesDays}` }
 }
 
-/** @returns the day of the last due run, `YYYY-MM-DD`. It changes at half past one in that zone, even if clocks skip that time. */
+/** @returns the day of the last due run, `YYYY-MM-DD`. The day changes at 01:30 in `timeZone`, even if clocks skip that time. */
 export function slotAt(nowMs: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
   return format.format(msFromTime(lastSlot({ cron: CRON, timeZone }, nowMs)))

@@ -15,7 +15,7 @@ export const apiChange = record('ApiChanges', {
   answers: z.int().describe('number of answers and deliveries'),
 })
 
-/** `full`: accounts at the limit, for which new differences aren't recorded. */
+/** `full`: accounts at the limit. Their new differences aren't recorded. */
 export async function apiChanges(q: Query) {
   const rows = await readApiChanges(q)
   // Skips damaged rows.

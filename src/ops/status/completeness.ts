@@ -7,7 +7,7 @@ import type { AccountCompletenessView } from '../../store/schema/completeness.ts
 import { time } from '../output/schema.ts'
 import { pluralize } from '../output/text.ts'
 
-/** The meaning and limits of "complete", shown wherever completeness is. */
+/** The meaning and limits of "complete", shown next to every completeness figure. */
 export const COMPLETENESS_SCOPE =
   '"Complete" covers all known submissions. The service has no list of submissions, so submissions that no delivery, `track` or probed path ' +
   '(accounts[].discovery) has named are unknown here. Such submissions may exist.'
@@ -52,7 +52,7 @@ export const completeness = accountCompleteness.extend({
 
 type CompletenessStatus = AccountCompletenessView & z.output<typeof completeness>
 
-/** @param settings of the account; undefined if it is no longer configured. */
+/** @param settings the account's settings; undefined if no longer configured. */
 export async function completenessStatus(
   q: Query,
   sums: AccountCompletenessView | null,

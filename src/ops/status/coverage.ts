@@ -52,7 +52,7 @@ export const coverage = record('Coverage', {
 export type Coverage = z.output<typeof coverage>
 type AccountCoverage = Coverage['accounts'][number]
 
-/** What the specification offers no way to find, or to detect sooner. */
+/** What the specification offers no way to find, or only late. */
 const GAPS: Coverage['gaps'] = [
   { about: 'submissions', what: COMPLETENESS_SCOPE },
   {
@@ -85,7 +85,7 @@ const GAPS: Coverage['gaps'] = [
   },
 ]
 
-/** @param isTerminal whether to count now, even in a large mirror. */
+/** @param isTerminal whether to count now, even if it takes long. */
 export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, isTerminal: boolean): Promise<Coverage> {
   const offOf = await readsOffStatus(q)
   const names = (await knownAccounts(q, config.accounts)).map(({ account }) => account)
@@ -100,7 +100,7 @@ export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, i
 
 type ReadsOff = ReturnType<Awaited<ReturnType<typeof readsOffStatus>>>
 
-/** @param off reads that are off. */
+/** @param off disabled reads. */
 export function coverageOf(reads: AccountTotals['coverage'], off: ReadsOff): z.output<typeof readsCoverage> {
   const shown = (of: 'submissions' | 'ids') => (one: ReadCoverage) => ({
     ...one,

@@ -4,7 +4,7 @@ import { hiderOf } from './settings.ts'
 /** A template that is only a string literal. */
 const PLAIN_TEMPLATE = /^\s*(["'])(https?:\/\/[^"'\\]*)\1\s*$/
 
-/** @returns the address of a destination, without user, query and secrets; null if only a template determines it. */
+/** @returns a destination's address, without user, query and secrets; null if only a template determines it. */
 export function addressOf(destination: DestinationConfig): string | null {
   const hide = hiderOf({ destinations: [destination] })
   if (destination.kind === 'file') {

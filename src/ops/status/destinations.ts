@@ -64,11 +64,11 @@ export const destinationStatus = record('Destination', {
 
 export type DestinationStatus = z.output<typeof destinationStatus>
 
-/** Values of a destination that was not served yet. */
+/** Values of a destination without stored state. */
 const noRows = { queued: 0, dead: 0, unknown: 0, filtered: 0, failures: 0 }
 const unserved = { ...noRows, state: null, reason: null, since: null, cursor: null, last_success_at: null, filter_error: null }
 
-/** All destinations of the settings in their order, then those that only the database knows. */
+/** @returns configured destinations in their order, then those found only in the database. */
 export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' | 'destinations'>): Promise<DestinationStatus[]> {
   const { destinations: configured } = config
   const rows = new Map((await countDestinations(q)).map((row) => [row.destination, row]))
@@ -76,7 +76,7 @@ export async function readPushStatus(q: Query, config: Pick<Config, 'accounts' |
   const all: DestinationStatus[] = []
   const lastDayOf = await readLastDay(q)
   const { last_seq } = await logEnds(q)
-  // The store keeps past ends of throttling.
+  // Past ends of throttling stay stored.
   const futureOnly = (end: TimeText | null) => (end !== null && msFromTime(end) > q.clock.now() ? end : null)
   for (const name of names) {
     const row = rows.get(name)

@@ -17,21 +17,21 @@ import {
 
 const BEAT_MS = 5_000
 /**
- * After a longer gap between our own beats, the database may have been down for all processes. After a shorter gap, as on a busy machine,
- * a living process was still seen within `STALE_MS`: its last beat may be one interval older than the gap.
+ * After a longer gap between our beats, the database may have been down for all processes. After a shorter gap, as on a busy machine, a
+ * living process still appears within `STALE_MS`: its last beat may be one interval older than the gap.
  */
 const GAP_MS = STALE_MS - BEAT_MS
 
 export interface HeartbeatOptions {
-  /** The process only reads, and leaves a new log epoch to others. */
+  /** The process only reads, and lets others begin a new log epoch. */
   readonly looksOnly?: boolean
-  /** Only for `serve`: the file next to a SQLite database has the token of one process. */
+  /** Only for `serve`: the file next to a SQLite database belongs to one process. */
   readonly marks?: MarkKeeper
 }
 
 /**
- * Registers the process as alive every 5 s, and reports how many processes share the request rates. Releases the claims of dead
- * processes, and begins a new log epoch after a restore under running processes, because change numbers would repeat.
+ * Registers the process as alive every 5 s, and reports how many processes share the request rates. Releases claims of dead processes.
+ * Begins a new log epoch if the database was restored under running processes: change numbers would repeat.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
@@ -42,7 +42,7 @@ export class Heartbeat implements Service {
   readonly #looksOnly: boolean
   readonly #marks: MarkKeeper | undefined
   readonly #unregistered: OnceAMinute
-  /** Monotonic times of the last beat, and of the first beat of the series without a gap. */
+  /** Monotonic times of the last beat, and of the first beat since the last gap. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
@@ -62,11 +62,11 @@ export class Heartbeat implements Service {
       await this.#db.clock.sleep(BEAT_MS, signal)
     }
     await this.#keepMarks().catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
-    // Best effort: otherwise the process counts as dead after a while.
+    // Otherwise the process counts as dead after a while.
     await removeProcess(this.#db, this.#entry.id).catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
   }
 
-  /** One beat. While the database is down, it warns once a minute. */
+  /** Registers this process. During an outage, warns once a minute. */
   async beat(): Promise<void> {
     try {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
@@ -96,7 +96,7 @@ export class Heartbeat implements Service {
     }
   }
 
-  /** Judges other processes only after a gapless series of beats that is long enough to see living ones. @returns dead processes. */
+  /** Registers this process. Judges others only after `STALE_MS` of gapless beats, to see living ones. @returns dead processes. */
   async #beat(): Promise<ReleasedClaims[]> {
     const now = this.#db.clock.steady()
     if (now - this.#beatAt > GAP_MS) this.#steadySince = now

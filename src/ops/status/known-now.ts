@@ -12,12 +12,11 @@ import { compareClocks } from '../clocks/clock-watch.ts'
 import { type Problem, problemOf } from '../health/problem.ts'
 import { type AlarmName, declared } from '../health/problems.ts'
 
-/** After this time without an evaluation, alarms count as unwatched. */
+/** Alarms without an evaluation for this time count as unwatched. */
 const UNWATCHED_MS = 90_000
 
 /**
- * @returns current problems with alarms: those that fire, and those that the database shows now, even if the alarm doesn't fire yet or no
- * process evaluates alarms.
+ * @returns current problems with alarms: firing alarms, and problems that the database shows now, even without a firing or evaluated alarm.
  */
 export async function knownProblems(
   q: Query,
@@ -35,7 +34,7 @@ export async function knownProblems(
     here.push(...found)
     for (const name of names) evaluated.add(name)
   }
-  // A process that evaluates alarms also knows the services' clocks.
+  // Processes that evaluate alarms also know the services' clocks.
   if (!isWatched) await read('clocks', ['clocks_disagree'], async () => [clocksDisagree(await compareClocks(q), config)])
   await read('log epochs', ['log_divergence'], () => divergence(q))
   await read('retention', ['retention_waits', 'retention_late'], () => retentionProblems(q, nowMs))

@@ -2,7 +2,7 @@
 export type LagCounts = Readonly<Record<string, number>>
 
 const PER_DECADE = 10
-/** 10^9 ms are 11 days. Longer durations count here. */
+/** 10^9 ms (11 days). Includes longer durations. */
 const LAST = 90
 
 export function bucketOf(seconds: number): string {
@@ -10,7 +10,7 @@ export function bucketOf(seconds: number): string {
   return String(Math.min(LAST, Math.ceil(PER_DECADE * Math.log10(ms))))
 }
 
-/** @returns the duration in seconds that `share` of all did not exceed, interpolated in its bucket; null without data. */
+/** @returns the duration in seconds that `share` of all durations did not exceed, interpolated; null without data. */
 export function quantile(counts: LagCounts, share: number): number | null {
   const buckets = Object.entries(counts)
     .map(([bucket, count]) => ({ bucket: Number(bucket), count }))

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 /** Series of one destination: attempts by outcome, and push delays by bucket. */
 export const seriesOf = (destination: string) => ({ outcomes: `pushes:${destination}`, lags: `lag_push:${destination}` })
 
-/** Deliveries to a destination in the last day. */
+/** A destination's deliveries in the last day. */
 export const lastDay = z
   .object({
     delivered: z.int(),
@@ -20,7 +20,7 @@ export const lastDay = z
   })
   .describe('in the hours that began within the last 24')
 
-/** Sums the hours that began within the last day, one row per process and hour, so that no request counts the outbox. */
+/** Sums hours begun within the last day. There is one row per process and hour, so the outbox isn't counted. */
 export async function readLastDay(q: Query): Promise<(destination: string) => z.output<typeof lastDay>> {
   const hours = await readFigures(q, figureSteps.hour, timeFromMs(q.clock.now() - DAY_MS))
   const sum = (series: string) => {

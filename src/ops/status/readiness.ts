@@ -3,24 +3,24 @@ import type { Db, Tx } from '../../store/engine/db.ts'
 import { appendAndRemove, appendNothing, InboxAppender } from '../../store/inbox/append.ts'
 import { type ProcessEntry, recordHeartbeat } from '../../store/upkeep/processes.ts'
 
-/** Time for reusing a result, so that frequent checks cost one write. */
+/** How long a result is reused, so that frequent checks cost one write. */
 const CACHE_MS = 1_000
-/** Time limit of a check, even if the database hangs. */
+/** Time limit of a check if the database hangs. */
 const PATIENCE_MS = 2_000
 
-/** Checks whether a delivery could be stored now, with a small write that includes the inbox. The state of the service doesn't count. */
+/** Checks whether a delivery could be stored now, by a small write that includes the inbox. Ignores the service's state. */
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
   readonly #appender: Pick<InboxAppender, 'failedBytes' | 'noteRoom'>
   #draining = false
-  /** The database's last error. A locked database reports it only after the check has timed out. */
+  /** The database's last error. A locked database reports it only after the check timed out. */
   #lastError: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
   /**
-   * @param appender of this process's deliveries. After it failed, the check stores and removes a row of the failed size: a full disk
-   * may accept only small deliveries.
+   * @param appender of this process's deliveries. After a failure, the check stores and removes a row of that size: a full disk may accept
+   * only small deliveries.
    */
   constructor(db: Db, entry: ProcessEntry, appender = new InboxAppender(db)) {
     this.#db = db
@@ -42,7 +42,7 @@ export class Readiness {
   async storeFault(): Promise<string | null> {
     const now = this.#db.clock.steady()
     const isKnown = this.#last !== null && now - this.#last.at < CACHE_MS
-    // Another check would register a stopping process as alive again.
+    // A check would register a stopping process as alive.
     if (!isKnown && !this.#draining) this.#last = { at: now, reason: this.#look() }
     return (await this.#last?.reason) ?? null
   }

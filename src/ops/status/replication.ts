@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { pluralize, sizeText } from '../output/text.ts'
 
-/** From here a slot counts as falling behind, even though the server still has all that it needs. */
+/** A slot this far behind causes a warning, even if the server still has its log. */
 const BEHIND_BYTES = 1024 ** 3
 const MIB = 1024 ** 2
 
-/** Replication of a Postgres server, as far as the program's role may see it (`pg_monitor` sees all). */
+/** Replication of a Postgres server, as visible to the program's role (`pg_monitor` sees all). */
 export const replication = z.object({
   servers: z.int().describe('servers that store an acknowledged delivery: the primary, and those that its commit waits for'),
   synchronous_standby_names: z.string().describe('the setting with the standbys that commits wait for; empty: none'),
@@ -37,18 +37,17 @@ type Replication = z.output<typeof replication>
 type Standby = NonNullable<Replication['standbys']>[number]
 type Slot = NonNullable<Replication['slots']>[number]
 
-/** A note about replication; `ok: false` is a warning, null is unknown. */
+/** A note about replication. `ok`: false is a warning, null unknown. */
 export interface ReplicationNote {
   readonly ok: boolean | null
   readonly text: string
 }
 
-/** @returns the number of servers with an acknowledged delivery, and risks to it. */
+/** @returns the number of servers that store each delivery, and risks. */
 export function replicationNotes(replication: Replication): ReplicationNote[] {
   return [...copiesNotes(replication), ...(replication.slots ?? []).flatMap(slotNotes)]
 }
 
-/** @returns only the warnings. */
 export function replicationWarnings(replication: Replication | null): string[] {
   return replication === null ? [] : replicationNotes(replication).flatMap(({ ok, text }) => (ok === false ? [text] : []))
 }
@@ -65,7 +64,7 @@ function copiesNotes({ servers, synchronous_standby_names: names, standbys }: Re
     ]
   }
   const setting = `synchronous_standby_names = ${names}`
-  // Without the needed right, a standby is a row without a state.
+  // Without the required right, standbys have no visible state.
   const unseen = standbys.filter(({ sync_state }) => sync_state === null).length
   const waitedFor = standbys.filter(({ sync_state }) => sync_state === 'sync' || sync_state === 'quorum').length
   if (waitedFor + unseen < servers - 1) {

@@ -8,7 +8,7 @@ import { metaOf, unwrapped } from '../../config/schema/unwrapped.ts'
 import { secretValues } from '../../config/secret-values.ts'
 import { record } from '../output/schema.ts'
 
-/** A setting in force. Lists of named objects have a setting per field: `accounts.default.base_url`. */
+/** A setting in force. Lists of named objects have one setting per field: `accounts.default.base_url`. */
 export const setting = record('Setting', {
   name: z.string().describe('path in the settings file, like `accounts.default.base_url`'),
   value: z
@@ -25,7 +25,7 @@ type Schema = z.core.$ZodType | undefined
 
 const HIDDEN = '[secret]'
 
-/** The settings of a process without secrets, in the order of the file. */
+/** @returns a process's settings without secrets, in file order. */
 export function shownSettings(config: Config): ShownSetting[] {
   const hide = hiderOf(config)
   const all = [...settingsIn('', { ...config, warnings: undefined, fromEnvironment: undefined }, settingsSchema, () => null)]
@@ -40,12 +40,12 @@ export function shownSettings(config: Config): ShownSetting[] {
   }))
 }
 
-/** Digits of a fingerprint: enough to detect a difference, too few to find a secret by trying. */
+/** Digits per fingerprint: enough to detect a difference, too few to test guesses of a secret. */
 const FINGERPRINT_DIGITS = 4
 
 /**
  * Fingerprints of all settings, to compare processes without the values.
- * @param salt of the process, so that fingerprints of different processes are unrelated.
+ * @param salt of the process, so that stored fingerprints of processes are unrelated.
  */
 export function settingFingerprints(config: Config, salt: string): Record<string, string> {
   const comparable = { ...config, warnings: undefined, overridden: undefined, fromEnvironment: undefined }
@@ -60,7 +60,7 @@ export function settingFingerprints(config: Config, salt: string): Record<string
   )
 }
 
-/** @returns a function that removes all secrets of the settings, and the values in queries of URLs, from a text. */
+/** @returns a function that removes configured secrets and URL query values from a text. */
 export function hiderOf(config: Partial<Config>): (text: string) => string {
   const secrets = secretValues(config)
   return (text) => withoutSecrets(withoutQueryValues(text), secrets, HIDDEN)
@@ -69,7 +69,7 @@ export function hiderOf(config: Partial<Config>): (text: string) => string {
 /** Returns the text for a secret. */
 type SecretOf = (secret: { readonly reveal: () => string }) => string | null
 
-/** @param schema of the value; undefined if the settings file has no such key. */
+/** @param schema the value's; undefined if the settings file has no such key. */
 function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: SecretOf): Generator<ShownSetting> {
   if (value === undefined) return
   const of = { name, variable: schema === undefined ? null : (metaOf(schema).env ?? null), is_default: isDefault(schema, value) }
@@ -90,7 +90,7 @@ function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: Sec
   }
 }
 
-/** The key and schema in the settings file of a property of `Config`, in which durations end in `Ms`. */
+/** Finds a `Config` property in the settings schema. Properties for durations end in `Ms`. */
 function schemaOf(schema: Schema, property: string): { readonly name: string; readonly schema: z.core.$ZodType } | undefined {
   const inner = schema && unwrapped(schema)
   if (!(inner instanceof z.ZodObject)) return undefined
@@ -98,7 +98,7 @@ function schemaOf(schema: Schema, property: string): { readonly name: string; re
   return name === undefined ? undefined : { name, schema: inner.shape[name] as z.core.$ZodType }
 }
 
-/** The schema of a list's items; of alternatives that of the item's `kind`. */
+/** Schema of a list's items. An item's `kind` selects alternatives. */
 function elementOf(schema: Schema, item?: unknown): Schema {
   const list = schema && unwrapped(schema)
   const element = list instanceof z.ZodArray ? unwrapped(list.element) : undefined
@@ -126,7 +126,7 @@ const SIZES = [
   ['KiB', 1024],
 ] as const
 
-/** The written form of a value, in the largest unit that gives a whole number. */
+/** Formats a value in the largest unit that gives a whole number. */
 function written(value: string | number | boolean | null, schema: Schema): string | number | boolean | null {
   if (typeof value !== 'number' || schema === undefined || value === 0) return value
   const isSize = schema instanceof z.ZodPrefault && /iB$/.test(String(schema.def.defaultValue))

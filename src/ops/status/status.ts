@@ -29,7 +29,7 @@ import { replication as replicationSchema, replicationWarnings } from './replica
 import { lastSums, nothingCounted, summedUp } from './sums.ts'
 import { secretStates, webhookSecrets } from './webhook-secrets.ts'
 
-/** Share of the allowed rate above which due reads begin to wait. */
+/** Share of the allowed rate above which due reads start to wait. */
 const WARN_SHARE = 0.7
 
 const accountStatus = knownAccount.omit({ client_id: true }).extend({
@@ -54,7 +54,6 @@ const accountStatus = knownAccount.omit({ client_id: true }).extend({
   completeness: completeness.nullable().describe('null: `serve` never ran with the account'),
 })
 
-/** A problem that needs attention. */
 export const issue = z.object({
   kind: z.string().describe('name of the problem, the same as that of its alarm, if any'),
   what: z.string(),
@@ -63,13 +62,12 @@ export const issue = z.object({
   fix: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
 })
 
-/** Unread parts of a report, which the report doesn't cover. */
+/** Parts of a report that could not be read. */
 export const unreadParts = z
   .array(z.object({ part: z.string(), reason: z.string() }))
   .readonly()
   .describe('parts that could not be read, for example because of a locked table; their data is empty')
 
-/** Output of `status`. */
 export const status = record('Status', {
   verdict: z.enum(verdictWords).describe('verdict on the mirror'),
   sentence: z.string().describe('the verdict and its reasons as text'),
@@ -107,7 +105,7 @@ export type VerdictConfig = Pick<Config, 'accounts' | 'destinations' | 'poll'> &
 
 type StatusConfig = VerdictConfig & Pick<Config, 'upstream'>
 
-/** Judges the mirror by the database, never by the memory of a process. @param kept counts of submissions, see `readHealth`. */
+/** Judges the mirror only by the database, never by process memory. @param kept counts of submissions, see `readHealth`. */
 export async function judgeNow(db: Db, config: VerdictConfig, kept?: CachedTotals | null, parts = new PartReader(db.clock)) {
   const { accounts, destinations, poll } = config
   const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
@@ -141,17 +139,17 @@ interface StatusParts {
   readonly isTerminal: boolean
 }
 
-/** Time limit for counting at a terminal. Others don't wait: they skip a locked table immediately. */
+/** Time limit for counting at a terminal. Other requests skip a locked table immediately. */
 const TERMINAL_MS = 30_000
 
-/** At a terminal, counting a large database takes a second or two. */
+/** Counting a large database at a terminal takes 1–2 s. */
 export async function readStatus(db: Db, { version, config, showFix, isTerminal }: StatusParts): Promise<Status> {
   const q = db.readNoWait
   const parts = new PartReader(db.clock, isTerminal ? TERMINAL_MS : undefined)
   const known = await parts.read('the list of accounts', () => knownAccounts(q, config.accounts), [])
   const names = known.map(({ account }) => account)
   const counted = await parts.read('the counts of rows', () => summedUp(q, names, isTerminal), null)
-  // If a locked table prevents counting, the counts of the last minutes are used.
+  // If a locked table prevents counting, use the last stored counts.
   const summed = counted ?? (await parts.read('the last counts', () => lastSums(q), nothingCounted))
   const { issues, ...verdict } = await readVerdict(db, config, counted === null ? null : counted.kept, parts)
   const shown = await Promise.all(issues.map(async ({ fix, ...rest }) => ({ ...rest, fix: await showFix(fix) })))
@@ -181,7 +179,7 @@ export async function readStatus(db: Db, { version, config, showFix, isTerminal 
   const replication = await parts.read('replication', () => readReplication(q), null)
   const changeLog = await parts.read('the change log', () => logEnds(q), { first_seq: 1, last_seq: 0 })
   const processes = await parts.read('processes', () => listProcesses(q), [])
-  // A restored database also has the backup records of before.
+  // A restored database also contains older backup records.
   const backup = q.kind === 'postgres' ? null : await parts.read('backups', () => lastBackups(q), null)
   const clocks = await parts.read('clocks', () => clockStatus(db, config), { apart: [], waits: [] })
   return {
@@ -203,7 +201,7 @@ export async function readStatus(db: Db, { version, config, showFix, isTerminal 
   }
 }
 
-/** How far this machine's clock is ahead of the visible others. `serve` also compares the services' clocks and raises an alarm. */
+/** How far this machine's clock is ahead of known others. `serve` also compares the services' clocks and raises an alarm. */
 async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
   const judged = await compareClocks(db.readNoWait)
   const retention = (await retentionProblems(db.readNoWait, db.clock.now())).filter(({ name }) => name === 'retention_waits')
@@ -211,7 +209,7 @@ async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks
   return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }
 
-/** Notes for operators that don't need action, a sentence each. */
+/** Notes for operators that don't need action, one sentence each. */
 export function notesOf({ accounts, destinations, replication }: Pick<Status, 'accounts' | 'destinations' | 'replication'>): string[] {
   return [...replicationWarnings(replication), ...accounts.flatMap(accountNotes), ...destinations.flatMap(destinationNotes)]
 }

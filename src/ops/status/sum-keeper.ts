@@ -10,10 +10,10 @@ import { runUpkeep } from '../../store/upkeep/upkeep.ts'
 import { pluralize } from '../output/text.ts'
 
 const TASK = 'sums'
-/** Delay after a start, so that other work goes first. */
+/** Start delay that lets other work run first. */
 const AFTER_START_MS = 1_000
 const MINUTE_MS = 60_000
-/** Counting takes at most one part in this many of all time. */
+/** Counting uses at most 1/`SHARE` of the time. */
 const SHARE = 20
 const LEASE_MS = 60_000
 
@@ -22,8 +22,8 @@ export interface SumKeeperOptions extends Pick<ServiceParts, 'db' | 'clock' | 'l
 }
 
 /**
- * Counts the totals of the mirror once a minute, so that requests don't, unless the mirror is small. One process does it, less often if
- * counting takes longer than three seconds.
+ * Counts the mirror's totals once a minute, so that requests don't have to, unless the mirror is small. One process counts, less often if
+ * counting takes longer than 3 s.
  */
 export class SumKeeper implements Service {
   readonly name = 'sums'
@@ -35,7 +35,7 @@ export class SumKeeper implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, db, database, log } = this.#o
-    // On SQLite it has its own thread, so that other work doesn't wait.
+    // On SQLite, counting uses its own thread and doesn't block.
     const reader = openReportReader(db, database)
     try {
       await repeat(clock, signal, AFTER_START_MS, async () => {
@@ -50,7 +50,7 @@ export class SumKeeper implements Service {
     }
   }
 
-  /** Counts and stores the totals, unless this minute is done or another process does it. */
+  /** Counts and stores the totals, once per minute and in one process. */
   async count(reader: Pick<Db, 'read'>): Promise<'ran' | 'done' | 'held' | 'stopped'> {
     const { clock, db } = this.#o
     const turn = { slot: timeFromMs(Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS), settings: '' }

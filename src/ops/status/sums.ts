@@ -6,15 +6,15 @@ import { ConflictError } from '../output/refusals.ts'
 
 export interface SummedUp {
   readonly of: (account: string) => AccountTotals
-  /** As stored; undefined: counted now; null: unknown. */
+  /** undefined: counted now; null: unknown. */
   readonly kept: CachedTotals | undefined | null
-  /** null: now. */
+  /** null: counted now. */
   readonly countedAt: TimeText | null
 }
 
 /**
- * Totals of accounts: counted now for the terminal and a small mirror, else the stored totals of the last minutes, so that many people can
- * view a large mirror. @throws ConflictError if none are stored yet.
+ * Totals of accounts. Counted now for the terminal and small mirrors. Otherwise the last stored totals, so that many people can view a
+ * large mirror. @throws ConflictError if none are stored yet.
  */
 export async function summedUp(q: Query, accounts: readonly string[], isTerminal: boolean): Promise<SummedUp> {
   if (isTerminal || (await isSmallMirror(q))) {
@@ -36,7 +36,7 @@ export async function lastSums(q: Query): Promise<SummedUp> {
   return kept === null ? nothingCounted : { of: (account) => kept.sums[account] ?? noTotals, kept, countedAt: kept.countedAt }
 }
 
-/** Counts of submissions for `judgeNow`: undefined for a small mirror, which is counted then; null if none are stored yet. */
+/** Counts of submissions for `judgeNow`: undefined for a small mirror, which is counted later; null if none are stored yet. */
 export async function sumsForVerdict(q: Query): Promise<CachedTotals | null | undefined> {
   return (await isSmallMirror(q)) ? undefined : await cachedTotals(q)
 }

@@ -6,7 +6,7 @@ import { secretTag } from '../../upstream/webhook/signature.ts'
 import { time } from '../output/schema.ts'
 import { when } from '../output/text.ts'
 
-/** Configured webhook secrets. A delivery that two of them signed counts for the first; times are accurate to about ten seconds. */
+/** Configured webhook secrets. A delivery signed by two secrets counts for the first. Times are accurate to about 10 s. */
 export const webhookSecrets = z
   .array(z.object({ position: z.int(), last_verified_at: time.nullable() }))
   .readonly()
@@ -14,7 +14,7 @@ export const webhookSecrets = z
 
 type SecretStates = z.output<typeof webhookSecrets>
 
-/** Secrets of each configured account, by name. An old secret without recent use can be removed (trap 37). */
+/** Secrets of each configured account. An old secret without recent use can be removed (trap 37). */
 export async function secretStates(
   q: Query,
   accounts: readonly Pick<AccountConfig, 'name' | 'webhookSecrets'>[],

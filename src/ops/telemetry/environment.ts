@@ -5,7 +5,7 @@ export interface Signals {
   readonly metrics: boolean
 }
 
-/** Signals that the environment enables: those with an endpoint that aren't turned off. */
+/** Signals that the environment enables: with an endpoint and not turned off. */
 export function signalsIn(env: Environment): Signals {
   const isOn = (signal: 'TRACES' | 'METRICS') =>
     env['OTEL_SDK_DISABLED']?.toLowerCase() !== 'true' &&
@@ -14,7 +14,7 @@ export function signalsIn(env: Environment): Signals {
   return { traces: isOn('TRACES'), metrics: isOn('METRICS') }
 }
 
-/** A number in a variable of OpenTelemetry; undefined if it is unset or invalid. */
+/** An OpenTelemetry variable's number; undefined if unset or invalid. */
 export function numberIn(env: Environment, name: string): number | undefined {
   const text = env[name]?.trim()
   const number = Number(text)

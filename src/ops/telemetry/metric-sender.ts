@@ -8,7 +8,7 @@ import { type Environment, numberIn } from './environment.ts'
 
 const INTERVAL_MS = 60_000
 
-/** Sends the stages' reports under the names of `/metrics`, without the values that `/metrics` reads from the database. */
+/** Sends the stages' reports under the names of `/metrics`, without values that `/metrics` reads from the database. */
 export class MetricSender {
   readonly #provider: MeterProvider
   readonly #meter: Meter

@@ -7,7 +7,7 @@ import { secretForms } from '../../base/secret.ts'
 import { parsedJson } from '../../model/json.ts'
 import type { Environment } from './environment.ts'
 
-/** Parts for reporting problems of sending. */
+/** Used to report export problems. */
 export interface ProblemParts {
   readonly log: Log
   readonly clock: Pick<Clock, 'steady'>
@@ -18,7 +18,7 @@ export interface ProblemParts {
 /** A shorter value would be masked inside unrelated words. */
 const SHORTEST = 8
 
-/** Logs warnings of OpenTelemetry at most once a minute, above all that a collector rejects data. */
+/** Logs OpenTelemetry warnings, such as data rejected by a collector, at most once a minute. */
 export function logProblems(env: Environment, { log, clock, secrets }: ProblemParts): void {
   secrets.add(headerSecrets(env), [])
   const warnings = new OnceAMinute(clock, (text) => log.warn(text))
@@ -29,7 +29,7 @@ export function logProblems(env: Environment, { log, clock, secrets }: ProblemPa
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }
 
-/** Values of the collector's headers, in each form in which a text may contain them. */
+/** @returns the collector's header values, in each form that a text may contain. */
 function headerSecrets(env: Environment): string[] {
   const lists = ['', 'TRACES_', 'METRICS_'].map((signal) => env[`OTEL_EXPORTER_OTLP_${signal}HEADERS`] ?? '')
   const values = lists.flatMap((list) => list.split(',')).map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
@@ -45,7 +45,7 @@ function decoded(value: string): string {
   }
 }
 
-/** Errors arrive as JSON of all properties, including the body of an answer. */
+/** Finds the message: errors are JSON with all properties, even a body. */
 function textOf(part: unknown): string {
   if (typeof part !== 'string') return messageOf(part)
   const error = parsedJson(part)

@@ -14,12 +14,11 @@ import type { DeliveryName, TracedStep } from '../../base/observer.ts'
 import { type Environment, numberIn } from './environment.ts'
 
 const KINDS = { delivery: SpanKind.SERVER, apply: SpanKind.INTERNAL, push: SpanKind.CLIENT } as const
-/** Parent step of each step. */
 const PARENTS = { delivery: null, apply: 'delivery', push: 'apply' } as const
 
 /**
- * Sends the steps of deliveries as spans. The ids of the trace and its first two spans are hashes of account and delivery id, so processes
- * don't have to exchange them.
+ * Sends the steps of deliveries as spans. Ids of the trace and its first two spans are hashes of account and delivery id. So processes
+ * don't exchange ids.
  */
 export class SpanSender {
   readonly #provider: TracerProvider
@@ -69,7 +68,7 @@ function contextOf(name: TracedStep['name'], of: DeliveryName): SpanContext {
   return { traceId: traceIdOf(of), spanId: spanIdOf(name, of), traceFlags: TraceFlags.SAMPLED, isRemote: true }
 }
 
-/** OTEL_TRACES_SAMPLER. Traces have no parent outside the program, so samplers with and without `parentbased_` are the same. */
+/** The sampler of OTEL_TRACES_SAMPLER. Traces have no parent outside the program, so `parentbased_` makes no difference. */
 function samplerOf(env: Environment): Sampler {
   const name = env['OTEL_TRACES_SAMPLER']?.replace('parentbased_', '')
   if (name === 'always_off') return new AlwaysOffSampler()

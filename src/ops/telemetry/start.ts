@@ -11,13 +11,13 @@ import { SpanSender } from './span-sender.ts'
 export interface Telemetry {
   /** @returns an observer that reports to both the collector and `observer`. */
   besides(observer: Observer): Observer
-  /** Sends the rest. Never rejects. */
+  /** Flushes data. Never rejects. */
   close(): Promise<void>
 }
 
 /** Starts sending signals. The exporters read endpoints, headers and limits from the environment. */
 export function startTelemetry(signals: Signals, env: Environment, version: string, parts: ProblemParts): Telemetry {
-  // First, because creating the exporters reports problems of the environment.
+  // Do this first: creating the exporters reports problems of the environment.
   logProblems(env, parts)
   const resource = resourceOf(version)
   const spans = signals.traces ? new SpanSender(resource, env) : null
@@ -34,7 +34,7 @@ export function startTelemetry(signals: Signals, env: Environment, version: stri
   }
 }
 
-/** Each process is an instance with its own series. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override this. */
+/** Each process is an instance with its own series. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
 function resourceOf(version: string): Resource {
   const own = resourceFromAttributes({
     'service.name': 'submission-mirror',

@@ -3,7 +3,7 @@ import type { ProblemParts } from './problems.ts'
 import type { Telemetry } from './start.ts'
 
 /**
- * Sends signals to the collector in the environment. @param version of the program. @param parts for reporting problems.
+ * Sends signals to the collector in the environment. @param version the program's. @param parts for reporting problems.
  * @returns null without a collector; no sending code is loaded then.
  */
 export async function openTelemetry(env: Environment, version: string, parts: ProblemParts): Promise<Telemetry | null> {

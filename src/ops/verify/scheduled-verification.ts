@@ -16,17 +16,17 @@ export interface ScheduledVerificationOptions extends Omit<VerifyParts, 'signal'
   readonly schedule: CronSchedule
 }
 
-/** Delay after a start, so that other work goes first. */
+/** Start delay that lets other work run first. */
 const AFTER_START_MS = 5_000
 const LOOK_MS = 15_000
-/** After a failure, which needs a person or time. */
+/** Retry delay. Failures need a person or time. */
 const RETRY_MS = 900_000
 /** Renewed after every few answers. */
 const LEASE_MS = 120_000
 
 /**
- * Verifies a destination on schedule. One process does it. If it dies, another continues after its answers; a sample restarts. A missed
- * time is handled soon after the start.
+ * Verifies a destination on schedule in one process. If it dies, another continues after its answers; a sample restarts. Handles missed
+ * times soon after the start.
  */
 export class ScheduledVerification implements Service {
   readonly name: string
@@ -41,7 +41,7 @@ export class ScheduledVerification implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Verifies if it is due, unless it is done or another process does it. */
+  /** Runs a due verification, unless it is done or another process runs it. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, schedule, sample, destination } = this.#o
     const turn = { slot: lastSlot(schedule, clock.now()), settings: `${schedule.cron} ${sample ?? 'all'}` }
@@ -56,7 +56,7 @@ export class ScheduledVerification implements Service {
       })
     } catch (error) {
       if (signal.aborted) return 'stopped'
-      // The answers took too long. Another process verifies instead.
+      // Slow answers outlived the lease. Another process continues.
       if (error instanceof LeaseLostError) return 'held'
       const text = `the verification of destination ${destination.name} failed: ${messageOf(error)}`
       log.warn({ destination: destination.name, err: error }, text)
@@ -83,7 +83,7 @@ function taskOf(destination: string): string {
   return `verify ${destination}`
 }
 
-/** The first reason for an undetermined change. */
+/** First reason for an undetermined change. */
 function whyOf({ changes }: VerificationReport): string {
   const failed = changes.find(({ error }) => error !== null)
   return failed === undefined || failed.error === null ? '' : ` (${shownOutcome(failed.error, failed.status)})`

@@ -11,11 +11,11 @@ import { Heartbeat } from '../status/heartbeat.ts'
 export interface VerifyParts extends ServiceParts {
   readonly config: Config
   readonly version: string
-  /** Aborts work in flight; stored answers stay. */
+  /** Aborts current work; stored answers remain. */
   readonly signal: AbortSignal
 }
 
-/** Why a kind of destination can't be verified. */
+/** Why a kind can't be verified, or what to set. */
 const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
   webhook: 'webhooks cannot be queried',
   http: 'set check or lookup',
@@ -25,8 +25,8 @@ const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
 }
 
 /**
- * Verifies which delivered changes a destination has. Senders leave it a part of the destination's rate.
- * @throws MismatchError if the destination can't be verified; NotFoundError if it was never served; ConflictError while it is stopped.
+ * Verifies which delivered changes a destination has. Senders leave it part of the destination's rate.
+ * @throws MismatchError if the destination can't be verified; NotFoundError if `serve` never used it; ConflictError while it is stopped.
  */
 export async function verifyDestination(
   parts: VerifyParts,
@@ -51,14 +51,14 @@ export async function verifyDestination(
   })
 }
 
-/** Does `work` while this verification is registered as another user of the destinations' rates. */
+/** Registers this verification as a user of the destination's rate while `work` runs. */
 async function sharingRates<T>({ db, log, version }: VerifyParts, gate: DestinationGate, work: () => Promise<T>): Promise<T> {
   const done = new AbortController()
   const entry = { id: `${db.processId}-${randomUUID().slice(0, 8)}`, role: 'verify', version } as const
   const heartbeat = new Heartbeat(db, log, entry, ({ pushing }) => gate.shareAmong(pushing), { looksOnly: true })
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
-  // Awaited below; until then its rejection must not count as unhandled.
+  // Awaited below. Until then, a rejection would be unhandled.
   beating.catch(() => undefined)
   try {
     return await work()

@@ -12,23 +12,23 @@ import type { Steps } from './steps.ts'
 
 const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 const NUMBER = /^[1-9]\d{0,8}$/
-/** The limit of AMS360 is not published. */
+/** AMS360 doesn't publish its limit. */
 const NOTE_LENGTH = 30_000
 
 /**
- * AMS360 (Vertafore) over its SOAP interface WSAPI v3. Each change becomes a note of the customer (CustomerId, a GUID, or customer number)
- * that the submission is mapped to. Written from copies of Vertafore's reference and WSDL; never run against a live system. `Login` takes
- * AgencyNo, LoginId, Password and EmployeeCode; every other call has the ticket in the header WSAPISession. A note always gets a new id, so
- * there is no idempotency, and notes can't be listed: a person looks for an unknown outcome by our id. config/systems/ams360.md lists what
- * could not be verified.
+ * AMS360 (Vertafore) over its SOAP interface WSAPI v3. Each change becomes a note of the mapped customer (CustomerId, a GUID, or customer
+ * number). Written from copies of Vertafore's reference and WSDL; never run against a live system. `Login` takes AgencyNo, LoginId,
+ * Password and EmployeeCode; every other call has the ticket in the header WSAPISession. A note always gets a new id, so deliveries aren't
+ * idempotent. Notes can't be listed, so a person must search for unknown outcomes by our id. config/systems/ams360.md lists what could not
+ * be verified.
  */
 export class Ams360 {
   readonly #o: Ams360Destination
   readonly #namespace: string
-  /** A sign-in has its own timeout, because its caller may have little time left. */
+  /** A sign-in has a separate timeout, because the caller may have little time left. */
   readonly #tickets = new TokenHolder<FetchedToken, Steps>((steps) => this.#signInCounted(steps.independent()))
   readonly #refusals = new LoginRefusals()
-  /** By customer number. A customer's id never changes. */
+  /** Ids by customer number. They never change. */
   readonly #customers = new Map<string, string>()
 
   constructor(destination: Ams360Destination) {
@@ -36,19 +36,19 @@ export class Ams360 {
     this.#namespace = destination.namespace
   }
 
-  /** @throws StepFailure with the outcome; PermanentError if another attempt can't help. */
+  /** @throws StepFailure with the outcome; PermanentError if a retry can't help. */
   async deliver(item: PushItem, steps: Steps): Promise<Outcome> {
     const { client = '', policy = null } = item.mapping ?? {}
     const customer = GUID.test(client) ? client : await this.#customerId(client, steps)
     if (customer === null) throw new PermanentError(`the submission is mapped to ${JSON.stringify(client)}, which is no customer of AMS360`)
     if (policy !== null && !GUID.test(policy)) throw new PermanentError('the policy of the mapping must be a PolicyId of AMS360 (a GUID)')
-    // In the order of the WSDL: .NET ignores elements that come late.
+    // In WSDL order: .NET ignores elements that are out of order.
     const note = { 'd:CustomerId': customer, 'd:NoteText': noteText(item, NOTE_LENGTH), 'd:NoteDate': dayOf(item), 'd:PolicyId': policy }
     const reply = await this.#call('CustomerNoteInsert', { 'd:CustomerNote': note }, steps, 'submit')
     return taken(reply.status, remoteIdOf(reply.text('NoteId')), null)
   }
 
-  /** Finds the customer by number or id, never by name. @returns null if there is none. */
+  /** Finds the customer by number or id, never by name. @returns null if none matches. */
   async findMapping(item: PushItem, steps: Steps): Promise<Mapping | null> {
     const value = item.submission?.[this.#o.customerField ?? ''] ?? ''
     const id = await this.#customerId(String(value), steps)
@@ -68,14 +68,14 @@ export class Ams360 {
     const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'query')
     const [id = null, ...others] = new Set(reply.texts('CustomerId'))
     if (others.length > 0) throw new PermanentError(`AMS360 knows several customers by ${client}; map the submission by the CustomerId`)
-    // Only a customer with exactly this number or id counts.
+    // Only a customer with exactly this number or id matches.
     if (id === null || !GUID.test(id) || reply.text(name)?.toLowerCase() !== client.toLowerCase()) return null
     if (this.#customers.size >= 1_000) this.#customers.clear()
     this.#customers.set(client, id)
     return id
   }
 
-  /** A rejected ticket means that nothing was done, so the call is repeated once with a new ticket. */
+  /** If the ticket is rejected, AMS360 did nothing, so the call is repeated once with a new ticket. */
   async #call(operation: string, request: Json, steps: Steps, way: 'query' | 'submit'): Promise<SoapReply> {
     for (let renewed = false; ; renewed = true) {
       const { token: ticket } = this.#tickets.usable ?? (await steps.wait(this.#tickets.get(steps)))
@@ -132,7 +132,7 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
 }
 
-/** A fault may repeat the request. The ticket is masked here because it can look like an id, which isn't masked elsewhere. */
+/** A fault may repeat the request. The ticket is masked here: it can look like an id, so nothing else masks it. */
 function reasonIn(reply: SoapReply, ticket: string | null): string {
   const reason = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
   return withoutSecretWords(withoutSecrets(reason, [ticket ?? ''], '[…]')).slice(0, 300)
@@ -141,8 +141,8 @@ function reasonIn(reply: SoapReply, ticket: string | null): string {
 const LEFT_OUT = new Set(['account', 'submission_id'])
 
 /**
- * Describes a change as plain text, for note fields. The same on every attempt. The last line has our id. @param maxLength of all but the
- * last line; longer text is cut and marked.
+ * Describes a change as plain text, for note fields. Every attempt yields the same text. The last line has our id. @param maxLength
+ * excludes the last line; longer text is cut and marked.
  */
 export function noteText(item: PushItem, maxLength: number): string {
   const { submissionId, entity, operation, direction, after, messageId, leftFilter } = item
@@ -156,7 +156,7 @@ export function noteText(item: PushItem, maxLength: number): string {
   return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
 }
 
-/** @returns midnight (UTC) of the day of the change or event, for notes that have a date only. */
+/** @returns midnight (UTC) on the day of the change or event, for notes that only have a date. */
 export function dayOf({ after, changedAt }: PushItem): string {
   return `${String(after?.['occurred_at'] ?? changedAt).slice(0, 10)}T00:00:00`
 }
@@ -167,7 +167,7 @@ function recordOf({ operation, entityId, submissionId }: PushItem): string {
   return steps.length === 0 ? '' : ` of ${steps.join(' ')}`
 }
 
-/** Removes half a character at the end. */
+/** Removes a trailing half of a character. */
 function whole(text: string): string {
   return text.replace(/[\ud800-\udbff]$/, '').toWellFormed()
 }

@@ -10,9 +10,9 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 export interface SoapCall {
   readonly url: string
   readonly action: string
-  /** Elements of the envelope's header, as for `xmlText`. */
+  /** Elements of the envelope's header, for `xmlText`. */
   readonly header: Json
-  /** The one element of the envelope's body. */
+  /** The single element of the envelope's body. */
   readonly body: Json
 }
 
@@ -21,7 +21,7 @@ export interface SoapReply {
   readonly status: number
   readonly isFault: boolean
   has(element: string): boolean
-  /** @returns the text of the first element of this name; null if there is none, or if it contains elements. */
+  /** @returns the text of the first element with this name; null if none exists or it contains elements. */
   text(element: string): string | null
   texts(element: string): readonly string[]
 }
@@ -31,7 +31,7 @@ export async function callSoap(steps: Steps, way: 'query' | 'submit', call: Soap
   const answer = await steps[way](requestOf(call))
   const reply = replyOf(answer)
   if (reply !== null) return reply
-  // The service reports faults in an envelope. Any other answer with these statuses is unclear: a proxy may have sent it.
+  // The service reports faults in an envelope. With these statuses, other answers may be from a proxy: the outcome is unclear.
   const isUnclear = isSuccess(answer.status) || answer.status === 500
   const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
   const failure: Failure = isUnclear ? unclear(answer, `it ${answered(answer)}, but ${lack}`) : refused(answer)

@@ -9,7 +9,7 @@ export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
 
 /**
  * The requests of one delivery, which share the destination's timeout. `query` and `submit` return any answer, and throw StepFailure if
- * none comes.
+ * none arrives.
  */
 export class Steps {
   readonly clock: Clock
@@ -26,24 +26,24 @@ export class Steps {
     this.#endsAt = clock.steady() + allMs
   }
 
-  /** Sends a request that changes nothing at the target. Without an answer, the delivery is attempted again. */
+  /** Sends a request that changes nothing at the target. If no answer arrives, the delivery is retried. */
   async query(request: StepRequest): Promise<Answer> {
     return await this.#send(request, withoutEffect)
   }
 
-  /** Sends the request that delivers the change. Without an answer, the outcome is unknown. */
+  /** Sends the request that delivers the change. If no answer arrives, the outcome is unknown. */
   async submit(request: StepRequest): Promise<Answer> {
-    // The next attempt reuses the ticket and customer id.
+    // Too late. The next attempt reuses the ticket and id.
     if (this.#leftMs < this.#allMs * LEAST_SHARE) throw this.#late
     return await this.#send(request, (failure) => failure)
   }
 
-  /** @returns steps for shared work, such as a login, with their own timeout and signal. */
+  /** @returns steps with a separate timeout and signal, for shared work such as a login. */
   independent(): Steps {
     return new Steps(this.#transport, this.clock, this.#allMs, new AbortController().signal)
   }
 
-  /** Waits for shared work within the time of this delivery. @throws StepFailure when the time is over; the work continues. */
+  /** Waits for shared work within this delivery's timeout. @throws StepFailure on timeout; the work continues. */
   async wait<T>(work: Promise<T>): Promise<T> {
     const over = limitedTo(Math.max(0, Math.ceil(this.#leftMs)), this.#signal)
     try {

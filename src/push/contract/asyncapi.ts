@@ -4,17 +4,17 @@ import type { Json } from '../../model/json.ts'
 import { jsonTypes } from '../../model/json-types.ts'
 import { TEST_TYPE } from './delivery.ts'
 
-/** A JSON Schema of draft 7, as AsyncAPI requires. */
+/** JSON Schema draft 7, as AsyncAPI requires. */
 type Schema = { readonly [keyword: string]: Json }
 
-/** Makes a reference to another schema of the document. */
+/** Returns a reference to another schema of the document. */
 type Ref = (name: string) => Schema
 
 const DRAFT = 'http://json-schema.org/draft-07/schema#'
 const CAUSES = ['webhook', 'poll', 'backfill', 'reconcile', 'command', 'snapshot']
 const TIME = { type: 'string', format: 'date-time' }
 
-/** The JSON Schema of the webhooks about changes of one table, as a separate document. */
+/** The JSON Schema of webhooks about one table's changes, as a separate document. */
 export function tableSchema(entity: Entity): Schema {
   const ref = (name: string) => ({ $ref: `#/definitions/${name}` })
   return {
@@ -116,7 +116,7 @@ const TEST: Schema = {
   },
 }
 
-/** The operations on rows of a table. A table without `gone_at` has no `gone`. */
+/** Operations on rows of a table. Tables without `gone_at` have no `gone`. */
 function operationsOn(entity: Entity): string[] {
   return ['insert', 'update', ...('gone_at' in entity.fields ? ['gone'] : []), 'purged']
 }

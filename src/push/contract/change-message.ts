@@ -1,7 +1,7 @@
 import type { PushItem } from './delivery.ts'
 
 /**
- * @returns a change as JSON: the body of a webhook or of a queue message. The same text on every attempt. Most of it is the stored JSON of
+ * @returns a change as JSON: the body of a webhook or queue message. Every attempt yields the same text. Most of it is the stored JSON of
  * `after`.
  */
 export function changeMessage(item: PushItem): string {

@@ -8,11 +8,11 @@ export interface OpenedDocument {
   /** From the service. The name is personal. */
   readonly name: string | null
   readonly contentType: string | null
-  /** A new stream of its bytes each time. @throws TransientError if it can't be read now. */
+  /** Opens a new stream. @throws TransientError if the document can't be read now. */
   open(): Promise<Readable>
 }
 
-/** @returns null if the document is no longer stored. @throws TransientError if it can't be read now. */
+/** @returns null if no longer stored. @throws TransientError if the document can't be read now. */
 export type OpenDocument = (document: AttachedDocument) => Promise<OpenedDocument | null>
 
 interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 'entity' | 'entityId' | 'operation'> {
@@ -20,7 +20,7 @@ interface StoringChange extends Pick<QueuedChange, 'account' | 'submissionId' | 
   readonly leftFilter: boolean
 }
 
-/** The file that a change stored completely. */
+/** The complete file that a change stored. */
 export interface AttachedDocument {
   readonly path: string
   /** Lower-case hex. */
@@ -30,7 +30,7 @@ export interface AttachedDocument {
   readonly documentKey: string
 }
 
-/** @returns the document that a change stored; null for every other change, and if the record left the destination's `filter` with it. */
+/** @returns the document that a change stored; null if the change stored none or the record left the destination's `filter`. */
 export function attachedDocument(change: StoringChange): AttachedDocument | null {
   const { entity, entityId, operation, account, submissionId, after, leftFilter } = change
   if (leftFilter || entity !== 'documents' || (operation !== 'insert' && operation !== 'update')) return null

@@ -4,15 +4,15 @@ import { type Failure, StepFailure } from './outcomes.ts'
 
 /** Rejected logins in a row before the destination is suspended: more could lock the account. */
 const MOST_REFUSALS = 3
-/** How long messages in flight get the same outcome without another login. */
+/** How long messages in flight reuse a suspension without another login. */
 const HELD_MS = 1_000
 
-/** Counts the rejected logins of one destination in a row. A permanent failure is a rejection; other failures don't count. */
+/** Counts a destination's consecutive rejected logins. A permanent failure is a rejection; other failures don't count. */
 export class LoginRefusals {
   #count = 0
   #held: { readonly failure: Failure; readonly until: TimeLimit } | null = null
 
-  /** Logs in, unless that was just rejected. @throws StepFailure with the outcome of the message. */
+  /** Logs in, unless a login just caused a suspension. @throws StepFailure with the message's outcome. */
   async counted<T>(clock: Pick<Clock, 'now'> & Partial<Pick<Clock, 'steady'>>, logIn: () => Promise<T>): Promise<T> {
     if (this.#held !== null && this.#held.until.leftMs() > 0) throw new StepFailure(this.#held.failure)
     try {

@@ -1,38 +1,38 @@
 import { hash } from 'node:crypto'
 import type { Json } from '../../model/json.ts'
 
-/** Namespace of our version 5 UUIDs. It never changes: receivers recognize repetitions by the id. */
+/** Namespace of our version 5 UUIDs. Never change it: receivers recognize duplicates by id. */
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
-/** Entities that are inserted once (invariant 4). Their insert has the same id in every log and snapshot. */
+/** Entities that are inserted once and never change. Their insert has the same id in every log and snapshot. */
 export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 
 export interface MessageSubject {
   readonly account: string
   readonly entity: string
-  /** The key after `account`, as JSON array text. */
+  /** Key without `account`, as JSON array text. */
   readonly entityId: string
-  /** `insert` for a row of a snapshot. */
+  /** `insert` for snapshot rows. */
   readonly operation: string
   readonly seq: number
   readonly snapshot: boolean
 }
 
 /**
- * The id of a message: the same for every destination, attempt and repeated fan-out. Later changes of a record can repeat the same values,
- * so their id comes from their place in the change log. @param logEpoch the epoch of `seq`.
+ * A message's id, which is the same for every destination, attempt and repeated fan-out. Later changes of a record can repeat the same
+ * values, so their id comes from their position in the change log. @param logEpoch epoch of `seq`.
  */
 export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
   if (IMMUTABLE.has(entity) && operation === 'insert') return uuid5([account, entity, entityId, 'insert'])
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, account, entity, entityId] : [logEpoch, seq])
 }
 
-/** The id of a message that is resent as a new one. @param generation the same for all messages of that resend. */
+/** The id of a message that is resent under a new id. @param generation shared by all messages of the resend. */
 export function renewedMessageId(id: string, generation: string): string {
   return uuid5(['resent', generation, id])
 }
 
-/** A UUID of version 5 (RFC 9562) of a list of values. */
+/** A version 5 UUID (RFC 9562) of a list of values. */
 function uuid5(name: Json): string {
   const digest = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(JSON.stringify(name))]), 'buffer')
   digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50

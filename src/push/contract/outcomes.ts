@@ -7,15 +7,15 @@ import type { TransportResult } from '../transport/transport.ts'
 import type { Outcome } from './delivery.ts'
 
 export type Answer = Extract<TransportResult, { type: 'answer' }> & {
-  /** The reason that the destination's `error` found; if missing, the body is searched. */
+  /** Reason found by the destination's `error`. If missing, the body is searched. */
   readonly reason?: string
 }
-/** Outcome of a request that got no success, or was not sent. */
+/** Outcome of a request that didn't succeed or wasn't sent. */
 export type Failure = Exclude<Outcome, { type: 'delivered' | 'record_taken' | 'not_attempted' | 'split' }>
 
 export type Delivered = Extract<Outcome, { type: 'delivered' }>
 
-/** A failed step, with the outcome of the delivery. */
+/** A failed step, with the delivery's outcome. */
 export class StepFailure extends ProductError {
   readonly failure: Failure
   constructor(failure: Failure) {
@@ -27,32 +27,32 @@ export class StepFailure extends ProductError {
 /** Longest answer that is searched for a reason: searching blocks the event loop. */
 const REASON_LENGTH = 256 * 1024
 
-/** A gateway gave the answer; the server behind it may have taken the request. */
+/** Statuses from a gateway: the server behind it may have accepted the request. */
 const GATEWAY = new Set([502, 504, 524])
 
-/** @returns the outcome of an attempt that didn't reach the target, for a local reason. */
+/** @returns the outcome of an attempt that didn't reach the target for a local reason. */
 export function localFailure(error: string, permanent: boolean): Extract<Failure, { type: 'failed' }> {
   return { type: 'failed', permanent, alive: null, status: null, error, retryAfterMs: null }
 }
 
-/** @returns an unknown outcome as a failure, for targets where repeating is harmless. */
+/** Turns an unknown outcome into a failure, for targets where repeating is harmless. */
 export function repeatable(outcome: Extract<Outcome, { type: 'unknown' }>): Extract<Failure, { type: 'failed' }> {
   const { error, status = null, retryAfterMs = null } = outcome
   return { ...localFailure(error, false), alive: false, status, retryAfterMs }
 }
 
-/** @returns the outcome of a message that the target has. The remark about the id is added to `detail`. */
+/** @returns the outcome of a message that the target has. Appends the id's remark to `detail`. */
 export function taken(status: number | null, { id, remark }: RemoteId, detail: string | null): Delivered {
   const remarks = [detail, remark].filter((part) => part !== null)
   return { type: 'delivered', status, remoteId: id, detail: remarks.length === 0 ? null : remarks.join('; ') }
 }
 
-/** Statuses about the message: the endpoint may accept the next one. */
+/** Statuses about one message: the endpoint may accept others. */
 const ABOUT_MESSAGE = new Set([400, 409, 413, 415, 422])
 /** 4xx statuses that mean "try again". */
 const PASSING = new Set([408, 425, 429])
 
-/** @returns the outcome of a request without an answer. A forbidden address is forbidden for every message. */
+/** @returns the outcome of a request without an answer. A forbidden address suspends the destination. */
 export function unanswered(result: Exclude<TransportResult, { type: 'answer' }>): Failure {
   if (result.type === 'no_answer') return { type: 'unknown', error: result.error }
   if (result.permanent) return { type: 'suspend', retry: 'soon', status: null, error: result.error }
@@ -71,7 +71,7 @@ export function isAboutEndpoint(status: number): boolean {
   return status >= 300 && status < 500 && !ABOUT_MESSAGE.has(status) && !PASSING.has(status)
 }
 
-/** Rejections of the message are permanent; throttling, timeouts and server errors are temporary. */
+/** A rejected message is a permanent failure; throttling, timeouts and server errors are temporary. */
 export function refusal(answer: Answer): Extract<Failure, { type: 'failed' }> {
   const { status, retryAfterMs } = answer
   const permanent = isRefusal(status) && retryAfterMs === null
@@ -88,8 +88,8 @@ export function isRefusal(status: number): boolean {
 }
 
 /**
- * The outcome of an answer without success, by its status alone. @param isRepeatable repeating is harmless. Otherwise a gateway's error is
- * unclear: the message may have been taken.
+ * @returns an outcome by status alone, for an answer without success. @param isRepeatable repeating is harmless. Otherwise a gateway's
+ * error is unclear: the message may have been accepted.
  */
 export function refused(answer: Answer, isRepeatable = false): Failure {
   if (isAboutEndpoint(answer.status)) return suspended(answer)
@@ -98,21 +98,21 @@ export function refused(answer: Answer, isRepeatable = false): Failure {
   return unclear(answer, `${failure.error}: the system behind the gateway may have taken it`)
 }
 
-/** @returns the outcome of an answer that leaves open whether the message was taken. */
+/** @returns the outcome of an answer that doesn't show whether the message was accepted. */
 export function unclear({ status, retryAfterMs }: Answer, error: string): Extract<Failure, { type: 'unknown' }> {
   return { type: 'unknown', status, error, ...(retryAfterMs !== null && { retryAfterMs }) }
 }
 
 /**
- * @returns one outcome for each of `count` messages of a batch that was answered as a whole. A rejection splits the batch, because one
- * message may be at fault.
+ * @returns one outcome for each of `count` messages after one answer for the whole batch. A rejection splits the batch, because one message
+ * may be at fault.
  */
 export function ofWholeBatch(outcome: Outcome, count: number): Outcome[] {
   const isSplit = count > 1 && outcome.type === 'failed' && outcome.permanent
   return Array<Outcome>(count).fill(isSplit ? { type: 'split', status: outcome.status, error: outcome.error } : outcome)
 }
 
-/** @returns the outcome of an answer that means "later". @param pauseMs used if the answer names no pause, or 0. */
+/** @returns the outcome of an answer that means "later". @param pauseMs used if the answer gives no pause, or 0. */
 export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { type: 'throttled' }> {
   const { status, retryAfterMs } = answer
   return {
@@ -123,13 +123,13 @@ export function throttled(answer: Answer, pauseMs: number): Extract<Failure, { t
   }
 }
 
-/** @returns the pause of all requests that the target asked for, in ms; null if none. */
+/** @returns the pause in ms that the target requested for all requests; null if none. */
 export function requestedPauseMs(outcome: Outcome): number | null {
   if (outcome.type === 'suspend' || (outcome.type === 'throttled' && outcome.isOwn)) return null
   return 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? null) : null
 }
 
-/** @returns the answer as a phrase, with a printable reason. */
+/** @returns the answer as a phrase with a printable reason. */
 export function answered({ status, body, reason }: Answer): string {
   const detail = reason ?? shortDetail(body.length > REASON_LENGTH ? null : body)
   const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
@@ -140,13 +140,13 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** @returns ms until a lookup that finds nothing is final for an attempt at `triedAt`; 0 or less if it is now. */
+/** @returns ms until a lookup that finds nothing is conclusive for an attempt at `triedAt`; at most 0 if it is. */
 export function lookupWaitMs(lookupAfterMs: number | undefined, triedAt: TimeText, clock: Pick<Clock, 'now'>): number {
   return msFromTime(triedAt) + (lookupAfterMs ?? 0) - clock.now()
 }
 
 /**
- * @returns the delivery's outcome after a failed step that changes nothing at the target: the change was not taken, and a rejected step
+ * @returns the delivery's outcome after a failed step that changes nothing at the target. The change wasn't accepted, and a rejected step
  * doesn't reject the change.
  */
 export function withoutEffect(failure: Failure): Failure {
@@ -155,14 +155,14 @@ export function withoutEffect(failure: Failure): Failure {
   return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs: requestedPauseMs(failure) }
 }
 
-/** @returns the outcome if a lookup at the target threw `error`. */
+/** @returns the outcome after a target lookup threw `error`. */
 export function lookupFailure(error: unknown): Failure {
   if (error instanceof StepFailure) return withoutEffect(error.failure)
   const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? null) : null
   return { ...localFailure(messageOf(error), false), alive: false, retryAfterMs }
 }
 
-/** A record's id at the target, or a remark on why none is kept. Both null: the target gave none. */
+/** A record's id at the target, or a remark on why the id isn't stored. Both null: no id was given. */
 export interface RemoteId {
   readonly id: string | null
   readonly remark: string | null
@@ -171,17 +171,14 @@ export interface RemoteId {
 const MAX_LENGTH = 512
 const NONE: RemoteId = { id: null, remark: null }
 
-/**
- * Keeps an id completely or not at all: a cut id or a rounded number could be another record's id. @param value only text and numbers are
- * ids.
- */
+/** Stores only complete ids: a cut id or a rounded number could be another record's id. @param value the id, if it is text or a number. */
 export function remoteIdOf(value: Json): RemoteId {
   if (typeof value === 'number')
     return Number.isInteger(value) && !Number.isSafeInteger(value) ? none('it is a number that was rounded') : kept(String(value))
   return typeof value === 'string' && value !== '' ? kept(value) : NONE
 }
 
-/** @param why a phrase. */
+/** @param why short phrase. */
 export function none(why: string): RemoteId {
   return { id: null, remark: `no id is kept: ${why}` }
 }

@@ -19,13 +19,13 @@ import {
 } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
-/** Rows that are encoded in one go, so that the event loop isn't blocked for long. */
+/** Rows encoded without a break, so that the event loop isn't blocked for long. */
 const SLICE = 100
 
 export interface BatchProgress {
   /**
-   * Set once files are being renamed, by outbox id: what the next attempt needs to finish the delivery. From then on readers may see files.
-   * Null before that.
+   * By outbox id, what the next attempt needs to finish the delivery. Set when renaming begins, because readers may see files from then on;
+   * null before that.
    */
   renaming: ReadonlyMap<number, FilesWritten> | null
   /** Temporary files that a failed attempt couldn't remove. */
@@ -36,7 +36,7 @@ export interface BatchOptions {
   readonly destination: Pick<FileDestination, 'name' | 'per'>
   readonly place: string
   readonly writer: RowWriter
-  /** Whether it is too late to begin another row. Rows written by then are delivered. */
+  /** Whether it's too late to begin another row. Rows already written are delivered. */
   readonly late: () => boolean
   readonly progress: BatchProgress
   /** Opens documents to copy next to the rows; null if documents aren't copied. */
@@ -59,9 +59,9 @@ interface Written {
 
 /**
  * Writes rows into files, their documents next to them, and a manifest that lists all files. All files are complete and durable before the
- * first rename. Documents are renamed first, then the rows, then the manifest, so a reader that waits for the rows or the manifest finds
- * every file complete. After a failure during renames, temporary files stay for `finishDelivery`; otherwise they are removed. @returns the
- * file name of each item, by outbox id; items without time are missing.
+ * first rename. Documents are renamed first, then row files, then the manifest. So a reader that waits for a row file or the manifest finds
+ * every file complete. If renaming fails, temporary files stay for `finishDelivery`; otherwise they are removed. @returns the file name of
+ * each item, by outbox id; items that didn't fit the time are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {
   const { destination, progress } = options
@@ -149,7 +149,7 @@ function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['desti
   })
 }
 
-/** Works on values concurrently. After a failure no new work begins, and work in flight is awaited. @returns the results in order. */
+/** Processes values concurrently. After a failure, starts no more work and waits for work in flight. @returns results in order. */
 export async function eachOf<T, R>(
   { atOnce }: Pick<Drop, 'atOnce'>,
   values: readonly T[],
@@ -176,14 +176,14 @@ async function* textChunks(text: string): AsyncGenerator<Buffer> {
 }
 
 /**
- * Gives the files of an earlier delivery their final names, as its manifest lists them. Several processes may do so: a missing temporary
- * file was renamed, and a reader may have taken it away. @returns false if the manifest was removed or changed from outside; then its files
- * are removed, and the rows must be written again.
+ * Renames an earlier delivery's files to the final names in its manifest. Several processes may do so: a missing temporary file was
+ * renamed, and a reader may have removed it since. @returns false if the manifest was removed or changed by others. Then the files are
+ * removed, and the rows must be written again.
  */
 export async function finishDelivery(drop: Drop, destination: string, { delivery, manifest }: FilesWritten): Promise<boolean> {
   const left = async () => new Set((await drop.list((name) => deliveryOf(destination, name) === delivery)).map(({ name }) => name))
   const found = await left()
-  // The manifest is renamed last.
+  // Complete: the manifest is last.
   if (found.size === 0) return true
   const renameLeft = async (from: string, to: string) => {
     if (!found.has(from)) return

@@ -5,7 +5,7 @@ import type { Drop } from './drop.ts'
 import { type DocumentFacts, documentName } from './names.ts'
 
 export interface CopiedDocuments {
-  /** Those before the first document for which no time was left. */
+  /** Items before the first document that didn't fit the time. */
   readonly items: readonly PushItem[]
   readonly facts: readonly DocumentFacts[]
   /** From temporary name to final name. */
@@ -20,8 +20,8 @@ interface Parts {
 }
 
 /**
- * Writes the items' documents under temporary names, each file once. The first document is always written. A missing or damaged document is
- * listed in the manifest, and delays nothing.
+ * Writes the items' documents under temporary names, each file once. The first document is always written. Missing or damaged documents are
+ * listed in the manifest and delay nothing.
  */
 export async function copyDocuments(drop: Drop, items: readonly PushItem[], parts: Parts): Promise<CopiedDocuments> {
   const files = new Map<string, Pick<DocumentFacts, 'name' | 'bytes'>>()

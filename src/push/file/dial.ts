@@ -15,10 +15,10 @@ interface Network {
   readonly connect: (options: { readonly host: string; readonly port: number; readonly noDelay: true }) => Socket
 }
 
-/** Longest time for one address, so that the next address and the transfer have time. */
+/** Limit per address, to leave time for the next address and the transfer. */
 const ADDRESS_MS = 5_000
 
-/** @returns a function that connects to the hosts and addresses that a destination may use, one address after the other. */
+/** @returns a function that tries the hosts and addresses that a destination allows, one after another. */
 export function dial(
   { allowHosts, allowPrivate, timeoutMs }: Pick<FileDestination, 'allowHosts' | 'allowPrivate' | 'timeoutMs'>,
   network: Network = { lookup, connect },
@@ -57,7 +57,7 @@ async function addressesOf({ lookup }: Network, host: string, signal: AbortSigna
 async function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   try {
     await abortable(once(socket, 'connect'), signal)
-    // Until its user listens, a reset would end the process. The user still sees that the socket closed.
+    // Until the caller listens, a reset would end the process. The caller still sees that the socket closed.
     socket.on('error', () => undefined)
     return socket
   } catch (error) {

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AttachedDocument } from '../contract/documents.ts'
 
-/** So that names sort like seqs. */
+/** Makes names sort by `seq`. */
 const SEQ_DIGITS = 12
 const HASH_DIGITS = 16
 
-/** About a file, for its name and the manifest. */
+/** A file's facts, for its name and the manifest. */
 export interface FileFacts {
   readonly name: string
   readonly rows: number
@@ -13,22 +13,22 @@ export interface FileFacts {
   readonly sha256: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Set for a file with the changes of one submission. */
+  /** Set if the file contains one submission's changes. */
   readonly account: string | null
   readonly submissionId: string | null
 }
 
-/** A document of a delivery, for its manifest. */
+/** A delivered document, for the manifest. */
 export interface DocumentFacts extends Pick<AttachedDocument, 'sha256' | 'account' | 'submissionId' | 'documentKey'> {
-  /** null: it is no longer stored, or was damaged. */
+  /** null: no longer stored, or damaged. */
   readonly name: string | null
   readonly bytes: number | null
   readonly outboxId: number
 }
 
 /**
- * @param parts the destination and, for a file of one submission, the account and the submission or entity. @param hash hexadecimal, of the
- * bytes: the same rows always get the same name.
+ * @param parts the destination. For a file of one submission, also the account and the submission or entity. @param hash of the bytes, in
+ * hex: the same rows always get the same name.
  */
 export function fileName(
   parts: readonly string[],
@@ -40,7 +40,7 @@ export function fileName(
   return `${[...parts.map(plain), range, hash.slice(0, HASH_DIGITS)].join('_')}.${extension}`
 }
 
-/** For a single file, the manifest's name differs only in its ending. */
+/** For a single file, the manifest's name differs only in the extension. */
 export function manifestName(destination: string, files: readonly FileFacts[]): string {
   const [first] = files
   const hash = files.length === 1 && first ? first.sha256 : sha256(files.map((file) => file.sha256).join())
@@ -76,7 +76,7 @@ export function namesListed(text: string): string[] | null {
   try {
     const { files } = JSON.parse(text) as { readonly files: readonly { readonly name: unknown }[] }
     const names = files.map(({ name }) => String(name))
-    // Other programs can write into the folder.
+    // Other programs can write here, so check.
     return names.every((name) => plain(name) === name && !name.startsWith('.')) ? names : null
   } catch {
     return null
@@ -87,20 +87,17 @@ export function documentName(destination: string, sha256: string, extension: str
   return `${plain(destination)}_document_${sha256}.${extension}`
 }
 
-/** @returns the id of a delivery in the names of its temporary files. */
+/** @returns a new delivery id, for the names of temporary files. */
 export function newDelivery(): string {
   return randomBytes(8).toString('hex')
 }
 
-/**
- * Doesn't match `*.csv`, for which readers watch. @param part place in the manifest, or hash of a document; missing for the manifest
- * itself.
- */
+/** Doesn't match `*.csv`, which readers watch for. @param part index in the manifest, or a document's hash; missing for the manifest. */
 export function temporaryName(destination: string, delivery: string, part?: number | string): string {
   return `.${destination}~${delivery}${part === undefined ? '' : `-${part}`}.part`
 }
 
-/** @returns the delivery of a temporary file of this destination; null for any other file. */
+/** @returns the delivery of one of this destination's temporary files; null for other files. */
 export function deliveryOf(destination: string, name: string): string | null {
   const start = `.${destination}~`
   return name.startsWith(start) ? (/^([0-9a-f]{16})(?:-[0-9a-f]+)?\.part$/.exec(name.slice(start.length))?.[1] ?? null) : null

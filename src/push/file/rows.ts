@@ -37,8 +37,8 @@ export interface RowWriter {
 }
 
 /**
- * The columns depend on the destination's settings, never on the rows: `before` and `after` as objects or, in CSV for a single entity, its
- * columns.
+ * The columns depend on the destination's settings, never on the rows: `before` and `after` as objects, or in CSV for one entity, the
+ * entity's columns.
  */
 export function rowWriter(
   destination: Pick<FileDestination, 'format' | 'byteOrderMark' | 'entities' | 'personalFields' | 'filter'>,
@@ -58,7 +58,7 @@ function objectsAsCsv(frame: Frame): RowWriter {
   return csvWriter(columns, record)
 }
 
-/** The column `changed` distinguishes an emptied column from an unchanged one. */
+/** The column `changed` distinguishes emptied columns from unchanged ones. */
 function columnsAsCsv(frame: Frame, entity: Entity, personalFields: readonly string[]): RowWriter {
   const isHidden = (column: string): boolean => {
     const field = `${entity.table}.${column}`

@@ -9,30 +9,30 @@ import { type Drop, type DropTarget, UnwritableError } from './drop.ts'
 
 export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
 
-/** Opens the connection for SSH. @throws TransientError, or PermanentError for a forbidden address. */
+/** Opens the connection for SSH. @throws TransientError; PermanentError if the address is forbidden. */
 export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Socket>
 
-/** The library's SFTP session, for durable writes, which the library doesn't offer. */
+/** The library's SFTP session. Used for durable writes, which the library doesn't offer. */
 type Session = Awaited<ReturnType<SftpClient['connect']>>
 
-/** Every server accepts this many. */
+/** Every server accepts this size. */
 const WRITE_BYTES = 32_768
-/** Longest file that is read: a manifest of 10,000 files is a third of it. */
+/** Longest file that is read. A manifest of 10,000 files takes a third. */
 const READ_BYTES = 16 * 1024 * 1024
 /** Write requests in flight, so that round trips overlap. */
 const CONCURRENT_WRITES = 16
 /**
- * Methods without credentials are skipped. A server may require key and password in either order, so the key comes before and after the
+ * Methods without credentials are skipped. A server may require key and password in either order, so the key is tried before and after the
  * password.
  */
 const LOGINS = ['none', 'publickey', 'password', 'publickey', 'keyboard-interactive'] as const
 /** Longest wait for the server to close the session. */
 const CLOSE_MS = 1_000
 
-/** So that round trips overlap. */
+/** Lets round trips overlap. */
 const FILES_AT_ONCE = 8
 
-/** A folder on an SFTP server. Each batch opens its own connection: servers close idle ones. */
+/** A folder on an SFTP server. Each batch opens a connection, because servers close idle ones. */
 export function sftpTarget(settings: SftpSettings, dial: Dial): DropTarget {
   const place = `${settings.path} on sftp://${settings.username}@${settings.host}:${settings.port}`
   return { place, open: (signal) => openSftp(settings, place, dial, signal) }
@@ -75,7 +75,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
   }
 }
 
-/** The library leaves some calls pending when the connection closes. This signal ends them. */
+/** The library leaves some calls pending when the connection closes. This signal aborts them. */
 function goneSignal(socket: Socket): AbortSignal {
   const gone = new AbortController()
   socket.once('close', () => gone.abort(new Error('the server closed the connection')))
@@ -83,14 +83,14 @@ function goneSignal(socket: Socket): AbortSignal {
 }
 
 async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal): Promise<{ client: SftpClient; session: Session }> {
-  // Loaded on first use, so that a start without SFTP doesn't wait for it.
+  // Loaded on first use, so that startup without SFTP stays fast.
   const { default: Client } = await import('ssh2-sftp-client')
   const client = new Client('sftp', { error() {}, end() {}, close() {} })
   let refusal: string | null = null
   client.on('error', (error: unknown) => {
     if (error instanceof Error && 'level' in error && error.level === 'client-authentication') refusal ??= refusedLogin(settings)
   })
-  // Many servers ask for the password interactively.
+  // Many servers request the password interactively.
   client.on('keyboard-interactive', (_name, _instructions, _language, prompts: unknown[], answer: (answers: string[]) => void) =>
     answer(prompts.map(() => settings.password?.reveal() ?? '')),
   )
@@ -102,7 +102,7 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
         ...(settings.password ? { password: settings.password.reveal(), tryKeyboard: true } : {}),
         ...(settings.privateKey ? { privateKey: settings.privateKey.reveal() } : {}),
         authHandler: [...LOGINS],
-        // `over` is the only limit.
+        // Timeouts come only from `over`.
         readyTimeout: 0,
         hostVerifier: (key: Buffer) => {
           refusal = wrongKey(settings, key)
@@ -119,7 +119,7 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
   }
 }
 
-/** @returns null if the server has the host key of the settings. */
+/** @returns an error text if the host key isn't the expected one. */
 function wrongKey({ host, port, hostKey }: SftpSettings, key: Buffer): string | null {
   const shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
   if (shown === hostKey.replace(/=+$/, '')) return null
@@ -168,7 +168,7 @@ async function syncIfOffered(session: Session, handle: Buffer): Promise<void> {
   }
 }
 
-/** The protocol's own rename rejects an existing name. OpenSSH's extension replaces the file. */
+/** SFTP's rename fails if the name exists. OpenSSH's extension replaces the file. */
 async function renameOver(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.posixRename(from, to)
@@ -178,7 +178,7 @@ async function renameOver(client: SftpClient, from: string, to: string): Promise
   }
 }
 
-/** An existing file is from an earlier attempt with the same rows: names contain a hash of the content. */
+/** An existing file of the same size is from an earlier attempt: names contain a hash of the content. */
 async function renameOrKeep(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.rename(from, to)
@@ -194,7 +194,7 @@ async function listFolder(client: SftpClient, path: string, wanted: (name: strin
   return files.map((file) => ({ name: file.name, modifiedMs: file.modifyTime }))
 }
 
-/** By status codes of the protocol and error codes of the library. */
+/** Error texts by SFTP status code or the library's error code. */
 const SENTENCES: Readonly<Record<string, string>> = {
   2: 'the folder does not exist: create it there, or correct path',
   ENOENT: 'the folder does not exist: create it there, or correct path',

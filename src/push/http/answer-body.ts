@@ -1,21 +1,21 @@
 import type { Json } from '../../model/json.ts'
 import { surveyJson, withNumbersAsText } from './json-survey.ts'
 
-/** The body of an answer, as far as it was read. */
+/** An answer's body, as far as it was read. */
 export interface AnswerBody {
   readonly text: string
-  /** An incomplete body is not parsed. */
+  /** Incomplete bodies aren't parsed. */
   readonly isWhole: boolean
 }
 
-/** Deepest nesting: writing a value as JSON takes stack for each level. */
+/** Maximum nesting: writing a value as JSON takes stack per level. */
 export const MAX_LEVELS = 500
-/** Most values: 4 MiB of text can hold more than a million empty objects, which take more memory than an evaluating process has. */
+/** Maximum values. 4 MiB of text can contain over a million empty objects, which need more memory than a child process has. */
 export const MAX_VALUES = 250_000
 
 /**
- * @returns the `body` that expressions about an answer see: its value if it is JSON, else its text. An integer that a double would round
- * becomes its digits as text. @throws Error if it is nested too deeply, or has too many values.
+ * @returns the `body` for expressions about an answer: the parsed value if the text is JSON, else the text. Integers that a double would
+ * round become text. @throws Error if the JSON is nested too deeply or has too many values.
  */
 export function bodyValue({ text, isWhole }: AnswerBody): Json {
   if (!isWhole) return text

@@ -4,15 +4,15 @@ import { type Answer, answered, type Failure, localFailure, withoutEffect } from
 import type { AnswerBody } from './answer-body.ts'
 import type { TemplateInput } from './templates.ts'
 
-/** Input of expressions about an answer, without its body. @param sent the request's input, by name. */
+/** Input of expressions about an answer, except `body`. @param sent the request's input. */
 export function seen({ status, headers }: Answer, sent: TemplateInput): TemplateInput {
   return { ...sent, status, headers }
 }
 
-/** A shorter token could be part of an id by chance. */
+/** Shorter tokens could be part of an id by chance. */
 const TOKEN_LENGTH = 16
 
-/** Masks the request's token. It is not in the settings and may look like an id, so nothing else masks it. */
+/** Masks the request's token. Nothing else does: it isn't in the settings and may look like an id. */
 export function withoutToken(answer: Answer, auth: Readonly<Record<string, string>>): Answer {
   const tokens = Object.values(auth).map((value) => value.replace(/^\S+ /, ''))
   const long = tokens.filter((token) => token.length >= TOKEN_LENGTH)
@@ -28,7 +28,7 @@ export function refuseCut({ cut }: Answer): void {
   if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
 }
 
-/** A 2xx whose body means a failure, as SOAP systems answer. @param by the name of the deciding expression. */
+/** A 2xx whose body reports a failure, as SOAP systems answer. @param by name of the deciding expression. */
 export function noSuccess(answer: Answer, by: 'success' | 'ok'): Failure {
   const error = `it ${answered(answer)}, which is not a success (${by})`
   return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }

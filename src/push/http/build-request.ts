@@ -11,8 +11,8 @@ import { expressionsOf, headerName, type RequestName } from './expressions.ts'
 import type { TemplateInput, Templates } from './templates.ts'
 
 /**
- * Builds one of a destination's requests. @param view input of its expressions. @param body the answer that they see as `body`. @throws
- * PermanentError if a template fails, or yields something that can't be sent; TransientError if it can't be evaluated now.
+ * Builds one of a destination's requests. @param view input of the expressions. @param body the answer that expressions see as `body`.
+ * @throws PermanentError if a template fails or yields an unusable value; TransientError if it can't be evaluated now.
  */
 export async function buildRequest(
   templates: Templates,
@@ -39,14 +39,14 @@ export async function buildRequest(
   return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: text }
 }
 
-/** The `$` of a batch: its changes in order. */
+/** The `$` of a batch: the changes in order. */
 export function batchView(items: readonly PushItem[], settings: HttpDestination['settings']): TemplateInput {
   return { items: items.map((item) => viewOf(item, settings, null)), settings }
 }
 
 /**
- * The `$` of templates: the change, named as in a webhook body, and its context. It contains no secret. `config/templates.md` lists it.
- * @param document the view of the attached document; null if there is none.
+ * The `$` of templates: the change, named as in a webhook body, and its context. Contains no secrets. `config/templates.md` lists the
+ * fields. @param document view of the attached document; null if none.
  */
 export function viewOf(item: PushItem, settings: HttpDestination['settings'], document: Json): TemplateInput {
   return {
@@ -81,7 +81,7 @@ interface Marked {
 }
 
 /**
- * @param trusted the only origin that gets the credential; missing: any. @returns the request with a mask instead of the credential, and a
+ * @param trusted the only origin that gets credentials; if missing, any origin does. @returns the request with masked credentials, and a
  * phrase instead of the document's bytes.
  */
 export function shownRequest(built: BuiltRequest, auth: HttpDestination['auth'], marked: Marked | null, trusted?: string): BuiltRequest {

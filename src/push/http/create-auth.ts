@@ -13,16 +13,16 @@ interface AuthParts {
   readonly transport: Transport
   readonly clock: Clock
   readonly templates: Templates
-  /** Stores refresh tokens; without it they aren't used. */
+  /** Stores refresh tokens; if missing, none are used. */
   readonly db?: Db | undefined
 }
 
 type Authenticated = Pick<HttpDestination, 'name' | 'auth' | 'timeoutMs' | 'settings'>
 
-/** Lease of the next token, beyond the requests for it. */
+/** Lease of the next token, in addition to request time. */
 const LEASE_MS = 10_000
 
-/** @returns the authentication for the destination's `auth`. It sends nothing before its first use. */
+/** @returns the authentication for the destination's `auth`. Sends nothing before first use. */
 export function createAuth(destination: Authenticated, parts: AuthParts): Auth {
   const { auth, timeoutMs } = destination
   const { transport, templates } = parts
@@ -52,7 +52,7 @@ function keeper(
   header?: string,
 ): Auth {
   if (!refreshes || db === undefined) return new TokenKeeper(() => exchange(null), clock, header)
-  // Other credentials, or another address, begin with their own login.
+  // If the credentials or settings change, stored tokens aren't reused.
   const tokens = new PushTokens(db, name, settingsDigest([auth, settings]), 2 * timeoutMs + LEASE_MS)
   const stored = new StoredToken(exchange, tokens, clock, timeoutMs)
   return new TokenKeeper(() => stored.next(), clock, header)

@@ -5,19 +5,19 @@ import type { Json } from '../../model/json.ts'
 import type { AttachedDocument, OpenedDocument } from '../contract/documents.ts'
 
 /**
- * Expressions never see the bytes of a document. They place one of these texts, and the body is streamed around it. The texts are random,
- * so that no change can contain one.
+ * Expressions never see a document's bytes. They place one of these marks, and the bytes are streamed there. Marks are random, so that no
+ * change can contain one.
  */
 export interface DocumentMarks {
-  /** Becomes the bytes. */
+  /** Replaced by the bytes. */
   readonly file: string
-  /** Becomes the bytes in base64. */
+  /** Replaced by the bytes in base64. */
   readonly base64: string
 }
 
 export interface StreamedBody {
   readonly bytes: number
-  /** A new stream for each attempt. */
+  /** Opens a new stream for each attempt. */
   open(): Readable
 }
 
@@ -25,7 +25,7 @@ export function newMarks(): DocumentMarks {
   return { file: `document-file-${randomUUID()}`, base64: `document-base64-${randomUUID()}` }
 }
 
-/** @param isNamed whether its name, which is personal, may be sent. @returns `document` for expressions. */
+/** @param isNamed whether the name, which is personal, may be sent. @returns `document` for expressions. */
 export function documentView(
   { sha256, documentKey }: AttachedDocument,
   { bytes, name, contentType }: OpenedDocument,
@@ -35,7 +35,7 @@ export function documentView(
   return { key: documentKey, name: isNamed ? name : null, content_type: contentType, sha256, bytes, file, base64 }
 }
 
-/** @param text an encoded body. @returns the body with the document instead of the marks; null if it has no marks. */
+/** @param text encoded body. @returns the body with the document instead of the marks; null if the text has no marks. */
 export function withDocument(text: string, document: OpenedDocument, marks: DocumentMarks): StreamedBody | null {
   const pieces = text.split(new RegExp(`(${marks.file}|${marks.base64})`))
   if (pieces.length === 1) return null
@@ -55,7 +55,7 @@ async function* chunksOf(pieces: readonly string[], document: OpenedDocument, ma
   }
 }
 
-/** @throws PermanentError if the file's length changed. */
+/** @throws PermanentError if the file's length differs. */
 async function* counted({ bytes, open }: OpenedDocument): AsyncGenerator<Buffer> {
   let taken = 0
   for await (const chunk of (await open()) as AsyncIterable<Buffer>) {
@@ -65,7 +65,7 @@ async function* counted({ bytes, open }: OpenedDocument): AsyncGenerator<Buffer>
   if (taken !== bytes) throw new PermanentError(`the stored document has ${taken} instead of ${bytes} bytes`)
 }
 
-/** Base64 of three bytes is four characters, so only whole threes are encoded before the end. */
+/** Base64 turns three bytes into four characters, so chunks are cut at multiples of three bytes. */
 async function* inBase64(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0)
   for await (const chunk of chunks) {

@@ -18,7 +18,7 @@ export interface DocumentPushOptions {
   readonly judge: AnswerJudge
   readonly marks: DocumentMarks
   readonly clock: Clock
-  /** Missing if no documents are sent. */
+  /** Not set if no documents are sent. */
   readonly openDocument?: OpenDocument | undefined
 }
 
@@ -27,12 +27,12 @@ interface Opened {
   readonly view: TemplateInput
 }
 
-/** Longest part of an answer that is stored for `upload`. */
+/** Maximum characters of an answer stored for `upload`. */
 const ANSWER_LENGTH = 256 * 1024
 
 /**
- * Sends changes with a document: by `request` or, if there is an `upload`, first the record by `request` and then the bytes by `upload`.
- * Each attempt is one request, so that the first answer is stored before the upload and neither request repeats the other.
+ * Sends changes with a document: by `request`, or with an `upload`, the record by `request` and then the bytes by `upload`. Each attempt is
+ * one request. So the first answer is stored before the upload, and a failed upload doesn't repeat `request`.
  */
 export class DocumentPush {
   readonly #o: DocumentPushOptions
@@ -41,7 +41,7 @@ export class DocumentPush {
     this.#o = options
   }
 
-  /** The document of a change; null if it has none, or the destination doesn't get documents. */
+  /** @returns the document; null if the change has none or the destination gets no documents. */
   attachedTo(item: PushItem): AttachedDocument | null {
     return this.#o.openDocument === undefined ? null : attachedDocument(item)
   }
@@ -62,7 +62,7 @@ export class DocumentPush {
     return outcome.type === 'delivered' ? this.afterRecord(outcome, 'request', reply) : outcome
   }
 
-  /** What follows once the target has the record of a document: its upload, if there is one. */
+  /** Decides what follows once the target has a document's record: the upload, if configured. */
   afterRecord(outcome: Delivered, answered: RecordTaken['answered'], { answer, origin }: Answered): Outcome {
     if (this.#o.destination.upload === null) return outcome
     const { status, remoteId, detail } = outcome
@@ -71,7 +71,7 @@ export class DocumentPush {
     return { type: 'record_taken', status, remoteId, progress: { step: 'record_taken', answered, origin, body, isWhole, detail } }
   }
 
-  /** @throws PermanentError if a template fails, or the document can't be opened. */
+  /** @throws PermanentError if a template fails or the document can't be opened. */
   async preview(item: PushItem, attached: AttachedDocument): Promise<PreviewedRequest> {
     const { destination, templates } = this.#o
     const { request: template, upload } = destination
@@ -85,7 +85,7 @@ export class DocumentPush {
       return { ...request, upload: this.#shown(second, opened, new URL(built.url).origin) }
     } catch (error) {
       if (!(error instanceof PermanentError)) throw error
-      // Its address usually comes from the answer, which doesn't exist yet.
+      // The URL usually comes from the answer, which doesn't exist yet.
       return { ...request, upload: { method: upload.method, url: '(from the answer to the request)', headers: {}, body: null } }
     }
   }
@@ -128,12 +128,12 @@ export class DocumentPush {
     if ('failure' in reply) return ofUpload(reply.failure)
     const { answer, origin } = reply
     if (isSuccess(answer.status)) return { type: 'delivered', status: answer.status, remoteId: null, detail }
-    // A rejection by a host that got no credentials is not about the credentials.
+    // A host without credentials can't reject them, so only the status is judged.
     return ofUpload(origin === trusted ? await judge.failure(answer, { item: view }) : refusal(answer))
   }
 }
 
-/** A second upload of the same bytes is harmless, so a missing answer is a failure. */
+/** Repeating an upload is harmless, so an unknown outcome is a failure. */
 function ofUpload(failure: Failure): Outcome {
   const certain = failure.type === 'unknown' ? repeatable(failure) : failure
   return { ...certain, error: `upload: ${certain.error}` }

@@ -4,7 +4,7 @@ import type { RequestTemplate } from '../../config/config.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { xmlText } from './xml.ts'
 
-/** `contentType`: of the format, unless a header overrides it. */
+/** `contentType`: format's default; a header can override it. */
 export interface EncodedBody {
   readonly text: string
   readonly contentType: string
@@ -13,8 +13,8 @@ export interface EncodedBody {
 const MAX_BYTES = 8 * 1024 * 1024
 
 /**
- * Templates yield values, never encoded text, so nothing can be escaped wrongly. @throws PermanentError if the value doesn't fit the
- * format, or is too long.
+ * Templates yield values, never encoded text, so escaping can't go wrong. @throws PermanentError if the value doesn't fit the format or is
+ * too long.
  */
 export function encodeBody(format: RequestTemplate['format'], value: Json): EncodedBody {
   if (value === null) throw new PermanentError('the body yields nothing')
@@ -39,7 +39,7 @@ function encode(format: RequestTemplate['format'], value: Json): EncodedBody {
   }
 }
 
-/** A list repeats its field; null leaves it out. */
+/** A list repeats its field; null omits the field. */
 function formText(value: Json): string {
   if (!isObject(value)) throw new PermanentError('a form must be an object of fields')
   const form = new URLSearchParams()
@@ -53,8 +53,8 @@ function formText(value: Json): string {
 }
 
 /**
- * A field is text, a number or a boolean; or an object of `file` (text, such as a document's mark), `name` and `type`. A list repeats its
- * field; null leaves it out. @throws PermanentError for any other field.
+ * A field is text, a number, a boolean, or an object of `file` (text, such as a document's mark), `name` and `type`. A list repeats its
+ * field; null omits the field. @throws PermanentError for any other field.
  */
 function multipart(value: Json): { readonly text: string; readonly contentType: string } {
   if (!isObject(value)) throw new PermanentError('a multipart body must be an object of fields')
@@ -75,7 +75,7 @@ function partOf(name: string, field: Json): string {
   return `${disposition}; filename="${quoted(fileName)}"\r\nContent-Type: ${type}\r\n\r\n${file}`
 }
 
-/** As the HTML standard escapes names. */
+/** Escapes as the HTML standard does. */
 function quoted(text: string): string {
   return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }

@@ -1,4 +1,4 @@
-/** Checks JSON text before it is parsed: parsing can't be stopped, and rounds numbers. */
+/** Facts about JSON text before parsing, which can't be interrupted and rounds numbers. */
 export interface JsonSurvey {
   /** Nesting depth of lists and objects. */
   readonly levels: number
@@ -16,7 +16,7 @@ interface Place {
 const NUMBER = /[-+\d.eE]+/y
 const WHOLE = /^-?[1-9]\d{15,}$/
 
-/** Scans JSON text in one pass, without recursion and without building values. The result is meaningless for other text. */
+/** Scans JSON text in one pass, without recursion and without building values. For other text, the result is meaningless. */
 export function surveyJson(json: string): JsonSurvey {
   const longNumbers: Place[] = []
   let [depth, levels, values] = [0, 0, 1]
@@ -47,7 +47,7 @@ function endOfText(json: string, start: number): number {
   return json.length
 }
 
-/** @returns the JSON text with the numbers at these places in quotation marks. */
+/** @returns the JSON text with quotation marks around the numbers at `places`. */
 export function withNumbersAsText(json: string, places: readonly Place[]): string {
   let from = 0
   const parts = places.map(({ start, end }) => {

@@ -28,17 +28,17 @@ type Verdict = (typeof verdicts)[number]
 /** Values of the verdicts' expressions. */
 type VerdictValues = { readonly [V in Verdict]?: Json | undefined }
 
-/** What an answer means for a message. */
+/** How an answer is judged for a message. */
 type Judgement =
   | { readonly type: 'throttled'; readonly pauseMs: number }
   | { readonly type: 'duplicate' | 'refused' | 'suspended' | 'success' | 'none' }
 
-/** Pause of a throttled destination that names none. */
+/** Default pause of a throttled destination. */
 const THROTTLED_MS = 60_000
-/** Longest pause of an expression, in s, and longest reason, in characters. */
+/** Longest pause by an expression, in s, and longest reason, in characters. */
 const [LONGEST_PAUSE_S, REASON_LENGTH] = [3_600, 300]
 
-/** Decides by a destination's expressions, or by the status, what an answer means for the messages that were sent. */
+/** Judges an answer for the messages that were sent, by the destination's expressions or by status. */
 export class AnswerJudge {
   readonly #destination: HttpDestination
   readonly #templates: Templates
@@ -50,13 +50,13 @@ export class AnswerJudge {
     this.#names = verdicts.filter((name) => destination[name] !== null)
   }
 
-  /** The outcome of a request that sent the message. @param sent further input of expressions about the answer. */
+  /** The outcome of a request that sent a message. @param sent more input for expressions about the answer. */
   async outcome(answer: Answer, sent: TemplateInput): Promise<Outcome> {
     let judgement: Judgement
     try {
       judgement = await this.#judge(answer, sent)
     } catch (error) {
-      // The target may have the message, but the answer can't be read.
+      // The target may have the message: the answer is unreadable.
       return isSuccess(answer.status) ? unreadable(answer, error) : this.#notTaken(answer, 'success')
     }
     const isTaken = judgement.type === 'success' || judgement.type === 'duplicate'
@@ -65,7 +65,7 @@ export class AnswerJudge {
   }
 
   /**
-   * The outcomes of a request that sent several messages, in order. If the answer as a whole is a success, `batch.result` decides for each
+   * The outcomes of a request that sent several messages, in order. If the whole answer is a success, `batch.result` decides for each
    * message.
    */
   async outcomes(answer: Answer, sent: TemplateInput, count: number): Promise<readonly Outcome[]> {
@@ -80,7 +80,7 @@ export class AnswerJudge {
     }
   }
 
-  /** The outcome of a failed request that doesn't send the message itself. */
+  /** The outcome of a failed request that doesn't contain the message. */
   async failure(answer: Answer, sent: TemplateInput): Promise<Failure> {
     const pause = this.#names.includes('throttled') ? await this.#pause(answer, sent).catch(() => null) : null
     const found = await this.#withReason(answer, sent)
@@ -90,7 +90,7 @@ export class AnswerJudge {
   async #judge(answer: Answer, sent: TemplateInput): Promise<Judgement> {
     const { success, refused: refuses, throttled: later, suspendOn } = this.#destination
     const byStatus = success === null && isSuccess(answer.status)
-    // Nothing in the answer could change that the message was taken.
+    // No expression could change that the message was accepted.
     if (byStatus && refuses === null && later === null) return { type: 'success' }
     const { found, problem } = await this.#evaluate(this.#names, answer, sent)
     if (problem !== null) return decidedBefore(found, problem)
@@ -107,13 +107,13 @@ export class AnswerJudge {
     sent: TemplateInput,
   ): Promise<{ readonly found: VerdictValues; readonly problem: string | null }> {
     if (names.length === 0) return { found: {}, problem: null }
-    // An incomplete answer is judged by its status only.
+    // An incomplete answer is judged only by status.
     if (isSuccess(answer.status)) refuseCut(answer)
     const { values, problem } = await this.#templates.evaluateInTurn(names, seen(answer, sent), bodyOf(answer))
     return { found: Object.fromEntries(names.map((name, index) => [name, values[index] ?? null])), problem }
   }
 
-  /** @param by the name of the expression that decides on success. */
+  /** @param by name of the expression that decides on success. */
   #outcomeOf(judgement: Judgement, found: Answer, id: RemoteId, by: 'success' | 'ok'): Outcome {
     switch (judgement.type) {
       case 'success':
@@ -134,12 +134,12 @@ export class AnswerJudge {
   #outcomeInBatch(answer: Answer, result: { readonly [name: string]: Json | undefined }): Outcome {
     const { ok: success, throttled: later, duplicate, refused: refuses, remote_id: id = null, error } = result
     const judgement = judgementOf({ throttled: later, duplicate, refused: refuses, success }, false)
-    // The answer's text is also about the other messages.
+    // The answer's text also concerns other messages.
     const outcome = this.#outcomeOf(judgement, { ...answer, reason: reasonIn(error) ?? '' }, remoteIdOf(id), 'ok')
     return outcome.type === 'throttled' ? { ...outcome, isOwn: true } : outcome
   }
 
-  /** Adds the reason that the destination's `error` finds, which then replaces the answer's text. */
+  /** If the destination's `error` yields a reason, the reason replaces the answer's text. */
   async #withReason(answer: Answer, sent: TemplateInput): Promise<Answer> {
     if (this.#destination.error === null) return answer
     try {
@@ -163,9 +163,8 @@ export class AnswerJudge {
   }
 
   /**
-   * A target that breaks down, or gives an unexpected answer, may have taken the message before. If a lookup is possible, the outcome is
-   * unknown and looked up. Otherwise the answer counts as a failure: most such targets took nothing, and a person would have to check each
-   * message.
+   * A target that fails or answers unexpectedly may still have accepted the message. If a lookup is possible, the outcome is unknown and
+   * looked up. Otherwise the answer counts as a failure: most such targets accepted nothing, and a person would have to check each message.
    */
   #notTaken(answer: Answer, by: 'success' | 'ok'): Failure {
     const { lookup, idempotent } = this.#destination
@@ -182,7 +181,7 @@ export class AnswerJudge {
   }
 }
 
-/** The first that applies, in order of precedence. */
+/** @returns the first match, by precedence. */
 function judgementOf(found: VerdictValues, isSuspended: boolean): Judgement {
   const pauseMs = pauseIn(found.throttled)
   if (pauseMs !== null) return { type: 'throttled', pauseMs }
@@ -192,19 +191,16 @@ function judgementOf(found: VerdictValues, isSuspended: boolean): Judgement {
   return { type: found.success === true ? 'success' : 'none' }
 }
 
-/**
- * A verdict precedes those evaluated after it, so their failure can't undo it. @throws PermanentError if no verdict before the failed one
- * is true.
- */
+/** A true verdict precedes later expressions, so their failure doesn't matter. @throws PermanentError if no earlier verdict is true. */
 function decidedBefore(found: VerdictValues, problem: string): Judgement {
   const judgement = judgementOf(found, false)
   if (judgement.type === 'none') throw new PermanentError(problem)
   return judgement
 }
 
-/** @throws PermanentError unless there is one result for each message. */
+/** @throws PermanentError unless each message has exactly one result. */
 function resultsIn(result: Json, count: number): { readonly [name: string]: Json }[] {
-  // JSONata unwraps a list of one value.
+  // JSONata unwraps a list with one value.
   const results = count === 1 && !Array.isArray(result) ? [result] : result
   if (!Array.isArray(results) || results.length !== count)
     throw new PermanentError(`batch.result yields ${Array.isArray(results) ? results.length : 'no'} values for ${count} changes`)
@@ -223,7 +219,7 @@ function reasonIn(value: Json | undefined): string | null {
   return withoutSecretWords(value).slice(0, REASON_LENGTH)
 }
 
-/** @returns ms; null for no pause. */
+/** @returns pause in ms; null if none. */
 function pauseIn(value: Json | undefined): number | null {
   if (value === true) return THROTTLED_MS
   return typeof value === 'number' && value > 0 ? Math.min(value, LONGEST_PAUSE_S) * 1_000 : null

@@ -1,21 +1,21 @@
 import { isObject } from '../../model/json.ts'
 
-/** A change as a person reads it. */
+/** A change in readable form. */
 export interface Note {
   /** One line. */
   readonly title: string
-  /** The content, then time, submission and, in the last line, our id. */
+  /** The content, then time, submission and, on the last line, our id. */
   readonly body: string
-  /** UTC, to the second. */
+  /** UTC, with seconds. */
   readonly at: string
 }
 
-/** Columns that the note shows elsewhere, or that nobody reads. The service's `direction` is the opposite of ours. */
+/** Columns that the note shows elsewhere or people don't need. The service's `direction` is the opposite of ours. */
 const LEFT_OUT = new Set(['account', 'submission_id', 'direction', 'raw'])
 
 /**
- * The function `$note(change, most)` of templates. The same on every attempt. @param change the templates' `$`. @param most characters of
- * the title, and of the body except its last lines; longer text is cut and marked. @throws Error for any other `change`.
+ * The template function `$note(change, most)`. Every attempt yields the same text. @param change the templates' `$`. @param most characters
+ * of the title, and of the body except its last lines; longer text is cut and marked. @throws Error for any other `change`.
  */
 export function noteOf(change: unknown, most: unknown = 4_000): Note {
   if (!isObject(change) || typeof change['message_id'] !== 'string') throw new Error('$note is not given the change; write $note($$)')
@@ -68,7 +68,7 @@ function words(name: unknown): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }
 
-/** Never cuts a character in half. */
+/** Never splits a surrogate pair. */
 function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}… (cut)`
 }

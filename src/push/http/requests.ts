@@ -21,10 +21,10 @@ export type Reply = Answered | { readonly failure: Failure }
 
 interface Sending {
   readonly signal: AbortSignal
-  /** When the attempt began, by the steady clock; default: now. */
+  /** Start of the attempt, by the steady clock; default: now. */
   readonly startedAt?: number
   readonly document?: OpenedDocument | null
-  /** The only origin that gets the credentials; missing: any allowed origin. */
+  /** The only origin that gets credentials; if missing, any allowed origin does. */
   readonly trusted?: string
 }
 
@@ -44,7 +44,7 @@ export class Requests {
     this.#o = options
   }
 
-  /** Builds and sends a request. Never rejects. @param view input of its expressions. */
+  /** Builds and sends a request. Never rejects. @param view input of expressions. */
   async ask(name: RequestName, template: RequestTemplate, view: TemplateInput, sending: Sending): Promise<Reply> {
     try {
       return await this.send(await buildRequest(this.#o.templates, name, template, view), template.format, sending)
@@ -53,7 +53,7 @@ export class Requests {
     }
   }
 
-  /** Sends a request, and repeats it with a new token if the first is rejected. Never rejects. */
+  /** Sends a request, and retries once with a new token after a 401. Never rejects. */
   async send(built: BuiltRequest, format: RequestTemplate['format'], sending: Sending): Promise<Reply> {
     const { destination, transport, clock, auth: credentials, marks } = this.#o
     const { signal, startedAt = clock.steady(), trusted, document = null } = sending
@@ -64,12 +64,12 @@ export class Requests {
     for (let renewed = false; ; renewed = true) {
       const auth = trusted === undefined || trusted === origin ? await credentials.headers(leftMs(), signal) : { headers: {} }
       if ('failure' in auth) return auth
-      // The next attempt has the token.
+      // Too late. The next attempt has the token.
       if (leftMs() < destination.timeoutMs * LEAST_SHARE)
         return { failure: localFailure('what came first, such as getting a token, left too little of `timeout`', false) }
       const result = await transport.send({ ...outgoing(built, streamed, auth.headers), timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
-      // A 401 comes before anything is done, so repeating the request is harmless.
+      // A 401 means that nothing was done, so repeating the request is harmless.
       if (result.status === 401 && !renewed && credentials.renew(auth.headers)) continue
       return { answer: withoutToken(result, auth.headers), origin }
     }

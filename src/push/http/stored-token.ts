@@ -5,30 +5,30 @@ import type { HeldTokens, PushTokens, TokenClaim } from '../../store/outbox/push
 import { StepFailure } from '../contract/outcomes.ts'
 import { noToken } from './token-keeper.ts'
 
-/** `token`: the whole value of the header. */
+/** `token`: the complete header value. */
 export interface ExchangedToken extends FetchedToken {
   readonly refreshToken: string | null
 }
 
-/** Requests a token: by a refresh token, or by a login (null). @throws StepFailure. */
+/** Requests a token with a refresh token; null: with a login. @throws StepFailure. */
 export type Exchange = (refreshToken: string | null) => Promise<ExchangedToken>
 
-/** Interval of checks whether another process has the next token. */
+/** Interval of checks for another process's next token. */
 const LOOK_MS = 200
 
 /**
- * The tokens of one destination, shared by all processes: one requests the next token, the others read it from the database. A new pair is
- * stored before its use. A token lost on the way (crash, rejected or unanswered refresh) costs a new login.
+ * One destination's tokens, shared by all processes. One process requests the next token, the others read it from the database. A new token
+ * pair is stored before use. A lost token (crash, rejected or unanswered refresh) causes a new login.
  */
 export class StoredToken {
   readonly #exchange: Exchange
   readonly #tokens: PushTokens
   readonly #clock: Clock
   readonly #waitMs: number
-  /** The last returned token, which has ended or was rejected when the next one is requested. */
+  /** The last returned token. By the next request, this token has expired or was rejected. */
   #last: string | null = null
 
-  /** @param waitMs how long to wait for another process. */
+  /** @param waitMs longest wait for another process. */
   constructor(exchange: Exchange, tokens: PushTokens, clock: Clock, waitMs: number) {
     this.#exchange = exchange
     this.#tokens = tokens
@@ -36,7 +36,7 @@ export class StoredToken {
     this.#waitMs = waitMs
   }
 
-  /** @returns a token other than the last. @throws StepFailure. */
+  /** @returns a token other than `#last`. @throws StepFailure. */
   async next(): Promise<FetchedToken> {
     try {
       const next = await this.#takeOrRequest()
@@ -62,13 +62,13 @@ export class StoredToken {
 
   async #claimed(claim: TokenClaim): Promise<FetchedToken> {
     try {
-      // Another process may have stored it since it was read.
+      // Another process may have just stored a token.
       const stored = this.#usable(claim.held)
       if (stored === null) return await this.#request(claim)
       await this.#tokens.release(claim)
       return stored
     } catch (error) {
-      // A claim that can't be released expires.
+      // If releasing fails, the claim expires.
       await this.#tokens.release(claim).catch(() => undefined)
       throw error
     }
@@ -83,7 +83,7 @@ export class StoredToken {
     return got
   }
 
-  /** @returns null if the target rejects the refresh token, which it may do at any time. */
+  /** @returns null if the target rejects the refresh token, which can happen at any time. */
   async #refreshed(claim: TokenClaim, refreshToken: string): Promise<ExchangedToken | null> {
     await this.#tokens.spend(claim)
     try {

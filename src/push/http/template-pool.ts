@@ -3,9 +3,9 @@ import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import { startGuarded } from '../../base/guarded-process.ts'
 import type { AnswerBody } from './answer-body.ts'
 
-/** A job for a child process, with JSON texts, which are cheaper to pass than values. */
+/** A job for a child process. Contains JSON texts, which are cheaper to pass than values. */
 export interface TemplateJob {
-  /** In the order of evaluation. */
+  /** In order of evaluation. */
   readonly expressions: readonly (readonly [name: string, text: string])[]
   /** JSON text of the `$` of expressions. */
   readonly input: string
@@ -13,13 +13,13 @@ export interface TemplateJob {
   readonly body: AnswerBody | null
 }
 
-/** JSON texts of the values, up to the first failed expression, and the failure. */
+/** JSON texts of the values up to the first failed expression, and its problem. */
 export interface TemplateResult {
   readonly values: readonly string[]
   readonly problem: string | null
 }
 
-/** A destination. It has one job evaluated at a time, so that a slow one leaves a child to the others. */
+/** A destination. Its jobs run one at a time, so that a slow destination leaves a child to others. */
 type Owner = object
 
 interface Pending {
@@ -37,33 +37,33 @@ interface Child {
   readonly process: ChildProcess
   isReady: boolean
   running: Running | null
-  /** Ticks until the child is ended: while it starts, then for its job. */
+  /** Ticks until the child is killed: first its start, then its job. */
   ticksLeft: number
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** For all destinations of this process. */
+/** For all destinations together. */
 const MOST_CHILDREN = 2
-/** A new child takes 80 MB, 45 of them shared with this process. */
+/** A new child takes 80 MB, including 45 MB of shared memory. */
 const [HEAP_MB, MEMORY_MB] = [64, 192]
 const V8_OPTIONS = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', '--v8-pool-size=1']
-/** While the machine sleeps or this process is blocked, at most one tick passes. */
+/** At most one tick passes while the machine sleeps or this process is blocked. */
 const TICK_MS = 50
 const START_TICKS = 60_000 / TICK_MS
 const IDLE_MS = 60_000
 
 /**
- * Evaluates JSONata in child processes, which start on demand. A huge string ends the process that makes it, so a thread wouldn't contain
- * it. A child that takes too much time or memory is ended, and only its job fails.
+ * Evaluates JSONata in child processes, which start on demand. Threads aren't enough, because a huge string crashes the whole process. A
+ * child that takes too much time or memory is killed, and only its job fails.
  */
 class TemplatePool {
   readonly #children = new Set<Child>()
-  /** In round-robin order. */
+  /** Jobs, in round-robin order. */
   readonly #waiting = new Map<Owner, Pending[]>()
-  /** Runs while there are jobs, and keeps this process alive for them. Children never do. */
+  /** Runs while jobs exist, and keeps this process alive. Children don't. */
   #ticker: NodeJS.Timeout | undefined
 
-  /** @throws PermanentError if it takes too long or too much memory; TransientError if it can't be evaluated now. */
+  /** @throws PermanentError if the job takes too much time or memory; TransientError if it can't be evaluated now. */
   evaluate(owner: Owner, job: TemplateJob, deadlineMs: number): Promise<TemplateResult> {
     return new Promise((resolve, reject) => {
       const pending = { job, deadlineMs, resolve, reject }
@@ -74,7 +74,7 @@ class TemplatePool {
     })
   }
 
-  /** Fails all jobs of an owner with a TransientError. */
+  /** Fails an owner's jobs with a TransientError. */
   cancel(owner: Owner, why: string): void {
     const waiting = this.#waiting.get(owner) ?? []
     this.#waiting.delete(owner)
@@ -83,7 +83,7 @@ class TemplatePool {
     this.#assign()
   }
 
-  /** Gives waiting jobs to idle children. The first job starts a child; a job that waits for a tick starts another. */
+  /** Gives waiting jobs to idle children. Starts a child for the first job; a job that waits for a tick starts another. */
   #assign(): void {
     for (const child of this.#children) {
       if (!child.isReady || child.running !== null) continue
@@ -93,7 +93,7 @@ class TemplatePool {
       child.running = next
       child.ticksLeft = Math.ceil(next.deadlineMs / TICK_MS) + 1
       try {
-        // It fails later if the child has ended, which `exit` reports.
+        // If the child has ended, `exit` reports it.
         child.process.send(next.job, () => {})
       } catch (error) {
         this.#end(child, new PermanentError(`${namesIn(next)} cannot be evaluated: ${messageOf(error)}`))
@@ -117,7 +117,7 @@ class TemplatePool {
   }
 
   #start(): void {
-    // Source files end in .ts, built ones in .js.
+    // Source files end in .ts, built files in .js.
     const script = import.meta.url.endsWith('.ts') ? './template-process.ts' : './template-process.js'
     let started: ChildProcess
     try {
@@ -165,7 +165,7 @@ class TemplatePool {
     }
   }
 
-  /** The child ended on its own. If that was before its first job, it failed to start. */
+  /** A child ended unexpectedly. If it was never ready, it failed to start. */
   #ended(child: Child, how: string): void {
     if (!this.#children.has(child)) return
     const { running, isReady } = child
@@ -192,7 +192,7 @@ class TemplatePool {
 
 export const templatePool = new TemplatePool()
 
-/** V8 and `guard` abort a process that takes too much memory. Any other signal came from outside. */
+/** V8 and `guard` abort a process that uses too much memory. Other signals come from outside. */
 function errorOf(running: Running, how: string): Error {
   const names = namesIn(running)
   if (how === 'SIGKILL') return new TransientError(`${names} could not be evaluated: the system ended the process`)

@@ -1,12 +1,12 @@
 import { withoutSecrets } from '../../base/secret.ts'
 import { isObject } from '../../model/json.ts'
 
-/** Codes of messages that the author of an expression wrote: `$error("…")` and `$assert(…, "…")`. */
+/** Codes of messages written by the expression's author: `$error("…")` and `$assert(…, "…")`. */
 const AUTHOR_CODES = new Set(['D3137', 'D3141'])
 
 /**
- * The problem of an expression, for the operator. JSONata puts values into its messages; they are submission data, so they are removed
- * (invariant 12). @param error from `jsonata`: an Error when compiling, any object when evaluating.
+ * Describes an expression's problem for the operator. JSONata puts values into its messages. They are submission data, so they are removed.
+ * @param error from `jsonata`: an Error when compiling, any object when evaluating.
  */
 export function problemOf(error: unknown): string {
   if (!isObject(error)) return 'it failed'
@@ -17,12 +17,12 @@ export function problemOf(error: unknown): string {
   return `${sentence}${AUTHOR_CODES.has(code) ? '' : place}`
 }
 
-/** Forms of a value in a message. */
+/** Forms of a value inside a message. */
 function shown(value: unknown): string[] {
   return value === undefined ? [] : [shownBy(JSON.stringify, value), shownBy(String, value)]
 }
 
-/** A circular or deeply nested value is in no message either. */
+/** If conversion fails, the value is in no message either. */
 function shownBy(show: (value: unknown) => string | undefined, value: unknown): string {
   try {
     return show(value) ?? ''

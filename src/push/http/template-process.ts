@@ -13,16 +13,16 @@ import { urlOf } from './url.ts'
  * parent ends this process if a job takes too long.
  */
 
-/** Deepest call stack, and longest list. */
+/** Maximum call stack depth and list length. */
 const BOUNDS = { stack: 1_000, sequence: 100_000 }
 const MOST_COMPILED = 500
-/** Same as the longest body that is sent. */
+/** Same as the longest request body. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
 
 const compiled = new Map<string, jsonata.Expression>()
 
 guard()
-// Ctrl+C, a closed terminal and systemd also signal this process. The parent decides when it ends.
+// Ctrl+C, a closed terminal and systemd also signal this process, but the parent decides when it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 process.on('message', (job: TemplateJob) => {
@@ -32,7 +32,7 @@ process.on('message', (job: TemplateJob) => {
 })
 process.send?.('ready')
 
-/** @throws Error if the body of the job can't be read. */
+/** @throws Error if the job's body can't be read. */
 async function answer({ expressions, input, body }: TemplateJob): Promise<TemplateResult> {
   const parsed = JSON.parse(input) as Record<string, Json>
   const seen = body === null ? parsed : { ...parsed, body: bodyValue(body) }
@@ -58,7 +58,7 @@ function compile(text: string): jsonata.Expression {
   return expression
 }
 
-/** JSONata may yield nothing, or functions. The parent parses the value, so its size is limited. */
+/** JSONata may yield nothing, or functions. The parent parses the text, so its length is limited. */
 function jsonOf(value: unknown): string {
   const text = JSON.stringify(value, (_, part: unknown) => (isFunction(part) ? null : part)) as string | undefined
   if (text === undefined) return 'null'
@@ -69,7 +69,7 @@ function jsonOf(value: unknown): string {
   return text
 }
 
-/** JSONata's own functions are objects. */
+/** JSONata represents functions as objects. */
 function isFunction(part: unknown): boolean {
   return typeof part === 'object' && part !== null && ('_jsonata_function' in part || '_jsonata_lambda' in part)
 }

@@ -7,13 +7,13 @@ import { templatePool } from './template-pool.ts'
 /** The `$` of expressions. */
 export type TemplateInput = { readonly [name: string]: Json }
 
-/** The values in the order of the names, up to the first failure, and the failure. */
+/** Values in the order of the names up to the first failure, and the failure's text. */
 export interface TemplateAnswer {
   readonly values: Json[]
   readonly problem: string | null
 }
 
-/** Longest time for all expressions of one job. One change takes microseconds; a second leaves room for a very busy machine. */
+/** Time limit for all expressions of one job. One change takes microseconds; a second leaves room for a very busy machine. */
 const DEADLINE_MS = 1_000
 const CLOSED = 'the destination is being closed'
 
@@ -29,9 +29,9 @@ export class Templates {
   }
 
   /**
-   * @param input the `$` of expressions. @param body their `body`. @returns the values of these expressions in order; null for nothing.
-   * @throws PermanentError if an expression fails or takes too long or too much memory, or if the input can't be read; TransientError if
-   * they can't be evaluated now.
+   * @param input the `$` of expressions. @param body the `body` of expressions. @returns the values in order; null for nothing. @throws
+   * PermanentError if an expression fails, takes too much time or memory, or the input can't be read; TransientError if evaluation isn't
+   * possible now.
    */
   async evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {
     const { values, problem } = await this.evaluateInTurn(names, input, body)
@@ -40,8 +40,8 @@ export class Templates {
   }
 
   /**
-   * Like `evaluate`, but returns the values before the first failed expression, and the failure. After a timeout or a lack of memory no
-   * value is known, and it throws.
+   * Like `evaluate`, but also returns the values before the first failed expression. Throws after a timeout or lack of memory, because no
+   * value is known then.
    */
   async evaluateInTurn(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<TemplateAnswer> {
     if (this.#isClosed) throw new TransientError(CLOSED)
@@ -50,14 +50,14 @@ export class Templates {
     return { values: values.map((text) => JSON.parse(text) as Json), problem }
   }
 
-  /** Fails its jobs. */
+  /** Fails pending jobs. */
   close(): void {
     this.#isClosed = true
     templatePool.cancel(this, CLOSED)
   }
 }
 
-/** @throws PermanentError if the input is nested too deeply, for instance. */
+/** @throws PermanentError, for example if the input is nested too deeply. */
 function jsonOf(names: readonly string[], input: TemplateInput): string {
   try {
     return JSON.stringify(input)

@@ -13,12 +13,12 @@ import { basic, noToken } from './token-keeper.ts'
 
 type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
 
-/** Lifetime of a token that comes without one. */
+/** Lifetime of a token if the answer gives none. */
 const DEFAULT_LIFETIME_S = 300
 /** Error codes for rejected credentials (RFC 6749). */
 const WITHDRAWN = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client'])
 
-/** Gets a token as the value of `authorization`: by client credentials or password, or by a refresh token. @throws StepFailure. */
+/** Gets a token as the value of `authorization`, by client credentials, password or refresh token. @throws StepFailure. */
 export async function exchangeToken(
   config: TokenConfig,
   transport: Transport,
@@ -35,7 +35,7 @@ export async function exchangeToken(
   return tokenOf(await answerOf(transport, request))
 }
 
-/** Sends a request for a token; the message itself is not sent. @throws StepFailure unless the answer is 2xx. */
+/** Sends a token request. @throws StepFailure unless the answer is 2xx. */
 export async function answerOf(transport: Transport, request: Parameters<Transport['send']>[0]): Promise<Answer> {
   const result = await transport.send(request, new AbortController().signal)
   if (result.type !== 'answer') throw new StepFailure(noToken(result.error, false, result.type === 'not_sent' && result.permanent))
@@ -79,7 +79,7 @@ function setIfGiven(form: URLSearchParams, fields: Readonly<Record<string, strin
   for (const [name, value] of Object.entries(fields)) if (value !== null) form.set(name, value)
 }
 
-/** A rejected login is permanent, except for a temporary status: `LoginRefusals` counts it. */
+/** A rejected login is permanent, so that `LoginRefusals` counts it. Temporary statuses aren't permanent. */
 function refusal(answer: Answer): Failure {
   const { status, body, retryAfterMs } = answer
   const parsed = parseJson(body)
@@ -93,8 +93,8 @@ function refusal(answer: Answer): Failure {
 type Login = Extract<AuthConfig, { type: 'login' }>
 
 /**
- * Gets a token by the destination's login, or by its `refresh`. @param refreshToken null: log in. @returns the value of its header. @throws
- * StepFailure.
+ * Gets a token by the destination's login, or by its `refresh`. @param refreshToken null: log in. @returns the token as a header value.
+ * @throws StepFailure.
  */
 export async function logIn(
   login: Login,

@@ -4,17 +4,17 @@ import { type FetchedToken, type TokenContext, TokenHolder } from '../../base/to
 import { LoginRefusals } from '../contract/login-refusals.ts'
 import { type Failure, localFailure, StepFailure } from '../contract/outcomes.ts'
 
-/** Share of its lifetime after which a token is renewed. */
+/** Share of a token's lifetime after which it is renewed. */
 const RENEW_AFTER = 0.9
 
-/** Keeps the token of one destination. Concurrent callers share one request for a token. */
+/** Caches the token of one destination. Concurrent callers share one token request. */
 export class TokenKeeper implements Auth {
   readonly #clock: Clock
   readonly #header: string
   readonly #holder: TokenHolder<FetchedToken, TokenContext>
 
   /**
-   * @param exchange gets the whole value of the header, with its own timeout, because several callers may wait for it. Throws StepFailure.
+   * @param exchange returns the complete header value. Has a separate timeout, because several callers may wait for it. Throws StepFailure.
    * @param header in lower case.
    */
   constructor(exchange: () => Promise<FetchedToken>, clock: Clock, header = 'authorization') {
@@ -36,7 +36,7 @@ export class TokenKeeper implements Auth {
     }
   }
 
-  /** The first request that is rejected with a token renews it for all. */
+  /** The first request rejected with a token renews it for all requests. */
   renew(headers: Readonly<Record<string, string>>): boolean {
     this.#holder.forget(headers[this.#header] ?? '')
     return true
@@ -44,8 +44,7 @@ export class TokenKeeper implements Auth {
 }
 
 /**
- * @returns the outcome of a message that was not sent because there is no token. @param permanent a rejected login, as `LoginRefusals`
- * counts.
+ * @returns the outcome of a message that wasn't sent for lack of a token. @param permanent a rejected login, as counted by `LoginRefusals`.
  */
 export function noToken(
   why: string,
@@ -56,17 +55,17 @@ export function noToken(
   return { ...localFailure(`no token: ${why}`, permanent), alive, status }
 }
 
-/** The authentication headers of a request, or why there are none. */
+/** A request's authentication headers, or why none are available. */
 export type AuthHeaders = { readonly headers: Readonly<Record<string, string>> } | { readonly failure: Failure }
 
 export interface Auth {
   /** Never rejects. @param timeoutMs longest wait for a token. */
   headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders>
-  /** Called after a 401 for `headers`. @returns whether another attempt with other headers makes sense. */
+  /** Call after a 401 for `headers`. @returns whether a retry with other headers makes sense. */
   renew(headers: Readonly<Record<string, string>>): boolean
 }
 
-/** @returns the `authorization` header of HTTP Basic. Nothing is escaped, as nearly every server expects. */
+/** @returns the `authorization` header of HTTP Basic. Escapes nothing, as nearly every server expects. */
 export function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`
 }

@@ -1,10 +1,10 @@
 import { isObject } from '../../model/json.ts'
 
 /**
- * The function `$url(base, step, …, query)` of templates: every value stays in its place, and none may be missing. @param base such as
- * `https://host/path`. @param rest path steps (text or numbers), which are escaped, then optionally an object of query parameters (text,
- * numbers or booleans; null leaves one out). @throws Error, without values in its message, if the base has a query or fragment, a step is
- * missing, empty, `.` or `..`, or a value is no text.
+ * The template function `$url(base, step, …, query)`: values are escaped, and none may be missing. @param base such as `https://host/path`.
+ * @param rest path steps (text or numbers), then optionally an object of query parameters (text, numbers or booleans; null omits one).
+ * @throws Error, without values in its message, if the base has a query or fragment, a step is missing, empty, `.` or `..`, or a value has
+ * another type.
  */
 export function urlOf(base: unknown, ...rest: readonly unknown[]): string {
   if (typeof base !== 'string' || base === '') throw new Error('$url has no base')

@@ -17,9 +17,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const MAX_DEPTH = 64
 
 /**
- * Encodes an object of one key as an XML document. Keys become elements, in order; `@name` becomes an attribute, `#text` the text of an
- * element with attributes. A list repeats its element; null leaves it out. Values are escaped. @throws PermanentError if a key is no XML
- * name, or there isn't exactly one root.
+ * Encodes an object with one key as an XML document. Keys become elements, in order; `@name` becomes an attribute, `#text` the text of an
+ * element with attributes. A list repeats its element; null omits it. Values are escaped. @throws PermanentError if a key is no XML name,
+ * or the number of roots isn't one.
  */
 export function xmlText(document: Json): string {
   const roots = isObject(document) ? Object.entries(document as Record<string, Json>) : []

@@ -6,7 +6,7 @@ import { createHttp } from './http.ts'
 import { createQueue } from './queue.ts'
 import { createWebhook } from './webhook.ts'
 
-/** @returns the kind that delivers to `destination`. It connects on first use. */
+/** @returns the kind that delivers to `destination`. Connects on first use. */
 export function createKind(destination: DestinationConfig, context: KindContext): DeliveryKind {
   switch (destination.kind) {
     case 'webhook':

@@ -12,13 +12,13 @@ import { deliveryOf, newDelivery, temporaryName } from '../file/names.ts'
 import { type RowWriter, rowWriter } from '../file/rows.ts'
 import { sftpTarget } from '../file/sftp.ts'
 
-/** Age from which a temporary file is removed: its writer has failed or ended. */
+/** Age at which a temporary file counts as abandoned. */
 const STALE_MS = 3_600_000
-/** Part of the timeout in which rows may be written. The rest is for renaming. */
+/** Share of the timeout for writing rows. The rest is for renaming. */
 const WRITING_SHARE = 0.6
 const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
 
-/** Writes changes as files into a local folder or over SFTP. `config/systems/files.md` describes the files. */
+/** Writes changes as files to a local folder or over SFTP. `config/systems/files.md` describes the files. */
 export function createFile(destination: FileDestination, context: KindContext): DeliveryKind {
   return new FileKind(destination, context)
 }
@@ -64,11 +64,13 @@ class FileKind implements DeliveryKind {
     }
   }
 
-  /** Finishes deliveries whose files an earlier attempt wrote, before anything newer is written. @param names gets the file of each row. */
+  /**
+   * Finishes deliveries whose files an earlier attempt wrote, before newer files are written. @param names receives each row's file name.
+   */
   async #finishEarlier(drop: Drop, items: readonly PushItem[], names: Map<number, string>): Promise<void> {
     const { place } = this.#target
     const rows = items.flatMap(({ outboxId, progress }) =>
-      // If the place has changed, nothing is left to finish: the rows are written there.
+      // If the place has changed, earlier files are ignored and rows are written again.
       progress?.step === 'files_written' && progress.place === place ? [{ outboxId, ...progress }] : [],
     )
     for (const [, [first, ...others]] of Map.groupBy(rows, ({ delivery }) => delivery)) {
@@ -77,7 +79,7 @@ class FileKind implements DeliveryKind {
     }
   }
 
-  /** Does the same as a delivery, with a temporary file. */
+  /** Tests the steps of a delivery with a temporary file. */
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { place } = this.#target
     try {
@@ -113,7 +115,7 @@ class FileKind implements DeliveryKind {
     return await withTimeout(this.#context.clock, timeoutMs, signal, withDrop, late)
   }
 
-  /** Removes temporary files of this process's failed attempts, or of a crash. Failures are only logged. */
+  /** Removes temporary files left by failed attempts or a crash. Failures are only logged. */
   async #clean(drop: Drop): Promise<void> {
     const { clock, log, db } = this.#context
     const { name } = this.#destination
@@ -135,7 +137,7 @@ class FileKind implements DeliveryKind {
   }
 }
 
-/** From the first rename on, readers may see files. Before that, nothing was written. */
+/** Readers may see files from the first rename on. Before that, nothing counts as written. */
 function failure(error: unknown, { renaming }: BatchProgress, outboxId: number): Outcome {
   if (renaming === null) return notWritten(error)
   const progress = renaming.get(outboxId)
@@ -146,7 +148,7 @@ function written(name: string | undefined): Outcome {
   return name === undefined ? NOT_ATTEMPTED : { type: 'delivered', status: null, remoteId: null, detail: name }
 }
 
-/** A folder or server never rejects a single row: every failure is about the whole target. */
+/** A folder or server never rejects single rows: every failure affects the whole destination. */
 function notWritten(error: unknown): Outcome {
   const text = messageOf(error)
   if (error instanceof PermanentError) return { type: 'suspend', retry: 'slowly', status: null, error: text }

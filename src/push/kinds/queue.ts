@@ -12,7 +12,7 @@ import { openTransport, type Transport } from '../transport/transport.ts'
 
 type SentBatch = Awaited<ReturnType<Sqs['send']>>
 
-/** Puts each change into a queue of Amazon SQS, as its own message; one request takes up to ten, of different submissions. */
+/** Sends each change as a separate message to an Amazon SQS queue, up to ten (of different submissions) per request. */
 export function createQueue(destination: QueueDestination, context: KindContext): DeliveryKind {
   return new QueueKind(destination, openTransport(destination, context.proxy, context), context.clock)
 }
@@ -24,7 +24,7 @@ class QueueKind implements DeliveryKind {
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #isFifo: boolean
-  /** The SDK's client, loaded on first use. */
+  /** The SDK's client, created on first use. */
   readonly #sqs: () => Promise<Sqs>
 
   constructor(destination: QueueDestination, transport: Transport, clock: Clock) {

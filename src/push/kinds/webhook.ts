@@ -7,8 +7,8 @@ import { signedHeaders } from '../transport/signed-headers.ts'
 import { openTransport, type Transport, type TransportResult } from '../transport/transport.ts'
 
 /**
- * Standard Webhooks: one change per request, signed with each secret of the destination. Every attempt has the same id and body; timestamp
- * and signature differ.
+ * Standard Webhooks: one change per request, signed with each of the destination's secrets. Every attempt has the same id and body;
+ * timestamp and signature differ.
  */
 export function createWebhook(destination: WebhookDestination, context: KindContext): DeliveryKind {
   const { url, timeoutMs, idempotent } = destination

@@ -3,15 +3,15 @@ import { type Known, type Passed, type PassedRecord, passedText } from '../../st
 import type { PresentRow } from '../../store/outbox/present-rows.ts'
 import type { JudgedRow } from './judge.ts'
 
-/** Makes the row that sends a whole record. @param isAgain the record passed before, and stopped passing. */
+/** Makes the row that sends a complete record. @param isAgain the record passed before and stopped. */
 export type WholeOf = (row: NewOutboxRow, present: PresentRow, isAgain: boolean) => NewOutboxRow
 
 /**
- * Decides what to send of judged rows to a destination with a `filter`. A record that begins to pass is sent whole, as an insert; one that
- * stops passing is sent once more, marked; others are not sent. Stores nothing.
+ * Decides which judged rows a destination with a `filter` gets. A record that starts to pass is sent completely, as an insert. One that
+ * stops passing is sent once more, marked. Others aren't sent. Stores nothing.
  */
 export class Admission {
-  /** What to queue, in order. */
+  /** Rows to queue, in order. */
   readonly rows: NewOutboxRow[] = []
   filtered = 0
   readonly #known: Map<string, Passed>
@@ -19,7 +19,7 @@ export class Admission {
   readonly #isPartial: boolean
   readonly #wholeOf: WholeOf
 
-  /** @param known state of the records before these rows. */
+  /** @param known the records' state before these rows. */
   constructor({ passed, unstored, isPartial }: Known, wholeOf: WholeOf) {
     this.#known = new Map(passed)
     this.#changed = new Map(unstored.map((each) => [passedText(each), each]))
@@ -27,37 +27,37 @@ export class Admission {
     this.#wholeOf = wholeOf
   }
 
-  /** Records whose state differs from the stored one. */
+  /** Records whose state must be stored. */
   get changed(): readonly (PassedRecord & Passed)[] {
     return [...this.#changed.values()]
   }
 
-  /** Takes a change of the log, in order. */
+  /** Processes a log change, in log order. */
   takeChange({ row, passes, present, isCurrent }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
     if (row.operation === 'purged' && (known !== undefined || this.#isPartial)) this.#purge(row)
     else if (known?.isIn === true && !passes) this.#leave(row)
-    // The whole row contained the change already.
+    // Already part of the complete record.
     else if (known?.isIn === true) this.#queueIf(row.seq > known.through, row)
     else if (!passes || present === null) this.filtered += 1
     else if (isCurrent && known === undefined) this.#enter(row, row.seq, row.seq)
     else this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
-  /** Takes the newest change of a record that may not have passed before, judged by the record's current row. */
+  /** Processes the newest change of a record that may not have passed before, judged by the record's current row. */
   takeAgain({ row, passes, present }: JudgedRow): void {
     const known = this.#known.get(passedText(row))
     if (passes && present !== null && known?.isIn !== true)
       this.#enter(this.#wholeOf(row, present, known !== undefined), row.seq, present.asOf)
   }
 
-  /** Takes a row of a snapshot, which contains its record. Earlier rows belong to an earlier snapshot. */
+  /** Processes a snapshot row, which contains the complete record. Ignores state of earlier snapshots. */
   takeSnapshotRow({ row, passes }: JudgedRow): void {
     if (passes) this.#enter(row, row.seq, row.seq)
     else this.filtered += 1
   }
 
-  /** Takes a restated row, which contains its record. */
+  /** Processes a restated row with a complete record. */
   takeRestated({ row, passes }: JudgedRow): void {
     const isIn = this.#known.get(passedText(row))?.isIn === true
     if (passes) this.#enter(isIn ? row : { ...row, operation: 'insert' }, row.seq, row.seq)
@@ -74,7 +74,7 @@ export class Admission {
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })
   }
 
-  /** A purge is sent to every destination that may have received the record. */
+  /** A purge is sent if the destination may have received the record. */
   #purge(row: NewOutboxRow): void {
     this.rows.push(row)
     this.#note(row, { isIn: false, seq: row.seq, through: row.seq })

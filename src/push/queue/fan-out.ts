@@ -15,35 +15,35 @@ import { type FanOutDestination, rowsFor } from './queued-rows.ts'
 import { requestRestated, stepRestatement } from './restate.ts'
 import { stepSnapshot } from './snapshot.ts'
 
-/** Most rows that one transaction inserts into the outbox, for all destinations together: on SQLite it stays under 20 ms. */
+/** Maximum rows that one transaction inserts, for all destinations together. Keeps SQLite transactions under 20 ms. */
 const MAX_ROWS = { sqlite: 400, postgres: 2_000 } as const
 const MAX_CHANGES = { sqlite: 200, postgres: 500 } as const
-/** Longest time between two reads of the change log without a signal. */
+/** Longest interval between reads of the change log without a signal. */
 export const SWEEP_MS = 1_000
 
 export interface FanOutOptions {
   readonly db: Db
   readonly log: Log
   readonly destinations: readonly (FanOutDestination & DestinationStart)[]
-  /** Whether changes older than `max_age` may be dropped, which is final: not while the clocks disagree. */
+  /** Whether to drop changes older than `max_age`. Dropping is final, so not while the clocks disagree. */
   readonly isClockTrusted: () => Promise<boolean>
 }
 
-/** `held`: destinations that would drop a change because of its age. */
+/** `held`: destinations whose changes wait because of `max_age`. */
 interface Step {
   readonly more: boolean
   readonly held: readonly string[]
 }
 
 /**
- * change log -> outbox, for destinations without a `filter`. Each destination has its own cursor on `seq`, moved in the transaction that
- * inserts its outbox rows (invariant 3), in every state of the destination. Destinations with the same cursor share a step. Several
- * processes may run this: transactions run one at a time, and each reads the cursors again.
+ * change log -> outbox, for destinations without a `filter`. Each destination has a cursor on `seq`, which moves in the transaction that
+ * inserts its outbox rows, even while suspended or paused. Destinations with the same cursor share a step. Several processes may run this:
+ * transactions run one at a time, and each reads the cursors again.
  */
 export class FanOut implements Service {
   readonly name = 'fan-out'
   readonly #o: FanOutOptions
-  /** Destinations whose wait was logged. */
+  /** Destinations whose wait is logged. */
   readonly #reported = new Set<string>()
 
   constructor(options: FanOutOptions) {
@@ -57,18 +57,18 @@ export class FanOut implements Service {
     }
   }
 
-  /** Creates the missing cursors of destinations. */
+  /** Creates missing cursors of destinations. */
   prepare(): Promise<void> {
     return ensureDestinations(this.#o.db, this.#o.destinations)
   }
 
-  /** Advances every destination by one step. @returns whether there may be more now. */
+  /** Advances every destination by one step. @returns whether more may be waiting. */
   async step(): Promise<boolean> {
     const { db } = this.#o
     const configured = new Map(this.#o.destinations.map((destination) => [destination.name, destination]))
     const states = (await listDestinations(db.read)).filter((state) => configured.has(state.destination))
     const { last_seq } = await logEnds(db.read)
-    // The row of a destination was deleted.
+    // A destination's row was deleted.
     if (states.length < configured.size) await this.prepare()
     for (const { destination, filtered_from } of states) if (filtered_from !== null) await endFilter(db, destination)
     let more = states.length < configured.size
@@ -87,7 +87,7 @@ export class FanOut implements Service {
     return more
   }
 
-  /** While the clock is in doubt, changes that are too old wait, with everything behind them. @returns whether there may be more. */
+  /** While the clock isn't trusted, old changes and all later ones wait. @returns whether more may be waiting. */
   async #fanOutGroup(group: readonly FanOutDestination[]): Promise<boolean> {
     const first = await this.#fanOut(group, false)
     const old = group.filter(({ name }) => first.held.includes(name))
@@ -108,9 +108,9 @@ export class FanOut implements Service {
     const step = async (tx: Tx): Promise<Step> => {
       await lockFanOut(tx)
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
-      // Their rows were just deleted; the next step creates them again.
+      // Their rows were deleted; the next step creates new ones.
       if (states.length === 0) return { more: true, held: [] }
-      // If another process has moved some cursors, those destinations wait for their next step.
+      // If another process moved some cursors, those destinations continue in the next step.
       const cursor = Math.min(...states.map((state) => state.cursor))
       const atCursor = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)
@@ -128,12 +128,12 @@ export class FanOut implements Service {
       const isMore = changes.length === limit || atCursor.size < group.length
       return { more: isMore && held.size < recipients.length, held: [...held.keys()] }
     }
-    // Losing this commit is harmless: the change log is durable and is read again.
+    // Losing this commit is harmless: the durable change log is read again.
     return db.write('push-fan-out', step, { relaxedDurability: true })
   }
 }
 
-/** Groups destinations that are behind by their cursor, the furthest first. */
+/** Groups lagging destinations by cursor, most advanced first. */
 function groupsOf(states: readonly DestinationRow[], lastSeq: number): string[][] {
   const groups = new Map<number, string[]>()
   for (const { destination, cursor, snapshot } of states) {

@@ -8,15 +8,15 @@ export interface FilteredChange {
   readonly entity: string
   readonly operation: string
   readonly cause: string
-  /** A row of a snapshot: always an insert, of any age. */
+  /** A snapshot row. Always an insert, of any age. */
   readonly snapshot: boolean
-  /** Type of a market event; else null. */
+  /** Type of a market event; otherwise null. */
   readonly eventType: string | null
-  /** When the new event or message, or the parent of this record, happened; null for everything else, which has no age. */
+  /** When the new event or message, or the record's parent, happened; null for other records, which have no age. */
   readonly occurredAt: TimeText | null
 }
 
-/** A filter that is null lets everything pass. */
+/** A null setting lets everything pass. */
 export function wants(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   if (!destination.accounts.includes(change.account)) return false
   if (!isListed(destination.entities, change.entity)) return false
@@ -26,7 +26,7 @@ export function wants(destination: Wants, change: FilteredChange, nowMs: number)
   return isListed(destination.operations, change.operation) && (destination.backfill || change.cause !== 'backfill')
 }
 
-/** @returns whether a destination drops a change only because of its age, by our clock. */
+/** @returns whether a destination drops a change only for its age, by our clock. */
 export function isOnlyTooOld(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   return !wants(destination, change, nowMs) && wants({ ...destination, maxAgeMs: null }, change, nowMs)
 }

@@ -14,7 +14,7 @@ import { type Filtered, type FilteredStep, stepChanges, stepFilteredRestatement,
 import { ContentFilter } from './judge.ts'
 import type { FanOutDestination } from './queued-rows.ts'
 
-/** Pause after the filter has failed. A reload with a fixed filter restarts this service. */
+/** Retry delay after the filter fails. A reload with a fixed filter restarts this service. */
 const RETRY_MS = 60_000
 
 export interface FilteredFanOutOptions extends Pick<FanOutOptions, 'db' | 'log' | 'isClockTrusted'> {
@@ -23,7 +23,7 @@ export interface FilteredFanOutOptions extends Pick<FanOutOptions, 'db' | 'log' 
 }
 
 /**
- * change log -> outbox of one destination with a `filter`, separate from the others: a slow or failing filter delays no other destination.
+ * change log -> outbox of one destination with a `filter`. Runs separately, so that a slow or failing filter delays no other destination.
  * Several processes may run this; the first commit wins, and the others read again.
  */
 export class FilteredFanOut implements Service {
@@ -96,7 +96,7 @@ export class FilteredFanOut implements Service {
     return first
   }
 
-  /** Reads the destination again after a step that may have moved it. */
+  /** Reads the destination again, because a step may have moved it. */
   async #again(state: DestinationRow): Promise<DestinationRow> {
     return (await findDestination(this.#db.read, this.#destination.name)) ?? state
   }
@@ -111,7 +111,7 @@ export class FilteredFanOut implements Service {
   }
 }
 
-/** Fills the outboxes of all destinations: one service for those without a `filter`, and one for each that has one. */
+/** Fan-out services: one for all destinations without a `filter`, and one per destination with a `filter`. */
 export interface FanOuts {
   readonly services: readonly Service[]
   close(): Promise<void>

@@ -22,9 +22,9 @@ import { type FanOutDestination, presentRow, type Recipient, rowsFor, wholeRow }
 import { isRestated, MOST_ROWS, requestRestated, tablesOf } from './restate.ts'
 import { MAX_QUEUED, PAGE_ROWS, snapshotRow, wantedOfPage } from './snapshot.ts'
 
-/** Most changes of one step: their content is read, and they are judged one by one. */
+/** Maximum changes per step: their content is read, and each is judged separately. */
 const MAX_CHANGES = 200
-/** Most changes of one submission that are judged again. */
+/** Maximum changes of one submission that are judged again. */
 const MOST_EARLY = 1_000
 
 export interface Filtered {
@@ -34,26 +34,26 @@ export interface Filtered {
 }
 
 export interface FilteredStep {
-  /** Whether there may be more now. */
+  /** Whether more may be waiting. */
   readonly more: boolean
-  /** Why the filter failed, and on which row; null if it didn't. */
+  /** Why the filter failed, and on which row; null if it succeeded. */
   readonly failed: string | null
-  /** Changes wait because they would be dropped for their age, and the clock is in doubt. */
+  /** Whether changes that `max_age` would drop wait, because the clock isn't trusted. */
   readonly isHeld?: true
 }
 
 const IDLE: FilteredStep = { more: false, failed: null }
 
-/** State of the destination and the log's epochs when a step was judged. */
+/** The destination's state and the log's epochs when a step was judged. */
 interface Basis {
   readonly state: DestinationRow
   readonly epochOf: (seq: number) => EpochOfChange
 }
 
 /**
- * Fans out the next changes. They are read and judged outside of the transaction, which queues what passes if the destination hasn't moved
- * since: the rows, the cursor and the records' states commit together (invariant 3). @param mayDrop whether changes older than `max_age`
- * may be dropped, which is final.
+ * Fans out the next changes. They are read and judged before the transaction, which queues passing changes only if the destination hasn't
+ * moved since. Rows, cursor and record states commit together. @param mayDrop whether changes older than `max_age` may be dropped, which is
+ * final.
  */
 export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: boolean): Promise<FilteredStep> {
   const { db, destination } = to
@@ -91,8 +91,8 @@ export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: 
 }
 
 /**
- * Records that the filter judged before it knew their submission: a new submission's events come before its state is read. @returns the
- * newest change of each before an update that gives a column of the submission its first value.
+ * Finds records judged before their submission's columns were known: a new submission's events come before its state. @returns each
+ * record's newest change before an update that gives a submission column its first value.
  */
 async function judgedEarly(q: Query, { destination }: Filtered, changes: readonly FanOutChange[]): Promise<FanOutChange[]> {
   if (destination.filter === null || !/\bsubmission\b/.test(destination.filter)) return []
@@ -109,7 +109,7 @@ async function judgedEarly(q: Query, { destination }: Filtered, changes: readonl
   return [...early.values()]
 }
 
-/** Drops changes of records that the snapshot has yet to reach: their rows will include them. */
+/** Drops changes of records that the snapshot hasn't reached: its rows will include them. */
 async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readonly FanOutChange[]): Promise<readonly FanOutChange[]> {
   if (snapshot === null) return changes
   const toCome = await stillToCome(q, snapshot.position, changes)
@@ -117,8 +117,8 @@ async function reachedBy(q: Query, { snapshot }: DestinationRow, changes: readon
 }
 
 /**
- * Takes one step of the snapshot. Unlike a snapshot without a filter it locks no log: the `seq` that a row is current to is stored with the
- * record, so that changes in the row aren't sent again.
+ * Takes one snapshot step. Unlike an unfiltered snapshot, this step doesn't lock the log. It stores the `seq` up to which each row is
+ * current, so that changes in the row aren't sent again.
  */
 export async function stepFilteredSnapshot(to: Filtered, state: DestinationRow): Promise<FilteredStep & { readonly isOver?: true }> {
   const { db, destination } = to
@@ -150,7 +150,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   const { account, submission_id } = next
   const epochOf = await readEpochs(db.read)
   const nowMs = db.clock.now()
-  // Submissions tracked since the break have been sent whole.
+  // Submissions tracked since the log divergence were sent completely.
   const found = next.isNew ? [] : await rowsOfSubmission(db.read, tablesOf(destination), account, submission_id, MOST_ROWS)
   const wanted = found.filter((row) => isRestated({ ...destination, operations: null }, row, nowMs))
   const { logEpoch } = epochOf(Number.POSITIVE_INFINITY)
@@ -175,7 +175,7 @@ export async function stepFilteredRestatement(to: Filtered, state: DestinationRo
   return { more: true, failed: null }
 }
 
-/** The same rows as of a known `seq`, without rows that left the mirror. */
+/** The rows with a known `seq`, without rows that left the mirror. */
 async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ readonly row: SnapshotRow; readonly asOf: number }[]> {
   const presents = await presentRows(q, rows)
   return rows.flatMap((row) => {
@@ -184,21 +184,21 @@ async function asPresent(q: Query, rows: readonly SnapshotRow[]): Promise<{ read
   })
 }
 
-/** The content decides the operation that is sent, so `operations` is applied later. */
+/** The content determines the operation, so `operations` is applied later. */
 function recipientOf(destination: FanOutDestination, { log_epoch: logEpoch }: DestinationRow): Recipient {
   return { ...destination, operations: null, logEpoch }
 }
 
 interface Queueing {
   readonly take: (admission: Admission, each: JudgedRow) => void
-  /** Records that were left out before, and are judged again. */
+  /** Records that didn't pass before and are judged again. */
   readonly again?: readonly JudgedRow[]
   readonly move: Pick<CursorMove, 'cursor' | 'snapshot'>
-  /** Further writes of the transaction. @returns false if another process has done them: then nothing is queued. */
+  /** More writes of the transaction. @returns false if another process has done them; then nothing is queued. */
   readonly also?: (tx: Tx) => Promise<boolean>
 }
 
-/** The transaction that queues judged rows. It returns false if another process was faster. */
+/** @returns a transaction that queues judged rows; false if another process was faster. */
 function queueing(
   destination: FanOutDestination,
   basis: Basis,
@@ -214,7 +214,7 @@ function queueing(
     const isIn = (row: NewOutboxRow) => known.passed.get(passedText(row))?.isIn === true
     const isWhole = ({ row, isCurrent }: JudgedRow) => row.snapshot !== null || !(isIn(row) || isCurrent)
     const whole = [...judged.filter(isWhole), ...again]
-    // No purge of the other submissions begins before the transaction ends.
+    // The other submissions can't be purged during this transaction.
     const purged = await purgedUnderLock(tx, submissionKeys(whole.flatMap(({ row, passes }) => (passes ? [row] : []))))
     const nowMs = tx.clock.now()
     const wholeOf = (row: NewOutboxRow, present: Parameters<typeof wholeRow>[1], isAgain: boolean) =>
@@ -231,7 +231,7 @@ function queueing(
   }
 }
 
-/** Whether nothing has moved since a step was judged. */
+/** Whether a judged step still starts from this state. */
 async function isAsBefore(tx: Tx, name: string, { state, epochOf }: Basis): Promise<boolean> {
   const now = await findDestination(tx, name)
   const placeOf = ({ cursor, log_epoch, snapshot }: DestinationRow) => JSON.stringify([cursor, log_epoch, snapshot])

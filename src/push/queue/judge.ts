@@ -14,7 +14,7 @@ export interface FilterSubject {
   readonly change: QueuedChange
   readonly isSnapshot: boolean
   readonly content: ChangeContent
-  /** The current rows of the record and its submission. */
+  /** Current rows of the record and its submission. */
   readonly row: Row
   readonly submission: Row | null
 }
@@ -27,7 +27,7 @@ export class ContentFilter {
     this.#templates = new Templates([{ name: NAME, text: expression }])
   }
 
-  /** @throws PermanentError if the filter fails, takes too long, or yields no boolean; TransientError if it can't be evaluated now. */
+  /** @throws PermanentError if the filter fails, takes too long or yields no boolean; TransientError if it can't be evaluated now. */
   async passes(subject: FilterSubject): Promise<boolean> {
     const [value = null] = await this.#templates.evaluate([NAME], inputOf(subject))
     if (value !== null && typeof value !== 'boolean') throw new PermanentError(`${NAME} must say true or false, and says neither`)
@@ -41,7 +41,7 @@ export class ContentFilter {
 
 const NAME = 'filter'
 
-/** Names are those of templates. Personal columns are included, because none of this is sent. */
+/** Uses the names of templates. Personal columns are included, because this input is never sent. */
 function inputOf({ change, isSnapshot, content, row, submission }: FilterSubject): TemplateInput {
   const service = change.entity === 'thread_messages' ? row['direction'] : null
   return {
@@ -66,21 +66,21 @@ function inputOf({ change, isSnapshot, content, row, submission }: FilterSubject
 export interface JudgedRow {
   readonly row: NewOutboxRow
   readonly passes: boolean
-  /** Its record when it was judged; null if it isn't in the mirror, and then it doesn't pass. */
+  /** The record when judged; null if it isn't in the mirror, so that the row doesn't pass. */
   readonly present: PresentRow | null
-  /** Whether it is an insert with the record's current content. */
+  /** Whether the row is an insert with the record's current content. */
   readonly isCurrent: boolean
 }
 
-/** Rows in order, up to the first one on which the filter failed. */
+/** Rows in order, up to the first row on which the filter failed. */
 export interface Judgement {
   readonly judged: readonly JudgedRow[]
   readonly failed: { readonly row: NewOutboxRow; readonly problem: string } | null
 }
 
 /**
- * Judges rows by content, outside of any transaction. A verdict on an outdated row is harmless: the newer change is judged after it.
- * @throws TransientError if the filter can't be evaluated now.
+ * Judges rows by content, outside of any transaction. Judging an outdated row is harmless: the newer change is judged later. @throws
+ * TransientError if the filter can't be evaluated now.
  */
 export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly NewOutboxRow[]): Promise<Judgement> {
   const subjectOf = await readSubjects(q, rows)
@@ -89,7 +89,7 @@ export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly 
     const { present, subject } = subjectOf(row)
     const isCurrent = row.operation === 'insert' && isDeepStrictEqual(subject?.content.after, present?.after)
     try {
-      // One by one, so that an endless filter costs the time of one.
+      // One by one, so that an endless filter costs one timeout.
       judged.push({ row, present, isCurrent, passes: subject !== null && (await filter.passes(subject)) })
     } catch (error) {
       if (error instanceof PermanentError) return { judged, failed: { row, problem: error.message } }
@@ -110,7 +110,7 @@ async function readSubjects(
   const keys = rows.map(({ account, submissionId }) => ({ account, submission_id: submissionId }))
   const submissions = await presentSubmissions(q, keys)
   return (row) => {
-    // A row of a snapshot contains its record.
+    // A snapshot row contains the complete record.
     const { snapshot } = row
     const present = snapshot ? { after: snapshot.after, asOf: row.seq } : (presents.get(passedText(row)) ?? null)
     const ofSnapshot = snapshot && { changedAt: snapshot.changed_at, before: null, after: snapshot.after }
@@ -120,7 +120,7 @@ async function readSubjects(
   }
 }
 
-/** The change was deleted from the log. */
+/** For a change deleted from the log. */
 const NO_CONTENT: ChangeContent = { changedAt: '', before: null, after: null }
 
 export function failureText({ row, problem }: NonNullable<Judgement['failed']>): string {

@@ -12,21 +12,21 @@ import { isOnlyTooOld, type Wants, wants } from './filter.ts'
 
 export type FanOutDestination = Wants & Pick<DestinationConfig, 'name' | 'filter'>
 
-/** A destination whose changes are fanned out now. */
+/** A destination that gets the changes. */
 export type Recipient = FanOutDestination & {
-  /** `sync_destinations.log_epoch`. */
+  /** From `sync_destinations.log_epoch`. */
   readonly logEpoch: string
 }
 
 export interface QueuedRows {
   readonly rows: NewOutboxRow[]
-  /** By destination, the `seq` from which on nothing is in `rows`, because that change may not be dropped for its age yet. */
+  /** By destination, the `seq` of the first change that waits because of `max_age`. `rows` has nothing from there on. */
   readonly held: ReadonlyMap<string, number>
 }
 
 /**
- * The outbox rows of changes, in the order of the changes. @param mayDrop whether changes older than `max_age` may be dropped, which is
- * final. @param epochOf the change log's epoch of a `seq`.
+ * @returns the outbox rows of changes, in order. @param mayDrop whether changes older than `max_age` may be dropped, which is final. @param
+ * epochOf returns the log epoch of a `seq`.
  */
 export async function rowsFor(
   q: Query,
@@ -75,12 +75,12 @@ function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], ep
     seq: change.seq,
     messageId: id,
     snapshot: null,
-    // Queued after the backup was made: the lost database may have sent it.
+    // Queued after the backup, so the lost database may have sent the change.
     uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
 }
 
-/** The outbox row for the current row of a record. @param seq number of the newest change that it contains. */
+/** The outbox row for a record's current row. @param given `seq`: the newest change that the row contains. */
 export function presentRow(
   { after, ...row }: SnapshotRow,
   destination: string,
@@ -92,9 +92,8 @@ export function presentRow(
 }
 
 /**
- * The row that sends a whole record when it begins to pass a `filter`. Its id comes from the place of the change, so that a repeated
- * fan-out gives the same id. @param row the row of that change. @param given `isAgain`: it passed before and stopped, so its first id is
- * used up.
+ * The row that sends a complete record when it starts to pass a `filter`. The id comes from the change's position, so that repeated fan-out
+ * yields the same id. @param row the change's row. @param given `isAgain`: the record passed before and stopped, so it needs another id.
  */
 export function wholeRow(
   row: NewOutboxRow,
@@ -108,13 +107,13 @@ export function wholeRow(
   return { ...insert, cause: 'snapshot', seq: asOf, messageId: id, snapshot: { changed_at: timeFromMs(nowMs), after }, uncertain }
 }
 
-/** When an event or message happened, by its row. */
+/** When an event or message happened; otherwise null. */
 export function occurredAt(after: Row): string | null {
   const at = after['occurred_at']
   return typeof at === 'string' ? at : null
 }
 
-/** The lost database may have sent an event or message from before a restore that was read again after it. */
+/** Whether the lost database may have sent an event or message from before a restore, read again later. */
 export function mayHaveBeenSent(
   { entity, operation, occurred_at }: Pick<FanOutChange, 'entity' | 'operation' | 'occurred_at'>,
   { restoredAt }: EpochOfChange,
@@ -122,7 +121,7 @@ export function mayHaveBeenSent(
   return IMMUTABLE.has(entity) && operation === 'insert' && restoredAt !== null && occurred_at !== null && occurred_at < restoredAt
 }
 
-/** Types and times of records that their changes don't name, if a filter needs them. */
+/** Types and times of records whose changes lack them, if a filter needs them. */
 async function timesOf(
   q: Query,
   destinations: readonly FanOutDestination[],

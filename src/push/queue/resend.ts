@@ -17,28 +17,28 @@ import { purgedAmong, submissionKeys } from '../../store/reads/purged.ts'
 import { renewedMessageId } from '../contract/message-id.ts'
 import { type FanOutDestination, rowsFor, wholeRow } from './queued-rows.ts'
 
-/** Changes of the log that one read covers. */
+/** Maximum range of `seq` per read. */
 const WINDOW = 5_000
-/** Rows that one transaction queues. */
+/** Maximum changes per transaction. */
 const STEP = 200
 
-/** The part of the log behind `after`, up to `to`. */
+/** Log range: after `after`, up to `to`. */
 export interface ResendRange {
   readonly after: number
   readonly to: number
 }
 
-/** What a resend would send. */
+/** Counts what is resent. */
 export interface ResendPlan {
   readonly changes: number
   readonly submissions: number
-  /** null if there is none. */
+  /** null if no change matches. */
   readonly firstSeq: number | null
   readonly lastSeq: number | null
-  /** Of the changes, those whose earlier row still waits, and those that were dead-lettered. */
+  /** Changes whose earlier row is waiting, or dead-lettered. */
   readonly waiting: number
   readonly givenUp: number
-  /** Selected, but left out: by the destination's filters, and because their submission was purged. */
+  /** Selected changes that aren't resent, because of the destination's filters or a purge. */
   readonly filtered: number
   readonly purged: number
   /** Submissions with later changes that are not resent. */
@@ -68,7 +68,7 @@ class Tally {
     }
   }
 
-  /** Counts the submission of a later change, if rows of its table and submission are resent. */
+  /** Counts the submission of a later change if rows of the same table and submission are resent. */
   addLater(row: NewOutboxRow): void {
     if (this.#tables.has(`${submissionOf(row)} ${row.entity}`)) this.#overtaken.add(submissionOf(row))
   }
@@ -78,7 +78,7 @@ function submissionOf({ account, submissionId }: Pick<NewOutboxRow, 'account' | 
   return `${account} ${submissionId}`
 }
 
-/** Counts what `stepResend` would queue. */
+/** Counts rows that `stepResend` queues. */
 export async function planResend(
   q: Query,
   destination: FanOutDestination,
@@ -100,7 +100,7 @@ export async function planResend(
     tally.counts.waiting += waiting
     tally.counts.givenUp += givenUp
   }
-  // The changes after the end of the selection; none for an open end.
+  // Changes after the end of the selection; none if open-ended.
   const isOpenEnded = selection.until === undefined && selection.seq === undefined
   const rest = { after: tally.lastSeq ?? state.cursor, to: state.cursor }
   for (const { after, to } of isOpenEnded ? [] : windows(rest)) {
@@ -113,18 +113,18 @@ export async function planResend(
   return tally.plan
 }
 
-/** A resend in progress. Its audit entry holds the progress, so that another process can continue. */
+/** A resend in progress. Its audit entry stores the progress, so that another process can continue. */
 export interface Resend {
   readonly actionId: number
   readonly selection: ResendSelection
   readonly range: ResendRange
-  /** Generation of new message ids; null keeps the ids. */
+  /** Generation of new message ids; null: ids stay. */
   readonly newIds: string | null
 }
 
 export interface ResendProgress {
   readonly queued: number
-  /** Everything up to here is queued. */
+  /** All changes up to here are queued. */
   readonly queuedTo: number
 }
 
@@ -134,8 +134,8 @@ export function progressOf(detail: ActionDetail): ResendProgress {
 }
 
 /**
- * Queues the next changes again, behind waiting rows, each stream in the order of the log. Rows and progress commit together, so that no
- * change is queued twice after a kill. @returns the progress; null if another process completed the resend.
+ * Queues the next changes again, after waiting rows, each stream in log order. Rows and progress commit together, so that a kill never
+ * causes duplicates. @returns the progress; null if another process completed the resend.
  */
 export async function stepResend(
   db: Db,
@@ -179,12 +179,12 @@ async function rowsToQueue(
     ...row,
     messageId: newIds === null ? row.messageId : renewedMessageId(row.messageId, newIds),
     resent: newIds === null ? 'same' : 'new',
-    // It should arrive again, whether or not it arrived before.
+    // A resend should arrive, whether or not the first did.
     uncertain: false,
   }))
 }
 
-/** The rows of changes that pass the destination's current filters. Its `filter` isn't asked again: its last verdict counts. */
+/** The rows of changes that pass the destination's current filters. `filter` isn't evaluated again: its last verdict counts. */
 async function wantedRows(
   q: Query,
   destination: FanOutDestination,
@@ -200,7 +200,7 @@ async function wantedRows(
   return await sentAgain(q, destination, state, rows, selected, epochOf)
 }
 
-/** Leaves out changes of purged submissions and emptied changes. A purge itself may be sent again. */
+/** Drops emptied changes and changes of purged submissions. The purge itself may be sent again. */
 async function withoutPurged(q: Query, changes: readonly ResendChange[]): Promise<ResendChange[]> {
   const keys = submissionKeys(changes.map(({ account, submission_id: submissionId }) => ({ account, submissionId })))
   const purged = await purgedAmong(q, keys)
@@ -213,9 +213,9 @@ function* windows({ after, to }: ResendRange): Generator<ResendRange> {
 }
 
 /**
- * The rows of a resend to a destination with a `filter`: what it was sent, by the stored states of the records. The filter isn't asked: it
- * judged the changes when they were fanned out. For the changes that a whole row contained, the newest sends the current record, under the
- * same id. @param rows of selected changes of the log, in order, with any operation. @param selected the selection, up to `to`.
+ * The rows of a resend to a destination with a `filter`, based on the records' stored states. The filter isn't evaluated: it judged the
+ * changes during fan-out. If a complete record contained several changes, only the newest sends the current record, under the same id.
+ * @param rows of selected changes of the log, in order, with any operation. @param selected the selection, up to `to`.
  */
 export async function sentAgain(
   q: Query,
@@ -244,13 +244,13 @@ export async function sentAgain(
   return sent.filter(({ operation }) => operations?.includes(operation) ?? true)
 }
 
-/** Whether a change was part of a whole record. An insert that was sent unchanged contained only itself. */
+/** Whether a complete record contained the change. An insert that was sent unchanged contained only itself. */
 function isContained({ operation, seq }: NewOutboxRow, known: Passed | undefined): boolean {
   const isAlone = operation === 'insert' && seq === known?.seq && seq === known.through
   return known?.isIn === true && seq <= known.through && !isAlone
 }
 
-/** A change that was sent unchanged, or with which the record stopped passing, or that was not sent. */
+/** The row for a change outside of a complete record: unchanged, marked as leaving, or none. */
 function changeAgain(row: NewOutboxRow, known: Passed | undefined): NewOutboxRow[] {
   if (known === undefined) return []
   if (known.isIn) return [row]

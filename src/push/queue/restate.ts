@@ -9,12 +9,12 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, presentRow } from './queued-rows.ts'
 
-/** More than any table has for one submission. */
+/** Higher than any table's rows per submission. */
 export const MOST_ROWS = 10_000
 
 /**
- * Requests restatements of submissions: a full re-read after a log divergence brings an event or message from before it, so the lost log
- * may have contained more.
+ * Requests restatements of submissions. If a full re-read after a log divergence brings older events or messages, the lost log may have
+ * contained more changes.
  */
 export async function requestRestated(
   tx: Tx,
@@ -36,9 +36,8 @@ export async function requestRestated(
 }
 
 /**
- * Queues the current rows of one submission, except events and messages, which never change. Like a step of a snapshot it reads them under
- * the lock of the change log, with every change queued, so that later changes follow. It waits for a snapshot in progress. @returns whether
- * there may be more now.
+ * Queues the current rows of one submission, except events and messages, which never change. Locks the change log after all changes are
+ * queued, so that later changes follow the rows. Waits for a snapshot in progress. @returns whether more may be waiting.
  */
 export async function stepRestatement(db: Db, destination: FanOutDestination): Promise<boolean> {
   if ((await nextRestatement(db.read, destination.name)) === null) return false
@@ -48,7 +47,7 @@ export async function stepRestatement(db: Db, destination: FanOutDestination): P
     const state = await findDestination(tx, destination.name)
     const next = await nextRestatement(tx, destination.name)
     if (state === null || state.snapshot !== null || state.cursor !== lastSeq || next === null) return false
-    // Submissions tracked since the break have been sent whole.
+    // Submissions tracked since the log divergence were sent completely.
     const rows = next.isNew ? [] : await rowsOfSubmission(tx, tablesOf(destination), next.account, next.submission_id, MOST_ROWS)
     const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
     await queueRows(tx, outboxRows(tx, destination, rows, lastSeq, epoch.logEpoch), [{ destination: destination.name, cursor: lastSeq }])
@@ -62,7 +61,7 @@ export function tablesOf(destination: FanOutDestination): string[] {
   return wanted.filter((table) => destination.entities?.includes(table) ?? true)
 }
 
-/** They are updates: an insert of each was sent before. */
+/** Sent as updates, because the inserts were sent before. */
 function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly SnapshotRow[], seq: number, logEpoch: string): NewOutboxRow[] {
   const nowMs = tx.clock.now()
   const given = { operation: 'update', seq, uncertain: false, logEpoch, nowMs }

@@ -7,18 +7,18 @@ import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/
 import { wants } from './filter.ts'
 import { type FanOutDestination, mayHaveBeenSent, occurredAt, presentRow, type Recipient, rowsFor } from './queued-rows.ts'
 
-/** Rows of the mirror in one transaction, in addition to the changes. */
+/** Maximum mirror rows per transaction, in addition to changes. */
 export const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
-/** Waiting rows at which a snapshot pauses: a dead destination must not double the database. */
+/** Rows at which a snapshot pauses: a dead destination must not double the database. */
 export const MAX_QUEUED = 10_000
 
-/** `moved`: there may be more now. `idle`: nothing to do now. */
+/** `moved`: more may be waiting. `idle`: nothing to do now. */
 export type SnapshotStep = 'moved' | 'ended' | 'idle'
 
 /**
- * Takes one step of a destination's snapshot, which reads the mirror in the order of its keys. A page is read under the lock of the change
- * log, with every change fanned out. Later changes of a record in the page are queued behind its row. Changes of records after the page are
- * left out: their rows will include them. So the destination gets each row once, as of a known `seq`, and each later change once, in order.
+ * Takes one step of a destination's snapshot, which reads the mirror in key order. A page is read while the change log is locked and all
+ * changes are fanned out. Later changes of a record in the page are queued after its row. Changes of records after the page are dropped,
+ * because their rows will include them. So the destination gets each row once, as of a known `seq`, and each later change once, in order.
  */
 export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
   return db.write('push-snapshot', async (tx) => {
@@ -42,8 +42,8 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
 }
 
 /**
- * The next changes of records that the snapshot has passed. @param lastSeq the end of the locked change log, before which there may be a
- * hole.
+ * The next changes of records that the snapshot has passed. @param lastSeq end of the locked change log; earlier `seq` numbers may be
+ * missing.
  */
 async function knownChanges(
   tx: Tx,
@@ -56,12 +56,12 @@ async function knownChanges(
   const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
   const known = changes.filter((_, index) => !toCome[index])
   const cursor = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? state.cursor)
-  // A snapshot takes no step while the clock is in doubt.
+  // While the clock isn't trusted, snapshots don't run.
   const { rows } = await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx), true)
   return { rows, cursor }
 }
 
-/** @param seq number of the newest change in the rows. */
+/** @param seq the newest change that the rows contain. */
 async function pageRows(tx: Tx, destination: Recipient, rows: readonly SnapshotRow[], seq: number): Promise<NewOutboxRow[]> {
   const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
   return (await wantedOfPage(tx, destination, rows)).map((row) => snapshotRow(row, destination, { seq, epoch, nowMs: tx.clock.now() }))
@@ -86,7 +86,7 @@ export function snapshotRow(
   { seq, epoch, nowMs }: { readonly seq: number; readonly epoch: EpochOfChange; readonly nowMs: number },
 ): NewOutboxRow {
   const operation = 'insert'
-  // The lost database may have continued a snapshot that was in progress.
+  // The lost database may have continued the same snapshot.
   const isDoubtful = destination.logEpoch !== epoch.logEpoch
   const uncertain = isDoubtful && mayHaveBeenSent({ ...row, operation, occurred_at: occurredAt(row.after) }, epoch)
   return presentRow(row, destination.name, { operation, seq, uncertain, logEpoch: epoch.logEpoch, nowMs })

@@ -9,15 +9,15 @@ import { isRefusal, repeatable } from '../contract/outcomes.ts'
 
 /** Attempts before a rejected message is dead-lettered. */
 const REFUSED_ATTEMPTS = 3
-/** A missing client is looked up again when the change is twice as old, within these bounds. */
+/** Bounds of the wait before another client lookup, which equals the change's age. */
 const LONGEST_WAIT_MS = 3_600_000
 const SHORTEST_WAIT_MS = 5_000
 /** Longest stored error or remark, in characters. */
 const TEXT_LENGTH = 1_000
 
 /**
- * How the stream continues: with the next row, with the same row after a while, or blocked until an operator acts. A stream that waits for
- * its client is looked up again after `inMs`.
+ * How the stream continues: with the next row, with the same row after a delay, or after an operator acts. If the stream waits for a
+ * client, the lookup is repeated after `inMs`.
  */
 export type StreamStep =
   | { readonly type: 'go_on' }
@@ -35,28 +35,27 @@ export interface PlanContext {
   readonly canLookUp: boolean
 }
 
-/** Restores the row as it was before its claim, but keeps progress: the attempt doesn't count. */
+/** Restores the row's state before the claim, but saves progress. The attempt doesn't count. */
 export function planNotAttempted(row: RowOf, outcome?: Outcome): AttemptPlan {
   const kept = outcome?.type === 'unknown' ? withProgress(row, outcome) : row
   return { row: result(kept, { uncertain: row.uncertain, status: row.status }), stream: { type: 'due', inMs: 0 } }
 }
 
-/** Dead-letters a row whose change is gone from the change log. */
+/** Dead-letters a row whose change is missing from the change log. */
 export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'onDead'>): AttemptPlan {
   const error = `change ${row.seq} is no longer in the change log as it was: it was deleted or damaged, so there is nothing to send`
   return deadLettered(row, 'dead', { error }, onDead)
 }
 
-/** @param reason a sentence for the operator. */
+/** @param reason sentence for the operator. */
 export function planSkipped(row: OutboxRow, reason: string): AttemptPlan {
   return { row: result(row, { state: 'skipped', error: reason }), stream: { type: 'go_on' } }
 }
 
 /**
- * What follows from an attempt, or from a lookup of an earlier attempt. A rejected message is attempted three times, or once if the
- * settings make the rejection final; anything else follows the schedule. An attempt with an unknown end is repeated if that is harmless;
- * otherwise it is looked up, or held for a person. @param isLookup the outcome of a lookup: unless it found the message, the earlier
- * attempt stays uncertain.
+ * Decides what follows an attempt, or a lookup of an earlier attempt. A rejected message is attempted three times, or once if the settings
+ * make the rejection final. Other failures follow the schedule. An attempt with an unknown outcome is repeated if harmless, otherwise
+ * looked up or left to a person. @param isLookup a lookup's outcome. Unless it found the message, the earlier attempt stays uncertain.
  */
 export function planAttempt(
   row: RowOf & Pick<OutboxRow, 'changedAt'>,
@@ -72,7 +71,7 @@ export function planAttempt(
     }
     case 'record_taken': {
       const { status, remoteId, progress } = outcome
-      // The progress must be stored before the upload. Otherwise a crash could create the record twice.
+      // Progress must be stored before the upload. Otherwise a crash could create the record twice.
       return { row: result(row, { status, remoteId, progress }), stream: { type: 'due', inMs: 0 } }
     }
     case 'not_attempted':
@@ -84,7 +83,7 @@ export function planAttempt(
         stream: { type: 'blocked', as: 'unmapped', inMs: nextSearchMs(row, context) },
       }
     case 'suspend':
-      // The row keeps its place. Streams that became due earlier are tried first.
+      // The row stays first in its stream. Streams due earlier are tried first.
       return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: isLookup }), stream: { type: 'due', inMs: 0 } }
     case 'throttled':
       return {
@@ -119,7 +118,7 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   const attempts = row.attempts + 1
   const { error, status } = outcome
   const most = destination.scheduleMs.length + 1
-  // An uncertain row was not rejected: its earlier attempt may have arrived.
+  // An uncertain row isn't finally rejected: an earlier attempt may have arrived.
   const isEnd = outcome.isFinal === true && !uncertain
   const limit = !uncertain && isRefusedAgain(row, outcome) ? Math.min(REFUSED_ATTEMPTS, most) : most
   if (isEnd || attempts >= limit) return deadLettered(row, uncertain ? 'unknown' : 'dead', { error, status }, destination.onDead)
@@ -129,10 +128,10 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   return { row: result(row, { attempts, error, status, uncertain }), stream: { type: 'due', inMs } }
 }
 
-/** A single rejection after an outage or throttling may be part of it. Only two rejections in a row count. */
+/** A single rejection after an outage or throttling may be part of it, so only two rejections in a row count. */
 function isRefusedAgain({ status }: RowOf, outcome: Of<'failed'>): boolean {
   if (!outcome.permanent) return false
-  // No status: the fault is local and permanent. SOAP rejects with 500, the status of an outage.
+  // Without a status, the failure is local and permanent. SOAP rejects with 500, like an outage.
   return outcome.status === null || (status !== null && (isRefusal(status) || status === outcome.status))
 }
 
@@ -144,8 +143,8 @@ function deadLettered(
 ): AttemptPlan {
   return {
     row: result(row, { state, attempts: row.attempts + 1, uncertain: state === 'unknown', ...cause }),
-    // The stream is due again, not continued: this result must be stored before the next row is sent. Otherwise a crash could send this row
-    // after the next one.
+    // Due again instead of continuing: this result must be stored before the next row is sent. Otherwise a crash could send this row after
+    // the next one.
     stream: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
   }
 }
@@ -164,7 +163,7 @@ function result(row: RowOf, change: Partial<RowResult>): RowResult {
   return { outboxId: row.outboxId, ...same, ...change, detail: shortened(detail), error: shortened(error) }
 }
 
-/** Texts from a target can be long, or contain characters that Postgres rejects. */
+/** A target's texts can be long or contain characters that Postgres rejects. */
 function shortened(text: string | null): string | null {
   return text === null ? null : storableText(text.length <= TEXT_LENGTH ? text : `${text.slice(0, TEXT_LENGTH)}…`)
 }

@@ -3,12 +3,12 @@ import type { ClaimedStream } from '../../store/outbox/work.ts'
 import type { Batching } from '../contract/delivery.ts'
 import { type Claim, type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
-/** Streams, and rows of a stream, in one claim: a transaction on SQLite stays under 20 ms. */
+/** Maximum streams, and rows per stream, in one claim. Keeps SQLite transactions under 20 ms. */
 const STREAMS = 32
 const ROWS_PER_STREAM = 16
-/** Most items of a batch of any kind: all of them are in memory. */
+/** Maximum items per batch, because all items are in memory. */
 const MOST_ITEMS = 10_000
-/** Most claims of a batch that reach the limit of bytes. */
+/** Maximum claims per batch that reach the byte limit. */
 const MOST_FULL_CLAIMS = 8
 
 const NO_TIME: TimeLimit = { leftMs: () => 0 }
@@ -21,7 +21,7 @@ export class BatchLoop {
   readonly #maxItems: number
   readonly #gatherMs: number
   readonly #hasGroups: boolean
-  /** Current limit of streams that go together, for groups after a batch was rejected as a whole. */
+  /** By group, the current maximum of streams per batch, after a whole batch was rejected. */
   readonly #sizes = new Map<string, number>()
 
   constructor(claims: StreamClaims, batch: Batch) {
@@ -31,7 +31,7 @@ export class BatchLoop {
     this.#hasGroups = batch.groupOf !== undefined
   }
 
-  /** The results of a batch are settled together already. */
+  /** A batch's results are already stored together. */
   readonly isBusy = false
 
   notify(): void {
@@ -45,13 +45,13 @@ export class BatchLoop {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.refresh(false)
       while (!stopping.aborted && gate.circuitWaitMs === 0 && (await this.#sendBatch())) {
-        // Newer rows wait for `gatherMs` again: otherwise a slow target would get many small batches.
+        // Newer rows wait for `gatherMs`. Otherwise a slow target would get many small batches.
       }
       await wakeUp.wait(gate.circuitWaitMs > 0 ? Math.min(gate.circuitWaitMs, SWEEP_MS) : SWEEP_MS, stopping)
     }
   }
 
-  /** @returns whether more rows may be waiting from before. */
+  /** @returns whether more rows may have been due already. */
   async #sendBatch(): Promise<boolean> {
     const { streams, lease, isCut } = await this.#gather()
     if (streams.length === 0) return false
@@ -66,8 +66,8 @@ export class BatchLoop {
   }
 
   /**
-   * Sends the streams of a group, in as many batches as it needs. Each batch's results are stored before the next one. @returns the streams
-   * that are still claimed, whether more may be sent, and whether any row moved.
+   * Sends a group's streams in as many batches as needed. Stores each batch's results before the next batch. @returns the streams that are
+   * still claimed, whether more may be sent, and whether any row made progress.
    */
   async #sendGroup(group: string, streams: readonly ClaimedStream[], lease: TimeLimit) {
     let left = streams
@@ -81,7 +81,7 @@ export class BatchLoop {
       await this.#claims.settle(sent.results, lease)
       const isSettled = sent.results.some(({ rows }) => rows.some(({ state }) => state !== 'ready'))
       hasMoved ||= isSettled || sent.isSplit
-      // Halves the size until the rejected item is found, and doubles it after each batch with individual answers.
+      // Halves the size until the rejected item is found. Doubles it after each batch with settled rows.
       if (sent.isSplit) this.#sizes.set(group, Math.max(1, Math.floor(together.length / 2)))
       else if (isSettled) this.#sizes.set(group, Math.min(this.#maxItems, size * 2))
       if (sent.isSplit || !isSettled) break
@@ -89,7 +89,7 @@ export class BatchLoop {
     return { left, isOpen: true, hasMoved }
   }
 
-  /** @returns the streams of one batch, and the earliest end of their leases. @throws database errors; then nothing stays claimed. */
+  /** @returns the streams of one batch, and the earliest end of their leases. @throws database errors, after releasing all claims. */
   async #gather(): Promise<Claim & { readonly isCut: boolean }> {
     const { gate, destination } = this.#claims.context
     const rowsPerStream = destination.idempotent && !this.#hasGroups ? ROWS_PER_STREAM : 1
@@ -115,7 +115,7 @@ export class BatchLoop {
   }
 }
 
-/** The first streams that have at most `room` rows together; the last one may be cut. */
+/** Takes streams with at most `room` rows in total; the last stream may be cut. */
 function within(streams: readonly ClaimedStream[], room: number): { taken: ClaimedStream[]; left: ClaimedStream[] } {
   const taken: ClaimedStream[] = []
   let free = room

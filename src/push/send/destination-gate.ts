@@ -13,9 +13,9 @@ import { isBroken, isRefusal, requestedPauseMs } from '../contract/outcomes.ts'
 
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
-/** Pauses that end this close to each other are the same pause. */
+/** Pauses whose ends differ by less than this are the same pause. */
 const SAME_PAUSE_MS = 250
-/** Interval of reads of the destination's stored state. */
+/** Interval for reading the destination's stored state. */
 const REFRESH_MS = 1_000
 
 export interface DestinationGateOptions extends ServiceParts {
@@ -23,29 +23,29 @@ export interface DestinationGateOptions extends ServiceParts {
 }
 
 /**
- * Decides whether a destination may be sent anything now: by its rate, its circuit, a pause that it asked for (`Retry-After`), and its
- * stored state. Pauses and stops are stored, so that other processes, and this one after a restart, respect them.
+ * Decides whether anything may be sent to a destination now, based on its rate, circuit, requested pauses (`Retry-After`) and stored state.
+ * Pauses and stops are stored, so that other processes, and this one after a restart, respect them.
  */
 export class DestinationGate {
   readonly #o: DestinationGateOptions
   readonly #circuit: Circuit
-  /** First delay after the circuit opened, or the destination was suspended. */
+  /** First delay after the circuit opens or the destination is suspended. */
   readonly #baseMs: number
   readonly #limiter: RateLimiter | null
-  /** End of the pause that the destination asked for, by the steady clock. The circuit keeps its own. */
+  /** End of the requested pause, by the steady clock. The circuit's pause is separate. */
   #pausedUntil = Number.NEGATIVE_INFINITY
   #isStopped = false
-  /** An attempt has stored the suspension: others in flight report the same. */
+  /** Whether the suspension is stored: attempts in flight report the same. */
   #isSuspensionStored = false
-  /** The destination is suspended, and this process has claimed the row that probes it. */
+  /** Whether this process has claimed the row that probes the suspended destination. */
   #isProbe = false
   #fingerprint: Promise<string> | null = null
-  /** Counts the pauses and stops that this process knows of. */
+  /** Number of pauses and stops that this process has seen. */
   #halts = 0
   /** Stored end of the circuit's latest pause; null if not stored. */
   #circuitUntil: TimeText | null = null
   #refreshAt = Number.NEGATIVE_INFINITY
-  /** One write after another, so that the last one wins. */
+  /** Sequential writes, so that the last one wins. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(options: DestinationGateOptions) {
@@ -64,12 +64,12 @@ export class DestinationGate {
     return this.#circuit.waitMs()
   }
 
-  /** Whether only one attempt at a time may be made, because the circuit is open or half open. */
+  /** Whether only one attempt at a time is allowed, because the circuit is open or half open. */
   get isProbing(): boolean {
     return this.#circuit.isOpen
   }
 
-  /** Attempts per second that are allowed now; null if unlimited. */
+  /** Attempts per second allowed now; null if unlimited. */
   get rate(): number | null {
     return this.#limiter?.rate ?? null
   }
@@ -80,9 +80,9 @@ export class DestinationGate {
   }
 
   /**
-   * The database handed out rows, so every pause and stop that it knew of is over. If another one began since `flush`, all stay in force
-   * until the database hands out rows again. @param halts result of `flush` before the database was asked. @param isProbe the row that was
-   * handed out probes a suspended destination.
+   * Call when the database has handed out rows: all stored pauses and stops are then over. If another pause or stop began since `flush`,
+   * all stay in force until the database hands out rows again. @param halts result of `flush` before the claim. @param isProbe whether the
+   * claimed row probes a suspended destination.
    */
   reopen(halts: number, isProbe = false): void {
     this.#isProbe = isProbe
@@ -93,8 +93,8 @@ export class DestinationGate {
   }
 
   /**
-   * Reads what operators and other processes did to the destination. If they stopped it or it asked for a pause, claimed rows are not sent.
-   * If they resumed or reached it, it is probed without waiting for the circuit. @param hasClaims whether anything is claimed.
+   * Reads what operators and other processes did to the destination. If it was stopped or paused, claimed rows aren't sent. If it was
+   * resumed or reached, it's probed without waiting for the circuit. @param hasClaims whether this process has claimed rows.
    */
   async refresh(hasClaims: boolean): Promise<void> {
     const { db, clock, log, destination } = this.#o
@@ -102,10 +102,10 @@ export class DestinationGate {
     this.#refreshAt = clock.steady() + REFRESH_MS
     await this.flush()
     const stored = await destinationReadiness(db.read, destination.name).catch(() => null)
-    // The database does not answer.
+    // The database doesn't answer.
     if (stored === null) return
     if (this.circuitWaitMs > 0) {
-      // Without a stored pause, the absence of stored failures means nothing.
+      // If the pause wasn't stored, a stored failure count of zero means nothing.
       if (stored.isOpen && stored.failures === 0 && this.#circuitUntil !== null) this.#circuit.probeNow()
     } else if (!stored.isOpen && !this.#isStopped && this.#pausedUntil <= clock.steady()) {
       this.#halt()
@@ -132,7 +132,7 @@ export class DestinationGate {
     this.#limiter?.release()
   }
 
-  /** @returns a permit for one attempt, to be settled; null if nothing may be sent now, and then the turn goes to the next caller. */
+  /** @returns a permit for one attempt, to be settled; null if nothing may be sent now, so that the next caller gets the turn. */
   admit(): Permit | null {
     const isHalted = this.#isStopped || this.#pausedUntil > this.#o.clock.steady()
     const permit = isHalted ? null : this.#circuit.admit()
@@ -140,10 +140,10 @@ export class DestinationGate {
     return permit
   }
 
-  /** Learns from an attempt. @param outcome null if this process aborted the attempt. */
+  /** Updates circuit and state. @param outcome null if this process aborted the attempt. */
   settle(permit: Permit, outcome: Outcome | null): void {
     const wasOpen = this.#circuit.isOpen
-    // A suspended destination has its own delays.
+    // Probes of a suspended destination have separate delays.
     const aliveness = this.#isProbe && !isAccepted(outcome) ? 'unknown' : alivenessOf(outcome)
     this.#circuit.settle(permit, aliveness)
     if (this.#circuit.isOpen !== wasOpen) this.#circuitTurned()
@@ -154,7 +154,7 @@ export class DestinationGate {
     else if (this.#isProbe) this.#settleProbe(outcome)
   }
 
-  /** The row that should probe the suspended destination was not sent: another one may. */
+  /** Call if the probing row wasn't sent, so that another row may probe. */
   releaseProbe(): void {
     if (this.#isProbe) this.#settleProbe(null)
   }
@@ -174,7 +174,7 @@ export class DestinationGate {
     this.#halt()
   }
 
-  /** Resolves when all state is stored, or could not be. @returns the number of pauses and stops, for `reopen`. */
+  /** Resolves when all writes have finished or failed. @returns the number of pauses and stops, for `reopen`. */
   async flush(): Promise<number> {
     const halts = this.#halts
     await this.#writing
@@ -224,7 +224,7 @@ export class DestinationGate {
     this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
-    // Logs, lists and alarms must not show personal values, which only the answer to a login can't repeat.
+    // Logs, lists and alarms must not show personal values. Only answers to logins can't contain any.
     const reason = retry === 'slowly' ? maskedText(error) : shownOutcome(error, status)
     const next =
       retry === 'manually' ? `until \`submission-mirror destination resume ${name}\`` : 'but one change at a time that tries it again'
@@ -235,7 +235,7 @@ export class DestinationGate {
     this.#write(async (db) => suspendDestination(db, name, { ...delay, reason, refusedWith: await fingerprint }))
   }
 
-  /** A failed write is only logged: in this process the pause or stop still applies. */
+  /** Failed writes are only logged: in this process the pause or stop still applies. */
   #write(work: (db: Db) => Promise<unknown>): void {
     const { db, log, destination } = this.#o
     const { name } = destination
@@ -245,7 +245,7 @@ export class DestinationGate {
   }
 }
 
-/** Whether an outcome shows that the endpoint accepts messages: it took this one, or rejected only this one. */
+/** Whether an outcome shows that the endpoint accepts messages: it accepted, or rejected only this message. */
 function isAccepted(outcome: Outcome | null): boolean {
   if (outcome?.type === 'delivered' || outcome?.type === 'record_taken') return true
   return (outcome?.type === 'failed' || outcome?.type === 'split') && outcome.status !== null && isRefusal(outcome.status)

@@ -9,7 +9,7 @@ import { IMMUTABLE } from '../contract/message-id.ts'
 
 export type ItemMaker = (row: OutboxRow) => PushItem
 
-/** Makes items from rows of the outbox, without the personal columns that the destination didn't opt in to. */
+/** Makes items from outbox rows, without personal columns that the destination didn't opt in to. */
 export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
   const { name, personalFields, taxIdFields } = destination
   const strip = personalDataFilter(personalFields, taxIdFields)
@@ -30,13 +30,13 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       changedAt: row.changedAt,
       before: strip(row.entity, row.before),
       after,
-      // The text equals the parsed object: the program wrote it from columns, each once.
+      // The text equals the parsed object: the program wrote each column exactly once.
       afterText: after === row.after ? row.afterText : null,
       ...directionOf(row.direction),
       submission: strip('submissions', row.submission),
       mapping: row.mapping,
       leftFilter: row.leftFilter,
-      // With a new id, the target sees another record; it may have lost the first.
+      // Under a new message id, the target may create a new record.
       remoteId: row.resent === 'new' && row.operation === 'insert' ? null : row.remoteId,
       attempts: row.attempts,
       progress: row.progress,
@@ -46,13 +46,13 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
 
 /**
  * Five kinds of change are skipped:
- * - an event or message that the target has already. It is inserted again after its row was deleted, or after a restore; a target that
- * takes everything as new would have it twice. A resend still sends it.
- * - an update of a record with unknown id at the target, if updates have their own request. It would create a second record.
- * - an update with only personal columns, all left out, for a person to read. It would be empty.
- * - a change of a document that stores no file, or restates one after a restore, if its file is what is sent.
+ * - an event or message that the target already has. It's inserted again after its row was deleted or after a restore, and a non-idempotent
+ * target would get a duplicate. A resend still sends it.
+ * - an update of a record whose id at the target is unknown, if updates have a separate request. It would create a second record.
+ * - an update of only personal columns, all removed. For a human reader it would be empty.
+ * - a change of a document that stores no file, or restates one after a restore, if the destination gets files.
  * - a record that left the filter, if its id at the target is needed but unknown, or if only files can be sent.
- * @returns why a change is not sent to `destination`; null if it is sent.
+ * @returns why a change isn't sent to `destination`; null if it is sent.
  */
 export function notSentReason(destination: DestinationConfig, item: PushItem, isResent: boolean): string | null {
   const { entity, operation, remoteId, after } = item
@@ -72,12 +72,12 @@ export function notSentReason(destination: DestinationConfig, item: PushItem, is
   return null
 }
 
-/** Only restatements after a log divergence are updates in snapshots: their insert was sent. */
+/** Only restatements after a log divergence are snapshot updates: the insert was sent. */
 function isRestated({ snapshot, operation }: PushItem): boolean {
   return snapshot && operation === 'update'
 }
 
-/** For a change with which the record left the `filter`: that is news even without a column or a file. */
+/** For changes with which the record left the `filter`. They're sent even without columns or a file. */
 function leavingReason(destination: DestinationConfig, { remoteId }: PushItem): string | null {
   if (destination.kind !== 'http') return null
   if (destination.update !== null) return remoteId === null ? ID_NOT_KNOWN : null

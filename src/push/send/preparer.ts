@@ -14,14 +14,14 @@ export interface PreparerOptions extends ServiceParts {
   readonly kind: DeliveryKind
 }
 
-/** `outcome`: what the target answered. */
+/** `outcome`: the target's answer, if any. */
 export type Prepared =
   | { readonly type: 'send'; readonly item: PushItem }
   | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
 
 export const NO_OUTCOME: Outcome = { type: 'unknown', error: 'the sender gave no outcome' }
 
-/** Prepares rows for an attempt, and plans what follows from its outcome. */
+/** Prepares rows for an attempt, and plans what follows its outcome. */
 export class Preparer {
   readonly #o: PreparerOptions
   readonly #reports: Reports
@@ -33,7 +33,7 @@ export class Preparer {
     this.itemOf = itemMaker(options.destination)
   }
 
-  /** A failed preparation counts as a failed attempt, so that no row is prepared forever. */
+  /** A failed preparation counts as a failed attempt, so that no row is retried forever. */
   async prepare(row: OutboxRow, cancelled: AbortSignal): Promise<Prepared> {
     try {
       if (row.changedAt === '') return this.#withoutAttempt(row, planLost(row, this.#o.destination))
@@ -46,12 +46,12 @@ export class Preparer {
     }
   }
 
-  /** Whether preparing the row asks the target for an earlier attempt. */
+  /** Whether preparing the row looks up an earlier attempt at the target. */
   looksUp(row: OutboxRow): boolean {
     return this.#o.kind.lookUp !== undefined && !this.#isSafe(row)
   }
 
-  /** Whether the row may be sent without asking the target first. An attempt that continues repeats nothing harmful. */
+  /** Whether the row may be sent without a lookup. Continuing an earlier attempt repeats nothing harmful. */
   #isSafe(row: OutboxRow): boolean {
     return !row.uncertain || row.progress !== null || this.#o.destination.idempotent
   }
@@ -61,7 +61,7 @@ export class Preparer {
     return { type: 'done', outcome: null, plan }
   }
 
-  /** Looks up the client, and whether an earlier attempt arrived. */
+  /** Looks up the AMS client, and whether an earlier attempt arrived. */
   async #complete(row: OutboxRow, item: PushItem, cancelled: AbortSignal): Promise<Prepared> {
     const { destination } = this.#o
     const isMapped = item.mapping !== null || destination.mapping === 'none'
@@ -90,14 +90,14 @@ export class Preparer {
     }
   }
 
-  /** @returns null if the target doesn't have the message: it may be sent. */
+  /** @returns null if the target doesn't have the message, so that it may be sent. */
   async #lookUp(item: PushItem, cancelled: AbortSignal): Promise<Outcome | null> {
     const { kind } = this.#o
     if (!kind.lookUp) return { type: 'unknown', error: 'it may have been sent, by a process that died or before a backup was restored' }
     return await kind.lookUp(item, cancelled).catch(lookupFailure)
   }
 
-  /** @returns a wait if the target may not show the earlier attempt yet; null if that attempt is old enough. */
+  /** @returns a wait if an earlier attempt may not be visible at the target yet; null if it is old enough. */
   #notYet({ triedAt }: OutboxRow): Outcome | null {
     const { kind, clock } = this.#o
     const waitMs = lookupWaitMs(kind.lookupAfterMs, triedAt ?? timeFromMs(clock.now()), clock)
@@ -110,7 +110,7 @@ export class Preparer {
   plan(row: OutboxRow, outcome: Outcome, isLookup: boolean, cancelled: AbortSignal): AttemptPlan {
     const { destination, clock, kind } = this.#o
     const isAborted = cancelled.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
-    // Repeating it is harmless, or it was never sent: this attempt doesn't count.
+    // Not sent, or harmless to repeat: this attempt doesn't count.
     if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row, outcome)
     const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, isLookup)
     if (outcome.type !== 'not_attempted' && outcome.type !== 'split') this.#reports.attempted(row, outcome, plan)

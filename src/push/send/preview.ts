@@ -11,7 +11,7 @@ import { ContentFilter, type JudgedRow, judgeRows } from '../queue/judge.ts'
 import { rowsFor, wholeRow } from '../queue/queued-rows.ts'
 import { itemMaker, notSentReason } from './item.ts'
 
-/** Newest changes of a submission that are searched for changes to the destination. */
+/** Maximum newest changes of a submission that are searched for changes to send. */
 const LOOKED = 500
 
 const FILTERED = 'not sent: the filters of the destination leave it out'
@@ -19,15 +19,15 @@ const FILTERED = 'not sent: the filters of the destination leave it out'
 /** A change as it would be sent to a destination now. */
 export interface PreviewedChange {
   readonly item: PushItem
-  /** Why it would not be sent; null if it would. */
+  /** Why the change isn't sent; null if sent. */
   readonly notSent: string | null
-  /** Why the `filter` fails on it; null if it doesn't. */
+  /** Why the `filter` fails; null if it doesn't. */
   readonly error: string | null
 }
 
 /**
- * What a destination would be sent of one change, or of a submission's newest changes, sent before or not. Queues nothing. @param which the
- * number of the change, or the submission. @param limit most changes. @throws TransientError if the `filter` can't be evaluated now.
+ * Shows what a destination would get for one change, or for a submission's newest changes, even if sent before. Queues nothing. @param
+ * which the change's `seq`, or the submission. @param limit maximum changes. @throws TransientError if the `filter` can't be evaluated now.
  */
 export async function previewChanges(
   q: Query,
@@ -39,7 +39,7 @@ export async function previewChanges(
   const epochs = await readEpochs(q)
   const everything = { ...destination, entities: null, operations: null, eventTypes: null, maxAgeMs: null, backfill: true, logEpoch: '' }
   const wanted = await rowsFor(q, [{ ...destination, logEpoch: '' }], looked, epochs, true)
-  // A single change is shown even if the filters leave it out: that may explain why it never arrived.
+  // A single change is shown even if filters drop it, because that may explain why it never arrived.
   const { rows } = which.seq === undefined ? wanted : await rowsFor(q, [everything], looked, epochs, true)
   const passing = new Set(wanted.rows.map(({ seq }) => seq))
   const emptied = new Set(looked.filter(({ isEmptied }) => isEmptied).map(({ seq }) => seq))
@@ -54,7 +54,7 @@ export async function previewChanges(
   })
 }
 
-/** A row as it would be sent for the change `of`. */
+/** A row as it would be sent for change `of` (a `seq`). */
 interface ShownRow {
   readonly row: NewOutboxRow
   readonly of: number
@@ -62,7 +62,7 @@ interface ShownRow {
   readonly error: string | null
 }
 
-/** Applies the `filter` of a destination, if it has one. */
+/** Applies a destination's `filter`, if configured. */
 async function byContent(
   q: Query,
   { name, filter: expression }: DestinationConfig,

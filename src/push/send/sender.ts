@@ -11,12 +11,12 @@ import { Settler } from './settler.ts'
 import { StreamClaims, SWEEP_MS } from './stream-claims.ts'
 import { StreamLoop } from './stream-loop.ts'
 
-/** Longest wait of results to be stored together, while many streams are in flight. */
+/** How long results wait to be stored together while many streams are in flight. */
 const GATHER_MS = 32
-/** Part of SHUTDOWN_GRACE for storing the last results; a quarter of a short one. */
+/** Part of SHUTDOWN_GRACE for storing the last results; at most a quarter. */
 const SETTLE_MS = 1_500
 
-/** How long a stopping sender waits for attempts in flight, so that storing their results still fits into `graceMs`. */
+/** How long a stopping sender waits for attempts in flight. The rest of `graceMs` is for storing results. */
 export function attemptsGraceMs(graceMs: number): number {
   return graceMs - Math.min(SETTLE_MS, graceMs / 4)
 }
@@ -24,13 +24,13 @@ export function attemptsGraceMs(graceMs: number): number {
 export interface SenderOptions extends ServiceParts {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  /** When the sender stops: time for attempts in flight and for storing their results. Then they are aborted. */
+  /** Time for attempts in flight and for storing results when the sender stops. Then they are aborted. */
   readonly graceMs: number
 }
 
 /**
- * outbox -> one destination. Claims streams by lease; sends the rows of a stream in order, or those of many streams together, depending on
- * the kind; stores the results in groups. It doesn't close the kind, which may be used again.
+ * outbox -> one destination. Claims streams by lease, sends the rows of one or many streams together depending on the kind, and stores
+ * results in groups. Doesn't close the kind, which may be used again.
  */
 export class Sender implements Service {
   readonly name: string
@@ -44,12 +44,12 @@ export class Sender implements Service {
     this.#gate = new DestinationGate(options)
   }
 
-  /** There may be something new in the outbox for this destination. */
+  /** Call when the outbox may have new rows for this destination. */
   notify(): void {
     this.#loop?.notify()
   }
 
-  /** Shares the destination's rate among `processes`, this one included. */
+  /** Shares the destination's rate among `processes`, including this one. */
   shareAmong(processes: number): void {
     this.#gate.shareAmong(processes)
   }
@@ -62,7 +62,7 @@ export class Sender implements Service {
     if (signal.aborted) grace()
     try {
       const { db, destination } = this.#o
-      // On SQLite only one process sends (invariant 13), and it has claimed nothing yet: every claim is from a killed process.
+      // On SQLite only one process sends, and it hasn't claimed anything yet. So every claim is from a killed process.
       if (db.kind === 'sqlite') await releaseAllStreams(db, destination.name)
       this.#loop = this.#createLoop(signal, cancelled.signal)
       await this.#loop.run()
@@ -87,13 +87,13 @@ export class Sender implements Service {
   }
 }
 
-/** Wakes every sender when there may be something new in the outbox. A kept signal wakes only one of several waiters. */
+/** Wakes all senders when the outbox may have new rows. The signal itself wakes only one of several waiters. */
 export class OutboxSignal implements Service {
   readonly name = 'outbox signal'
   readonly #db: Db
   readonly #senders: Iterable<Sender>
 
-  /** @param senders those that run now, read again at each signal. */
+  /** @param senders running senders, read again at each signal. */
   constructor(db: Db, senders: Iterable<Sender>) {
     this.#db = db
     this.#senders = senders

@@ -4,30 +4,30 @@ import type { TimeLimit } from '../../base/time-limit.ts'
 import type { ServiceParts } from '../../store/engine/db.ts'
 import { type StreamResult, settleStreams } from '../../store/outbox/work.ts'
 
-/** A transaction on SQLite stays under 20 ms. */
+/** Keeps SQLite transactions under 20 ms. */
 export const SETTLED_ROWS = 400
 const RETRY_BASE_MS = 100
 const RETRY_CAP_MS = 2_000
 
 export interface SettlerOptions extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly destination: string
-  /** It may get the same message twice. */
+  /** Whether duplicates are harmless. */
   readonly idempotent: boolean
-  /** How long results wait for others, in ms: one commit costs the same for one and for many. */
+  /** How long results wait for others, in ms. One commit costs the same for one or many. */
   readonly gatherMs: () => number
-  /** After it aborts, a failed write is not repeated. */
+  /** After this aborts, failed writes aren't retried. */
   readonly cancelled: AbortSignal
 }
 
 interface Waiting {
-  /** Stored in the same transaction. */
+  /** Results to store in one transaction. */
   readonly results: readonly StreamResult[]
-  /** End of its lease. A result that isn't stored by then belongs to another worker. */
+  /** End of the lease. After that, another worker may send the rows again. */
   readonly until: TimeLimit
   readonly done: () => void
 }
 
-/** Stores the results of streams: all that wait, in one transaction, one transaction at a time. */
+/** Stores the results of streams: all waiting results together, one transaction at a time. */
 export class Settler {
   readonly #o: SettlerOptions
   readonly #waiting: Waiting[] = []
@@ -38,7 +38,7 @@ export class Settler {
   }
 
   /**
-   * Resolves when the results are stored, or can't be; then the next claim of their rows sends them again. Results of up to `SETTLED_ROWS`
+   * Resolves when the results are stored or storing has failed. Then the next claim sends the rows again. Results of up to `SETTLED_ROWS`
    * rows are stored in one transaction, all or none.
    */
   async add(results: readonly StreamResult[], until: TimeLimit): Promise<void> {
@@ -87,7 +87,7 @@ export class Settler {
         }
         return
       } catch (error) {
-        // The attempts took place, whether the database answers or not. Forgetting them would repeat them.
+        // The attempts took place, so giving up on their results would repeat them.
         const again = error instanceof TransientError && !cancelled.aborted
         left = again ? left.filter(({ until }) => until.leftMs() > 0) : []
         if (attempt === 0 || left.length === 0) {
@@ -101,7 +101,7 @@ export class Settler {
   }
 }
 
-/** In parts of up to `SETTLED_ROWS` rows; one stream is never cut. */
+/** Splits into parts of up to `SETTLED_ROWS` rows; never cuts a stream. */
 function parts(results: readonly StreamResult[]): StreamResult[][] {
   const made: StreamResult[][] = []
   let room = 0
@@ -121,7 +121,7 @@ function rowsIn(results: readonly StreamResult[]): number {
   return results.reduce((rows, result) => rows + result.rows.length, 0)
 }
 
-/** Whether the result only says that rows arrived. If it is lost, they are sent again, in order and with the same ids. */
+/** Whether the result only says that rows were delivered. If lost, the rows are sent again, in order and with the same ids. */
 function isDelivered({ rows, next }: StreamResult): boolean {
   return next.type === 'due' && rows.every(({ state, remoteId }) => state === 'delivered' && remoteId === null)
 }

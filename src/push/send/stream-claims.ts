@@ -11,21 +11,21 @@ import type { DestinationGate } from './destination-gate.ts'
 import type { Limits, RowSender } from './row-sender.ts'
 import type { Settler } from './settler.ts'
 
-/** Longest time between two reads of the outbox without a signal. */
+/** Longest interval between reads of the outbox without a signal. */
 export const SWEEP_MS = 1_000
-/** Longest time between two lookups of missing clients, if the kind can look them up. */
+/** Longest interval between lookups of missing clients, if the kind supports lookups. */
 const SEARCH_MS = 5_000
-/** Interval of checks for streams whose client is known by now: no signal comes when a person writes a row to `push_map`. */
+/** Interval of checks for streams whose client is now known. When a person writes a row to `push_map`, no signal is sent. */
 const MAPPED_MS = 10_000
-/** Streams in one such statement, so that it doesn't block the event loop. */
+/** Maximum streams per check, so that the event loop isn't blocked. */
 const MAPPED_STREAMS = 500
-/** Lease of a stream beyond the time of its attempts, and the part at its end in which no attempt begins. */
+/** Lease of a stream in addition to its attempts, and the margin at its end in which no attempt begins. */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
-/** Requests that one row may take: finding its client, looking up an earlier attempt, sending it. */
+/** Maximum requests per row: finding its client, looking up an earlier attempt, sending. */
 const MOST_REQUESTS = 3
 
-/** What the parts of one destination's sender share. */
+/** Shared by the parts of one destination's sender. */
 export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> {
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
@@ -33,13 +33,13 @@ export interface SendContext extends Pick<ServiceParts, 'db' | 'clock' | 'log'> 
   readonly rowSender: RowSender
   readonly settler: Settler
   readonly wakeUp: WakeUp
-  /** Aborts when nothing new may begin. */
+  /** Aborts when nothing new may start. */
   readonly stopping: AbortSignal
-  /** Aborts when attempts in flight are aborted too. */
+  /** Aborts when attempts in flight are aborted. */
   readonly cancelled: AbortSignal
 }
 
-/** Claimed streams, and the end of their lease by our clocks. */
+/** Claimed streams, and the end of their lease by local clocks. */
 export interface Claim {
   readonly streams: readonly ClaimedStream[]
   readonly lease: TimeLimit
@@ -49,7 +49,7 @@ function longestRowMs({ timeoutMs }: Pick<DestinationConfig, 'timeoutMs'>, reque
   return timeoutMs * requests + LEASE_MARGIN_MS
 }
 
-/** The longest lease of a destination's stream, for any kind. */
+/** The longest stream lease of a destination, for any kind. */
 export function longestStreamLeaseMs(destination: Pick<DestinationConfig, 'timeoutMs'>): number {
   return LEASE_MS + destination.timeoutMs + longestRowMs(destination, MOST_REQUESTS)
 }
@@ -62,7 +62,7 @@ export class StreamClaims {
   readonly #searchMs: number
   #searchAt = Number.NEGATIVE_INFINITY
   #mappedAt = Number.NEGATIVE_INFINITY
-  /** Streams without an attempt, collected until the end of this turn of the event loop and released in one transaction. */
+  /** Streams without an attempt. They are collected until the end of this event loop turn and released in one transaction. */
   readonly #untouched: ClaimedStream[] = []
   #releasing: Promise<void> | null = null
 
@@ -76,8 +76,8 @@ export class StreamClaims {
   }
 
   /**
-   * Claims streams that are due. New pauses and stops are stored first, so that the claim respects them. @throws database errors; then
-   * nothing stays claimed.
+   * Claims due streams. Stores new pauses and stops first, so that the claim respects them. @throws database errors, after releasing all
+   * claims.
    */
   async claim(streams: number, rowsPerStream: number): Promise<Claim> {
     const { db, clock, gate, destination, kind } = this.context
@@ -109,7 +109,7 @@ export class StreamClaims {
     return true
   }
 
-  /** Releases streams whose client is known now, or no longer needed by the settings. */
+  /** Releases streams whose client is now known, or no longer needed. */
   async #releaseMapped(): Promise<void> {
     const { db, clock, destination, stopping } = this.context
     if (clock.steady() < this.#mappedAt) return
@@ -124,7 +124,7 @@ export class StreamClaims {
     return { stopping, cancelled, until: earlier(lease, this.#rowMs) }
   }
 
-  /** Stores the results of streams, those of one answer together. Streams without an attempt are released. */
+  /** Stores the results of streams, those of one answer together. Releases streams without an attempt. */
   async settle(results: readonly StreamResult[], lease: TimeLimit): Promise<void> {
     const attempted = results.filter(({ rows }) => rows.length > 0)
     const untouched = results.filter(({ rows }) => rows.length === 0)
@@ -141,7 +141,7 @@ export class StreamClaims {
     await this.#releasing
   }
 
-  /** @throws what `claiming` throws, after releasing `streams`, which were claimed before. */
+  /** @param streams claimed before. @throws errors of `claiming`, after releasing `streams`. */
   async orRelease<T>(streams: readonly ClaimedStream[], claiming: Promise<T>): Promise<T> {
     try {
       return await claiming
@@ -151,7 +151,7 @@ export class StreamClaims {
     }
   }
 
-  /** Releases streams without an attempt. If that fails, their leases expire. */
+  /** Releases streams without an attempt. On failure, their leases expire. */
   async release(streams: readonly ClaimedStream[]): Promise<void> {
     const { db, log, destination, gate } = this.context
     if (streams.some(({ isProbe }) => isProbe)) gate.releaseProbe()

@@ -3,34 +3,34 @@ import type { ClaimedStream } from '../../store/outbox/work.ts'
 import { type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
 const ROWS_PER_STREAM = 16
-/** Streams claimed for each that may be in flight, and the number below which more are claimed. */
+/** Per concurrent stream: streams to claim, and the number below which more are claimed. */
 const CLAIMED_AHEAD = 4
 const ENOUGH = 2
-/** With a rate, streams are claimed for this many seconds of it, so that none waits through its lease for its turn. */
+/** With a rate limit, streams are claimed for this many seconds, so that no lease expires while waiting for a turn. */
 const CLAIM_SECONDS = 5
 
 interface QueuedStream {
   readonly stream: ClaimedStream
   readonly lease: TimeLimit
-  /** The number of wake-ups before it was claimed. */
+  /** Wake-ups before the stream was claimed. */
   readonly notifications: number
   readonly hasTurn: boolean
 }
 
 /**
- * Sends streams concurrently. Streams are claimed ahead, so that no request waits for the database. If repeating a delivery could do harm,
- * nothing is claimed ahead: a claim is one row, sent immediately.
+ * Sends streams concurrently. Streams are claimed ahead, so that no request waits for the database. If duplicates could do harm, nothing is
+ * claimed ahead: each claim is one row, sent immediately.
  */
 export class StreamLoop {
   readonly #claims: StreamClaims
   readonly #claimsAhead: boolean
   readonly #rowsPerStream: number
-  /** Claimed and not begun. */
+  /** Claimed, not started. */
   readonly #queue: QueuedStream[] = []
   #running = 0
   /** Streams being sent or settled. */
   readonly #inFlight = new Set<Promise<void>>()
-  /** The last claim took all that was due, and nothing has happened since. */
+  /** Whether the last claim took all due streams, and nothing happened since. */
   #isDrained = false
   #notifications = 0
   #failure: unknown
@@ -41,7 +41,7 @@ export class StreamLoop {
     this.#rowsPerStream = this.#claimsAhead ? ROWS_PER_STREAM : 1
   }
 
-  /** Whether a result that waits a moment will be stored together with others. */
+  /** Whether delaying a result briefly lets it be stored together with others. */
   get isBusy(): boolean {
     return this.#claimsAhead && this.#running * 2 > this.#claims.context.destination.concurrency
   }
@@ -51,7 +51,7 @@ export class StreamLoop {
     this.#look()
   }
 
-  /** Sends until `stopping` aborts, then finishes what is in flight. @throws database errors of claims. */
+  /** Sends until `stopping` aborts, then finishes streams in flight. @throws database errors of claims. */
   async run(): Promise<void> {
     const { stopping } = this.#claims.context
     try {
@@ -86,7 +86,7 @@ export class StreamLoop {
 
   async #claim(room: number): Promise<void> {
     const { gate, stopping } = this.#claims.context
-    // A row that is not claimed ahead counts as attempted from its claim on, so its turn comes first.
+    // A row that isn't claimed ahead counts as attempted once claimed, so its turn must come first.
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications
@@ -124,7 +124,7 @@ export class StreamLoop {
     await this.#claims.settle([result], lease)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
-    // The stream may have more: rows that were not reached, that didn't fit the claim, that came while it was claimed, or that continue.
+    // The stream may have more due rows: unattempted rows, rows beyond the claim, rows added since the claim, or a row to continue.
     const isLeft =
       rows.length < stream.rows.length ||
       stream.rows.length === this.#rowsPerStream ||

@@ -15,16 +15,16 @@ import { type Answer, type Failure, localFailure, unanswered, unclear } from '..
 import type { Transport, TransportResult } from '../transport/transport.ts'
 import { reasonOf } from './judge.ts'
 
-/** Result of a request. `code`: the queue's error. `failure`: the queue gave no answer with an error. */
+/** Result of a request. `code`: the queue's error. `failure`: the queue didn't answer with an error. */
 export type Reply<T> = { readonly output: T } | { readonly code: string; readonly answer: Answer } | { readonly failure: Failure }
 
-/** `timeoutMs` covers the whole call, from finding the credentials to the last byte of the answer. */
+/** `timeoutMs` covers the whole call, from finding credentials to the last byte of the answer. */
 export interface CallLimits {
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** The two requests to a queue. Neither rejects. */
+/** The two requests to a queue. They never reject. */
 export interface Sqs {
   send(entries: SendMessageBatchRequestEntry[], limits: CallLimits): Promise<Reply<SendMessageBatchCommandOutput>>
   attributes(names: QueueAttributeName[], limits: CallLimits): Promise<Reply<Readonly<Record<string, string>>>>
@@ -35,12 +35,12 @@ interface Call {
   readonly abortSignal: AbortSignal
   readonly timeoutMs: number
   readonly got: {
-    /** null: nothing was sent. */
+    /** null: no request was sent. */
     result: TransportResult | null
   }
 }
 
-/** A signed request of the SDK. */
+/** A request signed by the SDK. */
 interface SignedRequest {
   readonly protocol: string
   readonly hostname: string
@@ -52,8 +52,8 @@ interface SignedRequest {
 }
 
 /**
- * The SDK's client of one queue, which sends by `transport`: only to allowed addresses, and never twice. @param destination without
- * `queue.access_key_id`, the SDK's own chain finds the credentials, with its own requests if needed.
+ * The SDK's client of one queue. Sends by `transport`: only to allowed addresses, and never twice. @param destination without
+ * `queue.access_key_id`, the SDK's credential chain is used, which may send requests too.
  */
 export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: Transport, clock: Clock): Sqs {
   const client = new SQSClient({ ...clientOptions(queue), requestHandler: { handle: handleBy(transport) } })
@@ -72,11 +72,11 @@ export function openSqs({ queue }: Pick<QueueDestination, 'queue'>, transport: T
 function clientOptions({ url, region, accessKeyId, secretAccessKey }: QueueDestination['queue']) {
   return {
     region,
-    // Set here, so that no environment variable leads elsewhere.
+    // Set here, so that environment variables can't redirect requests.
     endpoint: new URL(url).origin,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
-    // The outbox plans further attempts.
+    // The outbox schedules retries.
     maxAttempts: 1,
     retryMode: 'standard',
     // By default the SDK writes to the console.
@@ -104,24 +104,24 @@ async function call<T>(clock: Clock, client: SQSClient, limits: CallLimits, send
 }
 
 function failed(error: unknown, result: TransportResult | null): Exclude<Reply<never>, { output: never }> {
-  // Further lines are advice for programmers.
+  // Later lines are advice for programmers.
   const [text = ''] = messageOf(error).split('\n')
   if (result === null) return { failure: localFailure(reasonOf(text), false) }
   if (result.type !== 'answer') return { failure: unanswered(result) }
-  // The queue took some or all messages, but the answer doesn't show which.
+  // The queue accepted some or all messages, but the answer doesn't show which.
   if (result.status < 300) return { failure: unclear(result, `its answer cannot be used: ${reasonOf(text)}`) }
-  // Older codes come in a header.
+  // Older error codes are in a header.
   const { name = '', Code: code = name } = error as { readonly name?: string; readonly Code?: string }
   return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
 }
 
-/** @returns the SDK's request handler, which keeps the result with the call. */
+/** @returns the SDK's request handler, which stores the result in the call. */
 function handleBy(transport: Transport) {
   return async (request: SignedRequest, options: object) => {
     const call = options as Call
     const { protocol, hostname, port, path, method, headers, body = null } = request
     const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`
-    // The bytes as they are: `Buffer.from(body)` would ask the SDK's own byte type for a text.
+    // Uses the raw bytes: `Buffer.from(body)` would convert the SDK's byte type to text first.
     const content = body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body
     const result = await transport.send({ method, url, headers, body: content, timeoutMs: call.timeoutMs }, call.abortSignal)
     call.got.result = result

@@ -3,7 +3,7 @@ import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, refusal, refused, throttled } from '../contract/outcomes.ts'
 
-/** Pause after an answer that asks for one without a length. Limits of a queue are per second. */
+/** Default pause after throttling without a duration. A queue's limits are per second. */
 const PAUSE_MS = 1_000
 
 const REASON_LENGTH = 300
@@ -25,7 +25,7 @@ const RIGHTS = 'the credentials may not send; allow sqs:SendMessage and sqs:GetQ
 const QUEUE = 'the queue cannot be used by this address; compare queue.url with what the console of AWS shows'
 const ENCRYPTION = "the queue's own key for encryption cannot be used; allow kms:GenerateDataKey and kms:Decrypt on it, and enable it"
 
-/** Errors that stop every message, and their fix. */
+/** Errors that affect every message, and how to fix them. */
 const STOPS: Readonly<Record<string, string>> = {
   AccessDenied: RIGHTS,
   AccessDeniedException: RIGHTS,
@@ -46,7 +46,7 @@ const STOPS: Readonly<Record<string, string>> = {
   QueueDoesNotExist: QUEUE,
   InvalidSecurity: QUEUE,
   UnsupportedOperation: QUEUE,
-  // Names of the queue's older interface, which the SDK repeats, and of the newer one.
+  // Codes of the queue's older interface, which the SDK repeats, and of the newer one.
   'KMS.AccessDeniedException': ENCRYPTION,
   'KMS.DisabledException': ENCRYPTION,
   'KMS.InvalidKeyUsageException': ENCRYPTION,
@@ -61,15 +61,12 @@ const STOPS: Readonly<Record<string, string>> = {
   KmsOptInRequired: ENCRYPTION,
 }
 
-/** Temporary, in spite of a rejecting status: the next attempt is signed again, with a corrected clock. */
+/** Temporary despite a rejecting status: the next attempt is signed again with a corrected clock. */
 const PASSES = /^(?:Expired|RequestExpired|RequestTimeTooSkewed|RequestInTheFuture)/
-/** Message of a signature that was rejected because of the clock. */
+/** Matches the message for a signature rejected because of the clock. */
 const CLOCK = /signature (?:expired|not yet current)/i
 
-/**
- * @param code the error of a queue; an older queue sends the service's old name. @param idempotent whether the same message may arrive
- * twice without harm.
- */
+/** @param code a queue's error; older queues send the service's old name. @param idempotent whether duplicates are harmless. */
 export function judged(code: string, answer: Answer, idempotent: boolean): Failure {
   const name = code.replace(/^AWS\.SimpleQueueService\./, '')
   if (THROTTLED.has(name)) return throttled(answer, PAUSE_MS)
@@ -81,16 +78,16 @@ export function judged(code: string, answer: Answer, idempotent: boolean): Failu
   return refused(answer, idempotent)
 }
 
-/** Judges the error of one message of an answered batch. */
+/** Judges the error of one message in a batch. */
 export function judgedEntry({ Code = 'unknown', Message = '', SenderFault = false }: BatchResultErrorEntry, idempotent: boolean): Outcome {
-  // An entry has no status: the same error of a whole request has this one.
+  // An entry has no status. A whole request with the same error has this one.
   const status = SenderFault ? 400 : 500
   const reason = reasonOf(Message === '' ? Code : `${Code}: ${Message}`)
   const answer: Answer = { type: 'answer', status, headers: {}, body: '', cut: null, retryAfterMs: null, reason }
   return judged(Code, answer, idempotent)
 }
 
-/** @returns the queue's text, as far as it may be repeated. */
+/** @returns the queue's text without secrets, shortened. */
 export function reasonOf(text: string): string {
   return withoutSecretWords(text).slice(0, REASON_LENGTH)
 }

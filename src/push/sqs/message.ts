@@ -4,13 +4,13 @@ import { changeMessage } from '../contract/change-message.ts'
 import type { PushItem } from '../contract/delivery.ts'
 
 export interface QueueMessage {
-  /** The message, without its number in a batch. */
+  /** The message, without its id in a batch. */
   readonly entry: Omit<SendMessageBatchRequestEntry, 'Id'>
-  /** As the queue counts: body and attributes. */
+  /** By the queue's count: body and attributes. */
   readonly bytes: number
 }
 
-/** Largest message, and largest batch, in bytes. A queue may be set to less. */
+/** Largest message, and largest batch, in bytes. A queue's limit may be lower. */
 export const MOST_BYTES = 1_048_576
 export const MOST_MESSAGES = 10
 const GROUP_LENGTH = 128
@@ -19,12 +19,12 @@ const ATTRIBUTE = 'message-id'
 const TYPE = 'String'
 
 /**
- * Characters that a queue rejects. In JSON they occur only within texts, where they may be escaped. JSON made here escapes characters below
- * U+0020 and halves of a pair already; JSON that was stored otherwise is fixed too.
+ * Characters that a queue rejects. In JSON they only occur inside strings, where they can be escaped. JSON made here already escapes
+ * control characters and lone surrogates; JSON stored by other means is fixed too.
  */
 const REFUSED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 
-/** @param isFifo whether the queue has groups and ids. */
+/** @param isFifo whether the queue is FIFO. */
 export function queueMessage(item: PushItem, isFifo: boolean): QueueMessage {
   const MessageBody = changeMessage(item).replace(REFUSED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
   const { messageId } = item
@@ -38,14 +38,14 @@ export function queueMessage(item: PushItem, isFifo: boolean): QueueMessage {
   }
 }
 
-/** The group, whose messages stay in order: a submission, or an account's changes without one. */
+/** The group whose messages stay in order: a submission, or an account's other changes. */
 function groupOf({ account, submissionId }: PushItem): string {
   const name = submissionId === null ? account : `${account}/${submissionId}`
-  // Letters, digits and punctuation; a hash replaces a name that is too long or has other characters.
+  // Allows letters, digits and punctuation. Longer or other names are replaced by a hash.
   return /^[\x21-\x7e]+$/.test(name) && name.length <= GROUP_LENGTH ? name : hash('sha256', name)
 }
 
-/** @returns batches within the queue's limits of messages and bytes. */
+/** @returns batches within the queue's message and byte limits. */
 export function inBatches(messages: readonly QueueMessage[]): QueueMessage[][] {
   const batches: QueueMessage[][] = []
   let bytes = 0

@@ -11,18 +11,18 @@ type FileName = keyof TlsFiles & string
 
 interface LoadedTls {
   readonly content: TlsContent
-  /** Milliseconds since the epoch; null without a client certificate. */
+  /** Milliseconds since the epoch; null if no client certificate is set. */
   readonly validFrom: number | null
   readonly validTo: number | null
 }
 
-/** Shortest interval of reads of the files. */
+/** Minimum interval between reads of the files. */
 const LOOK_MS = 1_000
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * The client certificate of a destination, from files that may be replaced at any time. Files that don't match, as during a replacement,
- * leave the former ones in use.
+ * A destination's client certificate, from files that may be replaced at any time. If the files don't match, as during a replacement, the
+ * former ones stay in use.
  */
 export class ClientTls {
   readonly #files: TlsFiles
@@ -37,7 +37,7 @@ export class ClientTls {
     this.#clock = clock
   }
 
-  /** @returns the TLS content, the same object until the files change, or one sentence on why nothing can be sent. */
+  /** @returns the TLS content, the same object until the files change; or one sentence on why nothing can be sent. */
   current(): { readonly content: TlsContent } | { readonly problem: string } {
     if (this.#clock.steady() >= this.#lookAt) this.#look()
     if (this.#loaded === null) return { problem: this.#problem }
@@ -59,13 +59,13 @@ export class ClientTls {
   }
 }
 
-/** @returns one sentence for each problem; none for an expired certificate, which must not keep everything else from starting. */
+/** @returns one sentence per problem. An expired certificate isn't one, because it must not block everything else. */
 export function checkTlsFiles(destination: { readonly name: string; readonly tls: TlsFiles | null }): string[] {
   const found = destination.tls === null ? null : loadTls(destination.tls)
   return found !== null && 'problem' in found ? [`destination ${destination.name}: ${found.problem}`] : []
 }
 
-/** @returns a sentence about an expired or future client certificate, or other problem; null if there is none. */
+/** @returns one sentence if the client certificate is expired, not valid yet or unusable; otherwise null. */
 export function tlsWarning(files: TlsFiles, nowMs: number): string | null {
   const found = loadTls(files)
   return 'problem' in found ? found.problem : lifetimeProblem(found, nowMs)
@@ -105,7 +105,7 @@ function loadTls(files: TlsFiles): LoadedTls | { readonly problem: string } {
   return { content: { ...trust, cert, key }, validFrom: Date.parse(certificate.validFrom), validTo: Date.parse(certificate.validTo) }
 }
 
-/** @returns the first certificate of a file, which is the client's own; null if any can't be read. */
+/** @returns the first certificate of a file, which is the client's; null if any is unreadable. */
 function certificateIn(pem: string): X509Certificate | null {
   try {
     const [first = null] = (pem.match(BLOCK) ?? []).map((block) => new X509Certificate(block))
@@ -123,7 +123,7 @@ function keyIn(pem: string): KeyObject | null {
   }
 }
 
-/** Changes whenever a file is written, replaced or unreachable. */
+/** Changes when a file is written, replaced or becomes unreachable. */
 function stampOf(files: TlsFiles): string {
   return Object.values(files)
     .map((path) => (path === null ? '' : stampOfFile(path)))

@@ -7,18 +7,18 @@ import { decodedBody, encodingsOf } from '../../upstream/http/encoding.ts'
 import { codeOf, proxyFault } from '../../upstream/http/http.ts'
 import { hintFor, refusesClient } from './network-hints.ts'
 
-/** Error of a request that this process aborted. The change may have arrived. */
+/** Error of a request that this process aborted. The message may have arrived. */
 export const ABORTED = 'no answer before the program, or sending to this destination, was stopped'
 
-/** Why the body of an answer is incomplete, or can't be read. */
+/** Why an answer's body is incomplete or unreadable. */
 export interface Cut {
-  /** It exceeds the limit. Otherwise the connection or the timeout ended it, or it can't be decoded. */
+  /** Whether the body exceeds the limit. If not, the connection or timeout ended it, or decoding failed. */
   readonly isTooLong: boolean
   /** Continues a sentence that begins with "its answer". */
   readonly text: string
 }
 
-/** `not_sent`: nothing reached the target. `no_answer`: at least a part of the request was sent, and no status came back. */
+/** `not_sent`: nothing reached the target. `no_answer`: part or all of the request was sent, but no status arrived. */
 export type TransportResult =
   | {
       readonly type: 'answer'
@@ -26,7 +26,7 @@ export type TransportResult =
       /** Names in lower case. */
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
-      /** Null: the body is complete. The status is valid either way. */
+      /** Null: the body is complete. The status is valid in both cases. */
       readonly cut: Cut | null
       readonly retryAfterMs: number | null
     }
@@ -34,7 +34,7 @@ export type TransportResult =
   | { readonly type: 'no_answer'; readonly error: string }
 
 export interface Patience {
-  /** For everything, from connecting to the last byte of the answer. */
+  /** Covers everything from connecting to the last byte of the answer. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -42,8 +42,8 @@ export interface Patience {
 type HeaderValues = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
 /**
- * One request and its answer. undici calls `onRequestStart` just before it writes the request, so the exchange knows whether the target can
- * have seen any of it.
+ * One request and its answer. undici calls `onRequestStart` just before it writes the request, so the exchange knows whether the target may
+ * have received any of it.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #clock: Clock
@@ -64,11 +64,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#patience = patience
   }
 
-  /** Sends the request, once. Never rejects. */
+  /** Sends the request once. Never rejects. */
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
     if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
-    // Not AbortSignal.timeout: nothing clears its timer, so a busy queue would hold thousands of them.
+    // Unlike AbortSignal.timeout, this timer can be cleared. A busy queue would accumulate thousands.
     this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no whole answer within ${timeoutMs} ms`))
     signal.addEventListener('abort', this.#abort, { once: true })
     try {
@@ -81,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Aborted while it waited for a connection: nothing has been written.
+    // Aborted while waiting for a connection: nothing was written.
     if (this.#isSettled) controller.abort(new Error('aborted'))
   }
 
@@ -119,13 +119,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
       retryAfterMs: retryAfterMs(this.#headers, this.#clock.now()) ?? null,
     } as const
     const encodings = encodingsOf(this.#headers['content-encoding'])
-    // undici keeps this object while the connection is idle.
+    // Frees memory: undici keeps this object while idle.
     const chunks = this.#chunks.splice(0)
     if (encodings.length === 0) this.#settle({ ...answer, body: Buffer.concat(chunks).toString(), cut })
     else this.#settle(this.#decode(chunks, encodings, cut).then((read) => ({ ...answer, ...read })))
   }
 
-  /** Decodes what arrived, up to the limit. Never rejects. */
+  /** Decodes received bytes, up to the limit. Never rejects. */
   async #decode(
     chunks: readonly Buffer[],
     encodings: readonly string[],
@@ -159,7 +159,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #fail(error: unknown, why = describe(error)): void {
-    // A status is the target's verdict, even if the rest of its answer is missing. A 1xx only announces the status to come.
+    // A status is the target's verdict, even if the rest of the answer is missing. A 1xx only announces a later status.
     if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
     else if (this.#controller === null || proxyFault(error) !== null || refusesClient(codeOf(error))) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' })
@@ -175,7 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The code is enough (ECONNREFUSED, CERT_HAS_EXPIRED). Messages of foreign errors may contain secrets. */
+/** The error code is enough (ECONNREFUSED, CERT_HAS_EXPIRED). Other libraries' messages may contain secrets. */
 function describe(error: unknown): string {
   if (error instanceof Error && error.name === 'RefusedAddressError') return error.message
   const code = codeOf(error)

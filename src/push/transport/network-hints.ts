@@ -51,17 +51,17 @@ const HINTS: Readonly<Record<string, string>> = {
 const OF_CLIENT = new Set<string | undefined>([ASKS, NO_HANDSHAKE, REFUSES])
 
 /**
- * @param code of a network or TLS error. @returns whether the server ended the handshake because of the client's certificate. With TLS 1.3
- * the client learns this after it has written its request, but no server reads a request before it has the certificate.
+ * @param code of a network or TLS error. @returns whether the server rejected the client's certificate. With TLS 1.3 the client learns this
+ * after writing its request, but the server reads no request without the certificate.
  */
 export function refusesClient(code: string): boolean {
   return OF_CLIENT.has(HINTS[code])
 }
 
-/** Text of `codeOf` if the proxy is unreachable. */
+/** Result of `codeOf` if the proxy is unreachable. */
 const PROXY_CAUSE = /^the proxy cannot be reached: (.*)$/
 
-/** @param code of a network or TLS error. @returns its meaning and fix; null if there is nothing to add to the code. */
+/** @param code of a network or TLS error. @returns the meaning and fix; null if the code needs no explanation. */
 export function hintFor(code: string): string | null {
   const [, cause] = PROXY_CAUSE.exec(code) ?? []
   if (cause === undefined) return HINTS[code] ?? null

@@ -1,9 +1,9 @@
 import { SigningKey } from '../../upstream/webhook/signing-key.ts'
 
-/** @param nowMs time of the attempt, in milliseconds since the epoch. */
+/** @param nowMs start of the attempt, in milliseconds since the epoch. */
 export type SignHeaders = (id: string, body: string, nowMs: number) => Readonly<Record<string, string>>
 
-/** Signs as Standard Webhooks, with each secret, so that the receiver can rotate them. @param secrets `whsec_…` or base64. */
+/** Signs as in Standard Webhooks, with each secret, so that the receiver can rotate secrets. @param secrets `whsec_…` or base64. */
 export function signedHeaders(secrets: readonly { reveal(): string }[]): SignHeaders {
   const keys = secrets.map((secret) => new SigningKey(secret.reveal()))
   return (id, body, nowMs) => {

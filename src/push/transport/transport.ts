@@ -12,7 +12,7 @@ import { Exchange, type TransportResult } from './exchange.ts'
 export type { TransportResult } from './exchange.ts'
 
 /**
- * Part of a destination's timeout that must be left when a message is sent after other requests, such as for a token. With less, a cut-off
+ * Share of a destination's timeout that must remain when a message follows other requests, such as for a token. With less, a cut-off
  * request would have an unknown outcome.
  */
 export const LEAST_SHARE = 0.25
@@ -21,40 +21,38 @@ export interface OutgoingRequest {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** A stream needs a `content-length` among the headers. */
+  /** Streams need a `content-length` header. */
   readonly body: string | Buffer | Readable | null
-  /** For everything, from connecting to the last byte of the answer. */
+  /** Covers everything from connecting to the last byte of the answer. */
   readonly timeoutMs: number
 }
 
-/** HTTP client of one destination: verifies TLS, follows no redirects, connects only to allowed addresses, limits the size of answers. */
+/** A destination's HTTP client. Verifies TLS, follows no redirects, connects only to allowed addresses, and limits the size of answers. */
 export interface Transport {
-  /** Never rejects: an abort of `signal` is a result too. */
+  /** Never rejects: aborting `signal` also yields a result. */
   send(request: OutgoingRequest, signal: AbortSignal): Promise<TransportResult>
   close(): Promise<void>
 }
 
 export interface TransportOptions {
   readonly clock: Clock
-  /** Longest body that is read of an answer. */
+  /** Maximum bytes read of an answer's body. */
   readonly bodyLimitBytes?: number
-  /** Resolves names, as `dns.lookup` does with `all`; tests replace it. */
+  /** Resolves names like `dns.lookup` with `all`; tests replace it. */
   readonly lookup?: LookupAll
 }
 
 const NO_TLS: TlsContent = {}
 const CONNECT_MS = 10_000
 const NO_URL = 'the URL is not an http or https URL'
-/** Default: enough for a status and a reason. */
+/** Default. Enough for an error text. */
 const BODY_LIMIT_BYTES = 256 * 1024
-/**
- * Methods that HTTP lets a client repeat. Others get a new connection: on a kept connection that the target closes, the outcome is unknown.
- */
+/** Methods that HTTP lets a client repeat. Others get a new connection: if the target closes a reused one, the outcome is unknown. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /**
- * Addresses are judged when connecting, so that a later DNS answer can't lead elsewhere. A proxy resolves names on its own: then only the
- * URL's host is judged. @param destination `allowHosts` are compared with the URL's host, without its port.
+ * Addresses are checked when connecting, so that a later DNS answer can't redirect requests. A proxy resolves names itself, so only the
+ * URL's host is checked. @param destination `allowHosts` are compared with the URL's host, without its port.
  */
 export function openTransport(
   destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'> & { readonly tls?: TlsFiles | null },
@@ -70,7 +68,7 @@ export function openTransport(
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
-      // Most destinations have one URL, so the last verdict is kept.
+      // Most destinations have one URL, so the last result is cached.
       if (request.url !== target.url) target = judge(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const current = dispatchers.current()
@@ -85,7 +83,7 @@ export function openTransport(
   }
 }
 
-/** The connections of a destination. Those with a former client certificate end with their requests. */
+/** A destination's connections. Those with a former client certificate close after their requests. */
 class Dispatchers {
   readonly #tls: ClientTls | null
   readonly #create: (tls: TlsContent) => Dispatcher
@@ -117,7 +115,7 @@ class Dispatchers {
   }
 }
 
-/** A request's target, or why it is refused. */
+/** A request's target, or why it's refused. */
 interface Target {
   readonly url: string
   readonly refusal: string | null
@@ -132,7 +130,7 @@ function optionsOf(request: OutgoingRequest, { origin, path }: Target, reset: bo
     method: request.method,
     headers: { 'user-agent': 'submission-mirror', accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
     body: request.body,
-    // The exchange's own timeout covers everything.
+    // The exchange's timeout covers everything.
     headersTimeout: 0,
     bodyTimeout: 0,
     ...(reset && { reset }),
@@ -150,7 +148,7 @@ function judge(url: string, allowPrivate: boolean, allowHosts: readonly string[]
 function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
   const host = bareHost(hostname)
   if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
-  // Anyone on the way could read it. A URL from a template is checked here for the first time.
+  // Anyone on the network could read plain HTTP. URLs from templates are first checked here.
   if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
 }

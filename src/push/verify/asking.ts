@@ -8,12 +8,12 @@ import { localFailure, lookupWaitMs, requestedPauseMs } from '../contract/outcom
 import type { DestinationGate } from '../send/destination-gate.ts'
 import { itemMaker } from '../send/item.ts'
 
-/** Longest wait for a target that doesn't answer, counted from the end of a pause that it asked for. */
+/** Longest wait for an unresponsive target, counted from the end of a requested pause. */
 const PATIENCE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
-/** Most requests for one row while each answer asks for a pause. */
+/** Maximum requests for one row while each answer requests a pause. */
 const MOST_LOOKS = 5
-/** Interval of checks whether it may be asked again. */
+/** Interval of checks whether requests are allowed. */
 const LOOK_MS = 500
 
 const ANSWERED: Outcome = { type: 'delivered', status: null, remoteId: null, detail: null }
@@ -26,15 +26,15 @@ export interface AskingOptions extends ServiceParts {
   /** See `DeliveryKind`. */
   readonly lookupAfterMs?: number | undefined
   readonly gate: DestinationGate
-  /** Aborts what is in flight. */
+  /** Aborts requests in flight. */
   readonly signal: AbortSignal
 }
 
-/** Asks a target for rows that it took, within the destination's rate, circuit, pauses and stops. */
+/** Checks whether a target has the rows it accepted, within rate, circuit, pauses and stops. */
 export class Asking {
   readonly #o: AskingOptions
   readonly #itemOf: ReturnType<typeof itemMaker>
-  /** End of the pause that the target asked for, by the steady clock. */
+  /** End of the requested pause, by the steady clock. */
   #pausedUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: AskingOptions) {
@@ -43,8 +43,8 @@ export class Asking {
   }
 
   /**
-   * Asks for several rows concurrently. @returns answers in order; null from the first row on for which the target may not be asked.
-   * @throws the reason of the signal.
+   * Checks several rows concurrently. @returns answers in order; null from the first row on for which no request is allowed. @throws the
+   * reason of the signal.
    */
   async all(rows: readonly OutboxRow[]): Promise<(Presence | null)[]> {
     const answers: (Presence | null)[] = rows.map(() => null)
@@ -53,7 +53,7 @@ export class Asking {
       for (const [index, row] of waiting) {
         const answer = await this.#ask(row)
         answers[index] = answer
-        // The other workers end after their current row.
+        // Makes the other workers end after their current row.
         if (answer === null) return void Array.from(waiting)
       }
     }
@@ -70,7 +70,7 @@ export class Asking {
       const permit = await this.#permit()
       if (permit === null) return null
       const answer = await this.#look(item, permit)
-      // A suspension and a pause concern the destination, not this row.
+      // Suspensions and pauses concern the destination, not this row.
       if (answer.type === 'lacks' && lookupWaitMs(this.#o.lookupAfterMs, row.triedAt ?? row.changedAt, this.#o.clock) > 0)
         return { type: 'undetermined', outcome: localFailure('it does not show it, but may still do so (`lookup_after`)', false) }
       if (answer.type !== 'undetermined' || !['suspend', 'throttled'].includes(answer.outcome.type)) return answer
@@ -94,7 +94,7 @@ export class Asking {
     return mapping === null && this.#o.destination.mapping !== 'none' ? 'its submission no longer has a known client' : null
   }
 
-  /** @returns null if the target could not be asked for too long. */
+  /** @returns null if no request was allowed for too long. */
   async #permit(): Promise<Permit | null> {
     const { gate, clock, signal } = this.#o
     const since = clock.steady()
@@ -110,7 +110,7 @@ export class Asking {
     return null
   }
 
-  /** A stopped destination waits for a person. A pause that the database ended is over here too. */
+  /** A stopped destination needs a person, so don't wait. A pause that ended in the database ends here. */
   async #isWorthWaiting(): Promise<boolean> {
     const { db, gate, destination } = this.#o
     const halts = await gate.flush()

@@ -22,47 +22,47 @@ import { localFailure } from '../contract/outcomes.ts'
 import { wants } from '../queue/filter.ts'
 import { Asking, type AskingOptions } from './asking.ts'
 
-/** Changes for each concurrent request whose answers are stored in one transaction: few, so that a kill loses little of a slow target. */
+/** Changes per concurrent request whose answers are stored in one transaction. Low, so that a kill loses few answers of a slow target. */
 const STEP = 2
-/** Changes without a `has` that a report lists; it counts them all. */
+/** Changes that a report lists, without those with result `has`. */
 const LISTED = 1_000
 
 export interface VerificationRequest {
   readonly selection: DeliveredSelection
-  /** This many, chosen at random; null: all. */
+  /** Number chosen at random; null: all. */
   readonly sample: number | null
-  /** Sends missing changes again. */
+  /** Resends missing changes. */
   readonly repair: boolean
-  /** An earlier run that this one continues: its last row, and its results so far. */
+  /** An earlier run to continue: its last row, and its results so far. */
   readonly continues?: { readonly after: number; readonly found: Readonly<Record<VerificationResult, number>> }
-  /** Further writes of the transaction that stores the answers up to a row; 0 at the end. */
+  /** More writes in the transaction that stores answers up to a row; 0 at the end. */
   readonly onStored?: (tx: Tx, outboxId: number) => Promise<void>
 }
 
-/** A change that the target lacks or has with other content, or for which the answer is unclear. */
+/** A change that the target lacks or has with other content, or whose answer is unclear. */
 export interface VerifiedChange {
   readonly row: OutboxRow
   readonly result: Exclude<VerificationResult, 'has'>
-  /** Why the answer is unclear, and its status; otherwise null. */
+  /** Why the answer is unclear, and its status; null if clear. */
   readonly error: string | null
   readonly status: number | null
-  /** It was missing, and is queued again. */
+  /** Was missing and is queued again. */
   readonly isRepaired: boolean
 }
 
 export interface VerificationReport extends VerificationSummary {
-  /** The first of the changes that the target doesn't certainly have. */
+  /** The first changes without the result `has`. */
   readonly changes: readonly VerifiedChange[]
-  /** Whether all changes were asked for. */
+  /** Whether all changes were checked. */
   readonly isWhole: boolean
 }
 
 export interface VerificationOptions extends AskingOptions {
-  /** Whether the sender looks up a change of unknown outcome before it sends it. */
+  /** Whether the sender looks up changes with an unknown outcome before sending them. */
   readonly looksFirst: boolean
 }
 
-/** Asks a target for what it took, in the order of sending. Answers stay stored if it is interrupted. */
+/** Checks whether a target has what it accepted, in the order of sending. Answers stay stored after interruptions. */
 export class Verification {
   readonly #o: VerificationOptions
   readonly #request: VerificationRequest
@@ -70,8 +70,8 @@ export class Verification {
   readonly #counts: Record<VerificationResult, number>
   readonly #changes: VerifiedChange[] = []
   /**
-   * Former ids at the target of records whose inserts are queued again, by `recordText`. If the target creates such a record again in the
-   * meantime, it may lack the record's later changes.
+   * Former ids at the target of records whose inserts are queued again, by `recordText`. If the target has recreated such a record under a
+   * new id, later changes may be missing there.
    */
   readonly #formerIds = new Map<string, string | null>()
   #repaired = 0
@@ -99,7 +99,7 @@ export class Verification {
     return { ...summary, changes: this.#changes, isWhole }
   }
 
-  /** @returns whether all could be asked for. */
+  /** @returns whether all were checked. */
   async #step(ids: readonly number[]): Promise<boolean> {
     const { db, destination, observer } = this.#o
     const wanted = await stillWanted(db.read, destination, await deliveredRows(db.read, ids))
@@ -108,7 +108,7 @@ export class Verification {
     const given: Answered[] = []
     for (const [index, row] of rows.entries()) {
       const answer = answers[index] ?? null
-      // A run that continues this one asks for the rest.
+      // A run that continues this one checks the rest.
       if (answer === null) break
       given.push({ row, answer })
     }
@@ -132,7 +132,7 @@ export class Verification {
     return formerId === undefined ? row : { ...row, remoteId: formerId }
   }
 
-  /** Stores answers, and queues missing changes, in one transaction. @returns the ids of the rows that are queued again. */
+  /** Stores answers and queues missing changes, in one transaction. @returns the ids of rows that are queued again. */
   async #store(answered: readonly Answered[], upTo: number | null): Promise<ReadonlySet<number>> {
     const { db, destination, looksFirst } = this.#o
     const { repair, onStored } = this.#request
@@ -146,7 +146,7 @@ export class Verification {
     })
   }
 
-  /** The missing rows. They are asked for again if the destination must not get them twice and the sender can't look them up. */
+  /** The missing rows. Rows are checked again if duplicates are harmful and the sender can't look rows up. */
   async #toRepair(answered: readonly Answered[]): Promise<number[]> {
     const { destination, looksFirst } = this.#o
     const lacking = answered.filter(({ answer }) => answer.type === 'lacks').map(({ row }) => row)
@@ -175,7 +175,7 @@ function recordOf({ account, entity, entityId }: OutboxRow): string {
   return recordText({ account, entity, entity_id: entityId })
 }
 
-/** A missing change may have gone elsewhere, or was dropped rightly: then no delivery was lost. */
+/** Marks missing changes as undetermined if the target may rightly lack them: no delivery was lost. */
 async function asFarAsExpected(q: Query, answered: readonly Answered[]): Promise<Answered[]> {
   const lacking = answered.flatMap(({ row, answer }) => (answer.type === 'lacks' ? [row.outboxId] : []))
   const reasons = await unexpected(q, lacking)
@@ -206,7 +206,7 @@ async function allDelivered(q: Query, destination: string, selection: DeliveredS
   return all
 }
 
-/** Each equally likely, in order. */
+/** A uniform sample, in order. */
 function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'random'>): number[] {
   const left = [...ids]
   const chosen: number[] = []
@@ -219,7 +219,7 @@ function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'rand
   return chosen.sort((a, b) => a - b)
 }
 
-/** The rows that pass the destination's current filters. A sent change doesn't become too old. */
+/** The rows that pass the destination's current filters. Ignores the age of sent changes. */
 async function stillWanted(q: Query, destination: DestinationConfig, rows: readonly OutboxRow[]): Promise<OutboxRow[]> {
   const filters = { ...destination, maxAgeMs: null, backfill: true }
   const typeOf = await typesOf(q, destination, rows)
@@ -229,7 +229,7 @@ async function stillWanted(q: Query, destination: DestinationConfig, rows: reado
   })
 }
 
-/** The types of market events by `outboxId`, if a filter needs them. */
+/** Types of market events by `outboxId`, if a filter needs them. */
 async function typesOf(
   q: Query,
   { eventTypes }: Pick<DestinationConfig, 'eventTypes'>,
@@ -244,9 +244,9 @@ async function typesOf(
 }
 
 /**
- * Queues missing rows again, with their ids, behind waiting rows. Leaves out rows that are under way, dead-lettered or unknown now, records
- * with a newer waiting change, and submissions that are being purged. The transaction has locked the fan-out. @param looksFirst whether the
- * sender looks up each before it sends it. @returns the ids of the rows that are queued again.
+ * Queues missing rows again, with their ids, after waiting rows. Skips rows that are in flight, dead-lettered or unknown, records with a
+ * newer waiting change, and submissions that are being purged. The transaction must have locked the fan-out. @param looksFirst whether the
+ * sender looks up each row before sending it. @returns the ids of the rows that are queued again.
  */
 async function queueRepairs(tx: Tx, destination: string, outboxIds: readonly number[], looksFirst: boolean): Promise<ReadonlySet<number>> {
   const found = await stillDelivered(tx, destination, outboxIds)

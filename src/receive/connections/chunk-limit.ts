@@ -1,4 +1,4 @@
-/** Chunks that any body may have, and the length that allows one more: a chunk costs the same for a byte or a kilobyte. */
+/** Every body may have this many chunks, plus one per this many bytes. A chunk costs the same for a byte or a kilobyte. */
 const FREE_CHUNKS = 4_096
 const BYTES_PER_CHUNK = 64
 

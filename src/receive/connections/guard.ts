@@ -8,12 +8,12 @@ import { type Connection, Places } from './places.ts'
 import type { RefusalReason, Refusals } from './refusals.ts'
 import { Reputation } from './reputation.ts'
 
-/** Connections of all senders, and of one address: more than a whole office behind one address opens. */
+/** Connection limits in total and per address. A whole office behind one address opens fewer. */
 const MAX_CONNECTIONS = 1_024
 const MAX_PER_ADDRESS = 256
-/** From this count on, places are short. */
+/** At this count, few places are left. */
 const PRESSURE = (MAX_CONNECTIONS * 3) / 4
-/** How long a connection may wait for its first complete header: usually, and while places are short. */
+/** Time limit for the first complete header: usual, and while few places are left. */
 const HEAD_WITHIN_MS = 5_000
 const HEAD_WITHIN_UNDER_PRESSURE_MS = 1_000
 /** Longer than the receiver takes to answer. After that, the sender isn't reading the answer. */
@@ -35,14 +35,14 @@ interface ConnectionGuardOptions {
 }
 
 /**
- * Keeps strangers from taking the places of senders. A connection goes `head` → `request` (complete header) → `signed` (good signature) →
- * `idle` → `request` …, and is closed if it
+ * Prevents strangers from using up all connections. Phases: `head` → `request` (complete header) → `signed` (good signature) → `idle` →
+ * `request` …. A connection is closed if it
  * - waits too long for its first header, or for its answer to be read;
- * - exceeds the limit of its address, or must make room when all places are taken (`Places.toMakeRoom`);
- * - pipelines, or sends its body in tiny chunks. Then all unsigned connections of its address are closed, and the address is banned for a
- * while: such data takes up to 10 ms to read. A known sender loses only this connection.
- * A delivery with a good signature is never cut. A trusted proxy's connections are not counted by address; its requests count for the
- * address that it names.
+ * - exceeds the limit of its address, or must make room because all places are taken (`Places.toMakeRoom`);
+ * - pipelines, or sends its body in tiny chunks, which take up to 10 ms to read. Then all unsigned connections of its address are closed,
+ * and the address is banned for a while. A known sender loses only this connection.
+ * A delivery with a good signature is never interrupted. Requests through a trusted proxy count for the address that the proxy names, not
+ * for the proxy.
  */
 export class ConnectionGuard {
   readonly #o: ConnectionGuardOptions
@@ -60,10 +60,10 @@ export class ConnectionGuard {
     this.#cancelLook()
   }
 
-  /** Takes a place for a new connection. @returns false if there is none; then the connection is closed. */
+  /** Reserves a place for a new connection. @returns false after closing it because no place is left. */
   admit(socket: Socket): boolean {
     const now = this.#o.clock.steady()
-    // The system no longer knows the address of a sender that disconnected.
+    // A disconnected sender has no address.
     const remote = socket.remoteAddress
     const address = addressKey(remote ?? 'unknown')
     const isProxy = remote !== undefined && this.#o.isProxy(remote)
@@ -111,7 +111,7 @@ export class ConnectionGuard {
     return true
   }
 
-  /** Records a good signature: nothing cuts the request from now on. */
+  /** Records a good signature, so that nothing closes the connection. */
   signed(socket: Socket): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
@@ -125,7 +125,7 @@ export class ConnectionGuard {
     if (connection !== undefined) this.#punish(connection, 'small_chunks')
   }
 
-  /** Reads and drops the rest of a body that is answered before its end, so that the sender reads the answer. Call it before the answer. */
+  /** Discards the rest of a body that is answered early, so that the sender reads the answer. Call before answering. */
   drain(request: IncomingMessage): void {
     const isTooMany = chunkLimit()
     request.on('data', (chunk: Buffer) => {
@@ -133,13 +133,13 @@ export class ConnectionGuard {
     })
   }
 
-  /** Records that the HTTP server fails a connection. @param error as Node reports it, with the unreadable bytes. */
+  /** Handles a connection that failed in the HTTP server. @param error from Node, with the unreadable bytes. */
   failed(socket: Socket, { code, rawPacket }: NodeJS.ErrnoException & { readonly rawPacket?: Buffer }): void {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#close(connection, connection.phase === 'head' ? 'slow_header' : 'slow_body')
     else if (code === 'HPE_HEADER_OVERFLOW') this.#close(connection, 'long_header', HEADER_TOO_LONG)
-    // That code means that the sender disconnected.
+    // INVALID_EOF_STATE: the sender disconnected.
     else if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')
       this.#close(connection, rawPacket?.[0] === TLS_HANDSHAKE ? 'tls' : 'no_http')
   }
@@ -188,7 +188,7 @@ export class ConnectionGuard {
     return false
   }
 
-  /** Its place is free immediately, before the system has closed it. */
+  /** Frees the place before the system has closed the connection. */
   #close(connection: Connection, reason: RefusalReason, answer = ''): void {
     this.#o.refusals.note(reason, connection.sender.address)
     this.#places.remove(connection)
@@ -198,7 +198,7 @@ export class ConnectionGuard {
 
   #lookLater(): void {
     this.#cancelLook = this.#o.clock.after(LOOK_EVERY_MS, () => {
-      // After the system was asked for arrived data: a sender that was in time is not blamed for a busy event loop.
+      // Runs after arrived data was read, so that a sender isn't blamed for a busy event loop.
       setImmediate(() => this.#look())
       this.#lookLater()
     })

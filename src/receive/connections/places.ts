@@ -8,15 +8,15 @@ type Phase = 'head' | 'request' | 'signed' | 'idle'
 
 export interface Connection {
   readonly socket: Socket
-  /** The address that it counts for: its own, or the one that a trusted proxy named for the current request. */
+  /** The counted sender: the connection's own, or the one that a trusted proxy named for the current request. */
   sender: Sender
-  /** Its own address. */
+  /** Peer address. */
   readonly origin: string
   readonly isProxy: boolean
   phase: Phase
-  /** When its phase began, by the steady clock. */
+  /** Steady time at which the phase began. */
   since: number
-  /** Requests that are not answered yet. */
+  /** Number of unanswered requests. */
   inFlight: number
 }
 
@@ -26,7 +26,7 @@ interface Sender {
   readonly connections: Set<Connection>
 }
 
-/** Which connection of a sender is closed first. Those with a good signature never are. */
+/** Order in which a sender's connections are closed. `signed` ones are never closed. */
 const ORDER: Readonly<Record<Exclude<Phase, 'signed'>, number>> = { head: 0, idle: 1, request: 2 }
 
 export class Places {
@@ -82,9 +82,9 @@ export class Places {
   }
 
   /**
-   * @returns the connection to close for a new one: of the sender with the most connections, the one without a complete header that waits
-   * longest, else an idle one, else one whose request has no good signature yet. Null if every connection stores a signed delivery. @param
-   * isSpared senders whose connections are closed only if no other has one.
+   * @returns the connection to close for a new one, from the sender with the most connections. First the longest waiting one without a
+   * complete header, then an idle one, then an unsigned request. Null if every connection stores a signed delivery.
+   * @param isSpared whether to close a connection only if no other sender has one.
    */
   toMakeRoom(isSpared: (connection: Connection) => boolean): Connection | null {
     const senders = [...this.#senders.values()].sort((a, b) => b.connections.size - a.connections.size)

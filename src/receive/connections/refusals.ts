@@ -5,10 +5,10 @@ import type { Observer } from '../../base/observer.ts'
 import type { RejectedConnections } from '../../store/inbox/refused-connections.ts'
 
 /**
- * Why a connection was closed or not accepted. `too_many`: of one address · `full`: all places were taken · `banned`: its address
- * misbehaved within the last 10 s · `wasted`: too many of its address brought no request · `slow_header`, `slow_body`: took too long to
- * send · `unread_answer`: did not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny
- * chunks · `long_header`: sent more than 16 KiB of headers · `tls`: spoke TLS · `no_http`: sent no HTTP.
+ * Why a connection was closed or rejected. `too_many`: limit of its address · `full`: all places taken · `banned`: its address misbehaved
+ * within the last 10 s · `wasted`: too many connections of its address sent no request · `slow_header`, `slow_body`: sent too slowly ·
+ * `unread_answer`: did not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny chunks ·
+ * `long_header`: sent more than 16 KiB of headers · `tls`: sent TLS · `no_http`: sent no HTTP.
  */
 export type RefusalReason =
   | 'too_many'
@@ -37,11 +37,11 @@ export interface RefusalsOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Stores them for the process that checks alarms. */
+  /** Stores counts for the process that checks alarms. */
   readonly keep: (refused: RejectedConnections) => Promise<void>
 }
 
-/** Counts refused connections. Logs and stores them at most once a minute. */
+/** Counts rejected connections. Logs and stores counts at most once a minute. */
 export class Refusals {
   readonly #o: RefusalsOptions
   #counts = new Map<RefusalReason, number>()
@@ -58,12 +58,12 @@ export class Refusals {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1)
     if (this.#addresses.size < MAX_ADDRESSES || this.#addresses.has(address))
       this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
-    // A second later, the first line covers more than the first connection.
+    // Waits a second so that the first log line covers several connections.
     const waitMs = Math.max(1_000, this.#alertedAt + REPORT_EVERY_MS - this.#o.clock.steady())
     this.#cancel ??= this.#o.clock.after(waitMs, () => void this.report())
   }
 
-  /** Logs and stores refusals since the last call, if any. Never rejects. */
+  /** Logs and stores rejections since the last call, if any. Never throws. */
   async report(): Promise<void> {
     this.#cancel?.()
     this.#cancel = null

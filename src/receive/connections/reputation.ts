@@ -23,7 +23,7 @@ export class Reputation {
     return (this.#knownUntil.get(address) ?? Number.NEGATIVE_INFINITY) > now
   }
 
-  /** Refuses the address for 10 s. A known sender is never banned: others may share its address. */
+  /** Rejects an address for 10 s, except a known sender's, which strangers may share. */
   ban(address: string, now: number): void {
     if (!this.isKnown(address, now)) put(this.#bannedUntil, address, now + BANNED_MS)
   }

@@ -16,8 +16,8 @@ export interface AbsentRecords {
 }
 
 /**
- * Finds the records that a full re-read did not show. Ignores records first seen after `begunAt`, unless that time is in the future and so
- * wrong. Reports an attachment only if its message was shown.
+ * Finds the records that a full re-read did not show. Ignores records first seen after `begunAt`, unless their time is in the future, and
+ * so wrong. Reports an attachment only if its message was shown.
  * @param begunAt when the full re-read began.
  */
 export async function findAbsent(
@@ -46,12 +46,12 @@ export function stillAbsent(unmarked: readonly StoredRecord[], shown: ShownKeys)
   return unmarked.filter((record) => !isShown(record, shown))
 }
 
-/** Whether to report nothing: the record was shown, or it is an attachment of a message that was not. */
+/** Whether the record was shown. Also true for attachments of a message that was not shown: only the message is reported. */
 function isShown({ id, position, hasMessage }: StoredRecord, shown: ShownKeys): boolean {
   return shown.has(id, position) || (hasMessage && !shown.has(id))
 }
 
-/** Known findings for records that an earlier run marked. */
+/** Findings, marked as known, for records that an earlier run marked as gone. */
 export function knownAbsences(submissionId: string, feed: FullRead['feed'], marked: readonly StoredRecord[]): NewFinding[] {
   return marked.map((record) =>
     finding({
@@ -96,7 +96,7 @@ function preloadedRecords(reader: MirrorReader, submissionId: string, feed: Full
       id,
       position,
       hasMessage: messageIds.has(id),
-      // The mirror doesn't store this for attachments.
+      // The mirror doesn't store this time for attachments.
       firstSeenAt: null,
       goneAt,
     })),

@@ -9,7 +9,7 @@ const MAX_ELAPSED_MS = 20_000
 const BACKOFF_BASE_MS = 500
 const BACKOFF_CAP_MS = 8_000
 /**
- * Limit of the total pause time (`Retry-After`) of one read or feed. The first pause is always respected, however long, since it affects
+ * Limit of the total pause time (`Retry-After`) of one read or feed. The first pause is always respected, however long, because it affects
  * all reads of the account.
  */
 const MAX_PAUSED_MS = 900_000
@@ -41,8 +41,8 @@ class PageError extends Error {
 }
 
 /**
- * Reads, with retries. A pause that the service asks for doesn't count as an attempt.
- * @param pauses ms paused so far, updated here; the pages of a feed share it.
+ * Reads, with retries. A pause that the service requests doesn't count as an attempt.
+ * @param pauses ms paused so far, updated by this function and shared by a feed's pages.
  * @throws AuthRefusedError if the account's credentials are refused; database errors; the reason of `signal` when it aborts.
  */
 export async function attempt<T>(
@@ -87,8 +87,8 @@ export async function attempt<T>(
 }
 
 /**
- * Reads a feed, with retries for each page. After a refused or stalled cursor, reads it again from the beginning.
- * @throws as `attempt`.
+ * Reads a feed, with retries for each page. After a refused or stalled cursor, reads the feed again from the beginning.
+ * @throws the errors of `attempt`.
  */
 export async function attemptFeed<T>(
   clock: Clock,

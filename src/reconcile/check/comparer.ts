@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { compareFacts, type Differences } from '../../apply/compare.ts'
+import { compareObservations, type Differences } from '../../apply/compare.ts'
 import { insuredsIn } from '../../apply/known-ids.ts'
-import { protectFacts } from '../../apply/protect-facts.ts'
+import { protectObservations } from '../../apply/protect-observations.ts'
 import { isUnchanged } from '../../apply/unchanged.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { EventFact, Fact, MessageFact, StateFact, SubmissionRef } from '../../model/facts.ts'
+import type { EventObservation, MessageObservation, Observation, StateObservation, SubmissionRef } from '../../model/observations.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
@@ -16,9 +16,9 @@ const MAX_PRELOADED_ROWS = 1_000
 /** The service's answers for one submission. */
 export interface ServiceAnswer {
   readonly submissionId: string
-  readonly states: readonly StateFact[]
-  /** Records of the feeds with one page. */
-  readonly records: readonly (EventFact | MessageFact)[]
+  readonly states: readonly StateObservation[]
+  /** Records of feeds that have only one page. */
+  readonly records: readonly (EventObservation | MessageObservation)[]
   /** Whether `records` is complete. */
   readonly isWhole: boolean
   /** Whether no read got a 404. */
@@ -37,9 +37,14 @@ export interface Comparison {
 const NONE: Differences = { changed: [], rawOnly: [] }
 
 /** Observations derived from a submission's records and, if `isThere`, its reachability. */
-export function derivedFacts(place: SubmissionRef, now: TimeText, isThere: boolean, insuredIds: readonly string[] = []): Fact[] {
+export function derivedObservations(
+  place: SubmissionRef,
+  now: TimeText,
+  isThere: boolean,
+  insuredIds: readonly string[] = [],
+): Observation[] {
   const about = { account: place.account, submissionId: place.submissionId, cause: 'reconcile' } as const
-  const derived: Fact = { kind: 'derived', ...about, now, insuredIds }
+  const derived: Observation = { kind: 'derived', ...about, now, insuredIds }
   return isThere ? [derived, { kind: 'reach', ...about, unreachableSince: null }] : [derived]
 }
 
@@ -85,25 +90,25 @@ export class Comparer {
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      // Lets deliveries and HTTP answers through between batches.
+      // Handles deliveries and HTTP requests between batches.
       await turn()
     }
     this.#busy = false
   }
 
   async #compareOne(reader: MirrorReader, { submissionId, isWhole, isThere, ...given }: ServiceAnswer): Promise<Comparison> {
-    const states = protectFacts(reader.protection, given.states)
-    const records = protectFacts(reader.protection, given.records)
+    const states = protectObservations(reader.protection, given.states)
+    const records = protectObservations(reader.protection, given.records)
     if (isUnchanged(reader, submissionId, states, isWhole ? records : null)) {
       return { state: NONE, records: NONE, derived: NONE, reader }
     }
     const now = timeFromMs(this.#clock.now())
     return {
-      state: states.length === 0 ? NONE : await compareFacts(reader, states, now),
-      records: records.length === 0 ? NONE : await compareFacts(reader, records, now),
-      derived: await compareFacts(
+      state: states.length === 0 ? NONE : await compareObservations(reader, states, now),
+      records: records.length === 0 ? NONE : await compareObservations(reader, records, now),
+      derived: await compareObservations(
         reader,
-        derivedFacts({ account: this.#account, submissionId }, now, isThere, insuredsIn([...states, ...records])),
+        derivedObservations({ account: this.#account, submissionId }, now, isThere, insuredsIn([...states, ...records])),
         now,
       ),
       reader,

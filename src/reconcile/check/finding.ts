@@ -11,7 +11,7 @@ import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/reconcile.ts'
 
-/** A finding without a number, since it isn't stored yet. */
+/** A finding that isn't stored yet, so it has no number. */
 export interface NewFinding {
   readonly kind: FindingKind
   readonly submissionId: string | null
@@ -43,7 +43,7 @@ export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | '
 export class FindingBuilder {
   readonly #submissionId: string
   readonly #reported = new Set<string>()
-  /** When each feed was last polled: the mirror didn't miss later records. */
+  /** When each feed was last polled. Later records don't count as missed. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
   #hasMoved = false
@@ -55,7 +55,7 @@ export class FindingBuilder {
     this.#polledAt = polledAt
   }
 
-  /** Whether a finding of this submission is a move. */
+  /** Whether any finding of this submission has the kind `moved`. */
   get hasMoved(): boolean {
     return this.#hasMoved
   }
@@ -68,7 +68,7 @@ export class FindingBuilder {
   }
 
   /**
-   * Finds differences that may be changes of the service since the last read: new records, rows derived from them, and rows of changed
+   * Finds differences that the service may have caused since the last read: new records, rows derived from new records, and rows of changed
    * state. The change log decides (see `hasMoved`).
    * @param isStateNewer null: the differences come from a full re-read.
    */
@@ -89,7 +89,7 @@ export class FindingBuilder {
       .map((change) => this.#findingOf(change, state, moved.has(change), repaired))
   }
 
-  /** Marks findings as reported. Call after their commit, since a retried transaction builds them again. */
+  /** Marks findings as reported. Call after the findings are committed, because a retried transaction builds them again. */
   markReported(differences: Differences, findings: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
     if (findings.some(({ kind }) => kind === 'moved')) this.#hasMoved = true
@@ -98,7 +98,7 @@ export class FindingBuilder {
 
   #isNew(change: Change, recordsDiffer: boolean): boolean {
     if (change.operation !== 'gone' && this.#reported.has(`${change.entity} ${change.entity_id}`)) return false
-    // Repairing a record changes derived columns. Reports them only if they were wrong before.
+    // Repairing a record changes derived columns. Such a column is reported only if it was wrong before.
     const follows = (column: string) =>
       fieldOf(change.entity, column)?.derivedFrom !== undefined && !this.#damaged.has(columnOf(change, column))
     const onlyFollows = change.operation === 'update' && Object.keys(change.after).every(follows)
@@ -131,8 +131,8 @@ function mayFollow({ entity, operation }: Change): boolean {
 }
 
 /**
- * Whether the mirror's row equals its last state in the change log, so that the service must have changed it. False for rows changed or
- * deleted in the mirror.
+ * Whether the mirror's row equals its last state in the change log. Then the service must have changed the record. False for rows changed
+ * or deleted in the mirror.
  * @param logged the row in the change log.
  */
 export function hasMoved({ operation, before, after }: Change, logged: Row | undefined): boolean {

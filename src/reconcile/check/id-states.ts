@@ -1,6 +1,6 @@
 import { idsOf } from '../../apply/known-ids.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { StateFact, SubmissionRef } from '../../model/facts.ts'
+import type { StateObservation, SubmissionRef } from '../../model/observations.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { type IdReadContext, type IdRequest, readById } from '../../read/by-id.ts'
@@ -27,37 +27,37 @@ export async function idsToCheck({ db, dryRun }: IdStateContext, { account, subm
   return found.map(({ kind, id }) => ({ read: kind, id, submissionId }))
 }
 
-/** @returns ids in an answer to read next. */
-export function idsNamedBy(state: StateFact): IdRequest[] {
+/** @returns the ids in an answer that must be read next. */
+export function idsNamedBy(state: StateObservation): IdRequest[] {
   const { submissionId } = state
   return idsOf(state).flatMap(({ kind, id, submissionId: of }) =>
     kind === 'document' || of !== submissionId ? [] : [{ read: kind, id, submissionId }],
   )
 }
 
-/** Assigns a read number (invariant 6). */
+/** Assigns a read number. A dry run gets 0. */
 export async function takeNumberOf({ db, dryRun }: IdStateContext, account: string, { read, id }: IdRequest): Promise<number> {
   return dryRun ? 0 : ((await takeReadNumber(db, { account, submissionId: '', read, ownId: id })) ?? 0)
 }
 
-/** Reads by id, with retries. 404 on every attempt means gone, unless it may come back. Malformed ids are gone too. */
+/** Reads by id, with retries. An id is gone after a 404 on every attempt, unless the record may come back. A malformed id is gone too. */
 export async function readIdState(
   o: IdStateContext,
   place: SubmissionRef,
   asked: IdRequest,
   readNo: number,
   signal: AbortSignal,
-): Promise<Attempt<StateFact>> {
+): Promise<Attempt<StateObservation>> {
   const { client, clock } = o
-  const fact = (view: StateFact['view']): Attempt<StateFact> => {
+  const observation = (view: StateObservation['view']): Attempt<StateObservation> => {
     const { read, id: ownId } = asked
     return { ok: true, value: { kind: 'state', read, ownId, ...place, cause: 'reconcile', view, readNo, readAt: timeFromMs(clock.now()) } }
   }
-  if (!isUuid(asked.id)) return fact(goneById(asked.read, asked.id))
+  if (!isUuid(asked.id)) return observation(goneById(asked.read, asked.id))
   const answer = await attempt(clock, client, signal, () => readById(o, asked, signal, 'background'))
-  if (answer.ok) return fact(answer.value.view)
+  if (answer.ok) return observation(answer.value.view)
   if (answer.failure.class !== 'gone') return answer
-  if (!(await mayComeBack(o.db.read, place.account, asked.read, asked.id))) return fact(goneById(asked.read, asked.id))
+  if (!(await mayComeBack(o.db.read, place.account, asked.read, asked.id))) return observation(goneById(asked.read, asked.id))
   // Requests three polls within minutes.
   if (!o.dryRun) await o.db.write('reconcile-reads', (tx) => requestIdsOf(tx, place.account, [place.submissionId]))
   const reason = `${asked.id} was read before but is not found; it counts as gone if polling does not find it within some minutes. Run this again then`

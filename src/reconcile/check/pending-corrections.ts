@@ -1,23 +1,23 @@
 import type { Differences } from '../../apply/compare.ts'
 import type { Change } from '../../model/change.ts'
 import { feedOf, fieldOf } from '../../model/entities.ts'
-import type { EventFact, MessageFact } from '../../model/facts.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { hasValue } from '../../model/merge.ts'
+import type { EventObservation, MessageObservation } from '../../model/observations.ts'
 import type { Feed } from '../../model/reads.ts'
 import { finding, type NewFinding } from './finding.ts'
 
-type RecordFact = EventFact | MessageFact
+type RecordObservation = EventObservation | MessageObservation
 
-/** Records that need no second full re-read. `differ`: whether they, or rows derived from them, differ from the mirror. */
+/** Records that need no second full re-read. `differ`: whether these records, or rows derived from them, differ from the mirror. */
 export interface Certain {
-  readonly facts: readonly RecordFact[]
+  readonly observations: readonly RecordObservation[]
   readonly differ: boolean
 }
 
 /**
- * Corrections that need a second full re-read, because a single one may be outdated or damaged. A stored value is changed or cleared only
- * if two re-reads agree. Missing rows and values are added immediately.
+ * Corrections that need a second full re-read, because a single re-read may be outdated or damaged. A stored value is changed or cleared
+ * only if two re-reads agree. Missing rows and values are added immediately.
  */
 export class PendingCorrections {
   readonly #waiting: Readonly<Record<Feed, Map<string, readonly Change[]>>> = { events: new Map(), thread: new Map() }
@@ -26,37 +26,39 @@ export class PendingCorrections {
     return this.#waiting[feed].size > 0
   }
 
-  /** Holds back records that would change or clear a stored value. @returns the others. */
-  hold(facts: readonly RecordFact[], differences: Differences): Certain {
+  /** Postpones records that would change or clear a stored value. @returns the remaining records. */
+  hold(observations: readonly RecordObservation[], differences: Differences): Certain {
     const held = correctionsIn(differences)
     for (const [id, changes] of held) this.#waiting[feedOfChanges(changes)].set(id, changes)
     const rest = [...differences.changed, ...differences.rawOnly].filter((change) => !held.has(recordOf(change)))
-    const certain = facts.filter((fact) => !held.has(idOf(fact))).map((fact) => ({ ...fact, corrects: [] }))
-    return { facts: certain, differ: rest.length > 0 }
+    const certain = observations
+      .filter((observation) => !held.has(idOf(observation)))
+      .map((observation) => ({ ...observation, corrects: [] }))
+    return { observations: certain, differ: rest.length > 0 }
   }
 
-  /** @returns the held records among `facts`. */
-  filter(facts: readonly RecordFact[]): RecordFact[] {
-    return facts.filter((fact) => this.#waiting[fact.kind === 'event' ? 'events' : 'thread'].has(idOf(fact)))
+  /** @returns the observations with pending corrections. */
+  filter(observations: readonly RecordObservation[]): RecordObservation[] {
+    return observations.filter((observation) => this.#waiting[observation.kind === 'event' ? 'events' : 'thread'].has(idOf(observation)))
   }
 
   /**
-   * Compares a second full re-read with the held corrections.
-   * @param facts held records, from the second re-read.
-   * @param differences between `facts` and the current mirror.
+   * Compares a second full re-read with the pending corrections.
+   * @param observations records with pending corrections, from the second re-read.
+   * @param differences between `observations` and the current mirror.
    * @returns records to repair; `corrects` lists the fields on which both re-reads agree.
    */
-  confirm(facts: readonly RecordFact[], differences: Differences): RecordFact[] {
+  confirm(observations: readonly RecordObservation[], differences: Differences): RecordObservation[] {
     const now = correctionsIn(differences)
     const differing = new Set([...differences.changed, ...differences.rawOnly].map(recordOf))
-    const confirmed: RecordFact[] = []
-    for (const fact of facts) {
-      const waiting = this.#waiting[fact.kind === 'event' ? 'events' : 'thread']
-      const first = correctedValues(waiting.get(idOf(fact)) ?? [])
-      const second = correctedValues(now.get(idOf(fact)) ?? [])
+    const confirmed: RecordObservation[] = []
+    for (const observation of observations) {
+      const waiting = this.#waiting[observation.kind === 'event' ? 'events' : 'thread']
+      const first = correctedValues(waiting.get(idOf(observation)) ?? [])
+      const second = correctedValues(now.get(idOf(observation)) ?? [])
       if (![...second].every(([name, value]) => first.has(name) && sameJson(first.get(name) ?? null, value))) continue
-      waiting.delete(idOf(fact))
-      if (differing.has(idOf(fact))) confirmed.push({ ...fact, corrects: [...second.keys()] })
+      waiting.delete(idOf(observation))
+      if (differing.has(idOf(observation))) confirmed.push({ ...observation, corrects: [...second.keys()] })
     }
     return confirmed
   }
@@ -103,7 +105,7 @@ function feedOfChanges([first]: readonly Change[]): Feed {
   return feedOf(first?.entity ?? '') ?? 'events'
 }
 
-/** Whether a column is the mirror's own, or `raw`. */
+/** Whether a column is `raw`, or exists only in the mirror. */
 function isOurs(table: string, column: string): boolean {
   const field = fieldOf(table, column)
   return field?.local === true || field?.kind === 'raw'
@@ -113,6 +115,6 @@ function recordOf({ entity_id }: Change): string {
   return String((JSON.parse(entity_id) as Json[])[1])
 }
 
-function idOf(fact: RecordFact): string {
-  return fact.kind === 'event' ? fact.event.event_id : fact.message.message.message_id
+function idOf(observation: RecordObservation): string {
+  return observation.kind === 'event' ? observation.event.event_id : observation.message.message.message_id
 }

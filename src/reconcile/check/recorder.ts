@@ -11,8 +11,8 @@ import type { NewFinding } from './finding.ts'
 const BATCH = 250
 
 /**
- * Stores a run's findings and progress. Each finding is stored in the transaction of its repair, visits in batches. A resumed run repeats a
- * few visits but no finding. A resumed dry run deletes its findings and starts again.
+ * Stores a run's findings and progress. Each finding is stored in the transaction of its repair, progress in batches. A resumed run checks
+ * a few submissions again, but repeats no finding. A resumed dry run deletes its findings and starts again.
  */
 export class Recorder {
   readonly #db: Db
@@ -32,7 +32,7 @@ export class Recorder {
     this.#counts = { submissions_total, submissions_done, rows_compared, repaired, known, ...kinds }
   }
 
-  /** Continues with the run's counts and findings. */
+  /** Opens a recorder that continues the run's counts and findings. */
   static async open(db: Db, clock: Clock, claim: RunClaim): Promise<Recorder> {
     const recorder = new Recorder(db, clock, claim)
     if (claim.resumed && claim.run.options.dry_run === true) await deleteFindings(db, claim)
@@ -83,7 +83,7 @@ export class Recorder {
     }
   }
 
-  /** Notes a visit. A dry run stores none, so that the next run has the same order. */
+  /** Records a checked submission. A dry run stores none, so that the next run has the same order. */
   async recordVisit(visit: Visited, compared: number): Promise<void> {
     if (this.#claim.run.options.dry_run !== true) this.#visited.push(visit)
     this.#counts.submissions_done += 1
@@ -103,7 +103,7 @@ export class Recorder {
     const visited = this.#visited
     this.#visited = []
     try {
-      // The counts must include every visit in `visited`.
+      // The counts must include every submission in `visited`.
       await saveProgress(this.#db, this.#claim, { ...this.#counts }, visited)
     } catch (error) {
       this.#visited = [...visited, ...this.#visited]

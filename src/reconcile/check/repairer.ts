@@ -4,7 +4,7 @@ import { contentHash } from '../../apply/content-hash.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Change } from '../../model/change.ts'
-import type { Fact, SubmissionRef } from '../../model/facts.ts'
+import type { Observation, SubmissionRef } from '../../model/observations.ts'
 import { isIdRead, type ReadKind, type StateRead } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { loggedRows } from '../../store/changes/reader.ts'
@@ -12,7 +12,7 @@ import type { Db, Query } from '../../store/engine/db.ts'
 import { noteUnreadable, type Unreadable } from '../../store/mirror/conflicts.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import { isNewerState } from '../../store/reads/content-hashes.ts'
-import { derivedFacts } from './comparer.ts'
+import { derivedObservations } from './comparer.ts'
 import { type FindingBuilder, finding, hasMoved, type NewFinding } from './finding.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -29,7 +29,7 @@ export class Repairer {
   readonly #o: RepairContext
   readonly #place: SubmissionRef
   readonly #findings: FindingBuilder
-  /** Holds the repaired rows of a dry run in memory. */
+  /** Keeps the repaired rows of a dry run in memory. */
   readonly #dryRun: DryRun
   #isIncomplete = false
   #hasRepaired = false
@@ -46,28 +46,28 @@ export class Repairer {
     return this.#isIncomplete
   }
 
-  /** Whether anything was repaired, or would be without the dry run. */
+  /** Whether anything was repaired; in a dry run, whether anything would be. */
   get hasRepaired(): boolean {
     return this.#hasRepaired
   }
 
-  /** @returns what `facts` would change. */
-  compare(facts: readonly Fact[]): Promise<Differences> {
-    return this.#dryRun.compare(facts, timeFromMs(this.#o.clock.now()))
+  /** @returns what `observations` would change. */
+  compare(observations: readonly Observation[]): Promise<Differences> {
+    return this.#dryRun.compare(observations, timeFromMs(this.#o.clock.now()))
   }
 
   /**
-   * Applies facts and stores the changes as findings.
-   * @param state the state read of the facts; null: a full re-read.
-   * @returns false if a later state read was applied already (invariant 6).
+   * Applies observations and stores the changes as findings.
+   * @param state the state read of the observations; null: a full re-read.
+   * @returns false if a later state read was applied already.
    */
-  async repair(facts: readonly Fact[], state: StateRead | null): Promise<boolean> {
+  async repair(observations: readonly Observation[], state: StateRead | null): Promise<boolean> {
     const { db, observer, clock, recorder, dryRun } = this.#o
     if (!this.#hasRepaired) await this.#noteDamage()
     this.#hasRepaired = true
     if (dryRun) {
-      const isStateNewer = await isNewer(db.read, facts)
-      const differences = await this.#dryRun.apply(facts, timeFromMs(clock.now()))
+      const isStateNewer = await isNewer(db.read, observations)
+      const differences = await this.#dryRun.apply(observations, timeFromMs(clock.now()))
       const moved = await this.#movedOf(db.read, differences, isStateNewer)
       const findings = this.#findings.findingsOf(differences, state, moved, false)
       await recorder.recordInBatches(findings)
@@ -76,8 +76,8 @@ export class Repairer {
     }
     return await inApplyTransaction(db, observer, 'reconcile-repair', async (transaction) => {
       const { tx } = transaction
-      const isStateNewer = await isNewer(tx, facts)
-      const applied = await transaction.apply(facts)
+      const isStateNewer = await isNewer(tx, observations)
+      const applied = await transaction.apply(observations)
       const moved = await this.#movedOf(tx, applied, isStateNewer)
       const findings = this.#findings.findingsOf(applied, state, moved, true)
       await recorder.record(tx, findings)
@@ -86,18 +86,18 @@ export class Repairer {
     })
   }
 
-  /** @returns the differences caused by the service since the last read. The log has no row of this transaction yet. */
+  /** @returns the differences caused by the service since the last read. The change log has no row of this transaction yet. */
   async #movedOf(q: Query, differences: Differences, isStateNewer: boolean | null): Promise<ReadonlySet<Change>> {
     const changes = this.#findings.mayHaveMoved(differences, isStateNewer)
     const logged = await loggedRows(q, this.#place, changes)
     const moved = changes.filter((change) => hasMoved(change, logged.get(`${change.entity} ${change.entity_id}`)))
-    // The log has no `raw`, so it counts as moved if a column moved.
+    // The change log has no `raw`. A difference in `raw` counts as moved if a column moved.
     const hasNewRaw = isStateNewer === true && (moved.length > 0 || this.#findings.hasMoved)
     return new Set([...moved, ...(hasNewRaw ? differences.rawOnly : [])])
   }
 
   async #noteDamage(): Promise<void> {
-    this.#findings.noteDamage(await this.compare(derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), true)))
+    this.#findings.noteDamage(await this.compare(derivedObservations(this.#place, timeFromMs(this.#o.clock.now()), true)))
   }
 
   /** Stores unrepaired findings. */
@@ -124,9 +124,9 @@ export class Repairer {
   }
 }
 
-/** See `isNewerState`; null for other facts, false for a missing id. */
-async function isNewer(q: Query, [fact]: readonly Fact[]): Promise<boolean | null> {
-  if (fact?.kind !== 'state') return null
-  if (isIdRead(fact.read) && fact.view.lists.every(({ rows }) => rows.length === 0)) return false
-  return await isNewerState(q, fact, contentHash(q.protection, fact))
+/** Result of `isNewerState`; null for other kinds of observations, false for a missing id. */
+async function isNewer(q: Query, [observation]: readonly Observation[]): Promise<boolean | null> {
+  if (observation?.kind !== 'state') return null
+  if (isIdRead(observation.read) && observation.view.lists.every(({ rows }) => rows.length === 0)) return false
+  return await isNewerState(q, observation, contentHash(q.protection, observation))
 }

@@ -1,4 +1,4 @@
-import type { StateFact, SubmissionRef } from '../../model/facts.ts'
+import type { StateObservation, SubmissionRef } from '../../model/observations.ts'
 import { isDetail, isIdRead, type OwnStateRead, type ReadKind, stateReads } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { readState } from '../../read/state.ts'
@@ -14,12 +14,12 @@ export interface FailedRead {
   readonly failure: Failure
 }
 
-/** Reads the state of one submission: its own state reads and reads by id. */
+/** Reads the state of one submission, including reads by id. */
 export class StateReads {
   readonly #o: IdStateContext
   readonly #place: SubmissionRef
   readonly #signal: AbortSignal
-  readonly #states = new Map<string, StateFact>()
+  readonly #states = new Map<string, StateObservation>()
 
   constructor(parts: IdStateContext, place: SubmissionRef, signal: AbortSignal) {
     this.#o = parts
@@ -28,7 +28,7 @@ export class StateReads {
   }
 
   /** The latest answers. */
-  get all(): StateFact[] {
+  get all(): StateObservation[] {
     return [...this.#states.values()]
   }
 
@@ -40,17 +40,17 @@ export class StateReads {
   /** Reads everything. A failed read doesn't stop the others. */
   async readAll(): Promise<FailedRead[]> {
     const failures: FailedRead[] = []
-    const note = (read: StateFact['read'], state: Attempt<StateFact>) => {
+    const note = (read: StateObservation['read'], state: Attempt<StateObservation>) => {
       if (state.ok) this.#keep(state.value)
       else if (!isDeclined(read, state.failure)) failures.push({ read, failure: state.failure })
     }
     const off: ReadonlySet<ReadKind> = await readsOffNow(this.#o.db.read, this.#place.account)
     for (const read of stateReads) if (!off.has(read)) note(read, await this.#read(read, 0))
-    // A 404 counts only if the submission itself can be read.
+    // A 404 of a read by id counts only if the submission itself can be read.
     if (!this.#states.has('requirements')) return failures
     const queue = await idsToCheck(this.#o, this.#place)
     const asked = new Set<string>()
-    const add = (state: StateFact) => queue.push(...idsNamedBy(state))
+    const add = (state: StateObservation) => queue.push(...idsNamedBy(state))
     for (const state of this.all) add(state)
     // An answer may contain further ids: a bind request its policy, a policy its insured.
     for (let one = queue.shift(); one !== undefined && asked.size < MAX_IDS; one = queue.shift()) {
@@ -64,8 +64,8 @@ export class StateReads {
     return failures
   }
 
-  /** Reads a state again, with a read number (invariant 6). */
-  async readAgain({ read, ownId = '' }: StateFact): Promise<Attempt<StateFact>> {
+  /** Reads a state again, with a new read number. */
+  async readAgain({ read, ownId = '' }: StateObservation): Promise<Attempt<StateObservation>> {
     const again = isIdRead(read)
       ? await this.#readId({ read, id: ownId, submissionId: this.#place.submissionId })
       : await this.#read(read, await this.#numberOf(read))
@@ -73,7 +73,7 @@ export class StateReads {
     return again
   }
 
-  #keep(state: StateFact): void {
+  #keep(state: StateObservation): void {
     this.#states.set(`${state.read} ${state.ownId ?? ''}`.trim(), state)
   }
 
@@ -82,7 +82,7 @@ export class StateReads {
     return dryRun ? 0 : ((await takeReadNumber(db, { ...this.#place, read })) ?? 0)
   }
 
-  #read(read: OwnStateRead, readNo: number): Promise<Attempt<StateFact>> {
+  #read(read: OwnStateRead, readNo: number): Promise<Attempt<StateObservation>> {
     const { client, clock } = this.#o
     return attempt(clock, client, this.#signal, async () => {
       const view = await readState(client, read, this.#place.submissionId, this.#signal, 'background')
@@ -90,7 +90,7 @@ export class StateReads {
     })
   }
 
-  async #readId(asked: Parameters<typeof readIdState>[2]): Promise<Attempt<StateFact>> {
+  async #readId(asked: Parameters<typeof readIdState>[2]): Promise<Attempt<StateObservation>> {
     return await readIdState(this.#o, this.#place, asked, await takeNumberOf(this.#o, this.#place.account, asked), this.#signal)
   }
 }

@@ -6,8 +6,8 @@ import { type LaneRow, lanes } from '../../model/entities/lanes.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { entityNamed } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
-import type { EventFact, Fact, MessageFact, StateFact, SubmissionRef } from '../../model/facts.ts'
 import { hasValue } from '../../model/merge.ts'
+import type { EventObservation, MessageObservation, Observation, StateObservation, SubmissionRef } from '../../model/observations.ts'
 import { type Feed, feeds } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
@@ -19,7 +19,7 @@ import { restoreReads } from '../../store/reconcile/progress.ts'
 import type { Candidate } from '../../store/reconcile/queue.ts'
 import { findAbsent, knownAbsences, stillAbsent } from './absences.ts'
 import { type Attempt, attemptFeed, type Failure } from './attempts.ts'
-import { type Comparer, type Comparison, derivedFacts } from './comparer.ts'
+import { type Comparer, type Comparison, derivedObservations } from './comparer.ts'
 import { FindingBuilder, finding, type NewFinding } from './finding.ts'
 import { type FullRead, reReadFeed } from './full-read.ts'
 import type { IdStateContext } from './id-states.ts'
@@ -43,22 +43,22 @@ export interface CheckResult {
   /** Parts missing from the requirements view, so unconfirmed. */
   readonly unconfirmed: readonly ViewPart[]
   readonly compared: number
-  /** Why every read failed; null if one succeeded. */
+  /** Why every read failed; null if a read succeeded. */
   readonly failure: Failure | null
 }
 
-type Records = readonly (EventFact | MessageFact)[]
+type Records = readonly (EventObservation | MessageObservation)[]
 
 const MAX_STATE_READS = 3
-/** Records marked as gone per transaction (invariant 13). */
+/** Records marked as gone per transaction. */
 const MARK_BATCH = 100
 
 /**
  * Checks one submission:
  * 1. Reads its state, then both feeds from the beginning.
  * 2. Compares the answers with the mirror. Writes nothing if they agree.
- * 3. Repairs differences through apply, state before records, since the rail is the authority for lanes. Reads differing state a second
- * time first, with a read number (invariant 6).
+ * 3. Repairs state, then records, because the rail is the authority for lanes. Before a repair, reads differing state a second time, with a
+ * read number.
  * 4. Reads a feed a second time before changing or clearing a stored value, or marking a record as gone. Both full re-reads must agree.
  * A dry run takes the same steps and only reports.
  */
@@ -70,7 +70,7 @@ export class SubmissionCheck {
   readonly #signal: AbortSignal
   #compared = 0
   readonly #states: StateReads
-  /** Whether the states were compared before the first page of a long feed. They are compared again after the last page. */
+  /** Whether the states were compared before the first page of a long feed. All states are compared again after the last page. */
   #statesCompared = false
   readonly #pending = new PendingCorrections()
   readonly #secondReads = new Map<Feed, FullRead>()
@@ -102,8 +102,8 @@ export class SubmissionCheck {
       await this.#finishPages(isThere)
       return { isReconciled: false, unconfirmed: [], compared: this.#compared, failure: firstFailed.failure }
     }
-    const records = reads.flatMap((fullRead) => fullRead.facts ?? [])
-    const isWhole = reads.length === feeds.length && reads.every((fullRead) => fullRead.facts !== null)
+    const records = reads.flatMap((fullRead) => fullRead.observations ?? [])
+    const isWhole = reads.length === feeds.length && reads.every((fullRead) => fullRead.observations !== null)
     const states = this.#states.all
     const comparison = await this.#o.comparer.compare({ submissionId: this.#place.submissionId, states, records, isWhole, isThere })
     await this.#repairDifferences(comparison, records)
@@ -156,14 +156,14 @@ export class SubmissionCheck {
   async #repairDifferences(comparison: Comparison, records: Records): Promise<void> {
     const stateDiffers = differs(comparison.state)
     if (stateDiffers) await this.#o.slots.add(() => this.#repairStates())
-    // Repaired lanes may resolve differences of records.
+    // Compares again, because repaired lanes may resolve differences of records.
     await this.#repairRecords(records, stateDiffers && records.length > 0 ? await this.#repairer.compare(records) : comparison.records)
     await this.#confirmPending()
   }
 
   async #repairRecords(records: Records, differences: Differences): Promise<void> {
-    const { facts, differ } = this.#pending.hold(records, differences)
-    if (differ && facts.length > 0) await this.#repairer.repair(facts, null)
+    const { observations, differ } = this.#pending.hold(records, differences)
+    if (differ && observations.length > 0) await this.#repairer.repair(observations, null)
   }
 
   async #confirmPending(): Promise<void> {
@@ -172,7 +172,7 @@ export class SubmissionCheck {
       const again = await this.#o.slots.add(() => this.#readFully(feed, (page) => this.#confirmPage(page)))
       if (again.ok) {
         this.#secondReads.set(feed, again.value)
-        await this.#confirmPage(again.value.facts ?? [])
+        await this.#confirmPage(again.value.observations ?? [])
         await this.#discardPending(feed, 'two full re-reads disagree on it')
       } else {
         await this.#reportFailedRead({ read: feed, failure: again.failure })
@@ -184,8 +184,8 @@ export class SubmissionCheck {
   async #confirmPage(page: Records): Promise<void> {
     const waiting = this.#pending.filter(page)
     if (waiting.length === 0) return
-    const facts = this.#pending.confirm(waiting, await this.#repairer.compare(waiting))
-    if (facts.length > 0) await this.#repairer.repair(facts, null)
+    const observations = this.#pending.confirm(waiting, await this.#repairer.compare(waiting))
+    if (observations.length > 0) await this.#repairer.repair(observations, null)
   }
 
   async #discardPending(feed: Feed, why: string): Promise<void> {
@@ -202,7 +202,7 @@ export class SubmissionCheck {
    * Reads the state a second time, in case the service changed, and repairs remaining differences. Retries if a later read was applied
    * first.
    */
-  async #repairState(state: StateFact): Promise<void> {
+  async #repairState(state: StateObservation): Promise<void> {
     const { read } = state
     for (let attempts = 1; attempts <= MAX_STATE_READS; attempts += 1) {
       const again = await this.#states.readAgain(state)
@@ -236,17 +236,17 @@ export class SubmissionCheck {
     const attachments = absent.flatMap(({ id, position }) => (position === null ? [] : [{ messageId: id, position }]))
     const goneAt = timeFromMs(this.#o.clock.now())
     const records = feed === 'events' ? { events: ids, messages: [] } : { events: [], messages: ids }
-    const fact: Fact = { kind: 'absent', ...this.#place, cause: 'reconcile', ...records, attachments, goneAt }
-    await this.#repairer.repair([fact], null)
+    const observation: Observation = { kind: 'absent', ...this.#place, cause: 'reconcile', ...records, attachments, goneAt }
+    await this.#repairer.repair([observation], null)
   }
 
   async #repairDerived(isThere: boolean, records: Records = []): Promise<void> {
     const insuredIds = insuredsIn([...this.#states.all, ...records])
-    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), isThere, insuredIds)
-    if (differs(await this.#repairer.compare(facts))) await this.#repairer.repair(facts, null)
+    const observations = derivedObservations(this.#place, timeFromMs(this.#o.clock.now()), isThere, insuredIds)
+    if (differs(await this.#repairer.compare(observations))) await this.#repairer.repair(observations, null)
   }
 
-  /** Reports an id that isn't a lower-case UUID. The service would answer for a different row. */
+  /** Reports an id that isn't a lower-case UUID. The service would answer for a different submission. */
   async #reportMisnamed(): Promise<CheckResult> {
     const { db, account, runId } = this.#o
     const { submissionId } = this.#place
@@ -290,7 +290,7 @@ interface Unconfirmed {
 async function findUnconfirmed(
   reader: MirrorReader,
   { account, submissionId }: SubmissionRef,
-  states: readonly StateFact[],
+  states: readonly StateObservation[],
 ): Promise<Unconfirmed[]> {
   const view = states.find(({ read }) => read === 'requirements')?.view
   if (view === undefined) return []
@@ -311,7 +311,7 @@ async function findUnconfirmed(
   return found
 }
 
-/** Lanes known only from events never appear in a rail. */
+/** Whether a view can confirm the row. Lanes known only from events never appear in a rail. */
 function isConfirmable(table: string, row: Row): boolean {
   return !hasValue(row['gone_at']) && (table !== lanes.table || isOfRail(row as LaneRow))
 }

@@ -7,7 +7,7 @@ const DAY = 86_400 * SECOND
 /** 1970-01-05 was a Monday. */
 const FIRST_MONDAY = 4 * DAY
 const lengths = { second: SECOND, minute: 60 * SECOND, hour: 3_600 * SECOND, day: DAY, week: 7 * DAY, month: 28 * DAY } as const
-/** Column limits of a readable chart. Months have none. */
+/** Maximum number of columns for a readable chart, by unit. */
 const MAX_BUCKETS = { second: 90, minute: 90, hour: 96, day: 92, week: 104, month: Number.POSITIVE_INFINITY } as const
 
 function unitFor(first: TimeText, last: TimeText): BucketUnit {

@@ -28,14 +28,13 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-/** A figure at the top. */
+/** A figure at the top of the report. */
 export interface Tile {
   readonly value: string
   readonly label: string
   readonly tone: Tone | 'plain'
 }
 
-/** A report's content. */
 export interface ReportDocument {
   readonly title: string
   readonly subtitle: string

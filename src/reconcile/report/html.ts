@@ -102,7 +102,7 @@ function codeMarkup(text: string): Markup {
 /** Turns `code` in backticks into markup. */
 function withCode(text: string): Markup {
   const pieces = text.split('`')
-  // With an unpaired backtick from outside, none marks code.
+  // If the text contains an unpaired backtick, no backtick marks code.
   if (pieces.length % 2 === 0) return html`${text}`
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? codeMarkup(piece) : html`${piece}`))}`
 }

@@ -59,7 +59,7 @@ function setText(n: number, run: ReconcileRunsTable, repaired: number): string {
   return `${rows} were corrected; ${before}.${others}`
 }
 
-/** Meanings of new findings by kind, then of known ones. */
+/** Meanings of new findings by kind, then of known findings. */
 export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   const meanings = findingKinds.flatMap((kind): Meaning[] => {
     const n = run[kind]

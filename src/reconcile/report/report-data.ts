@@ -3,7 +3,7 @@ import type { AtDestination } from '../../store/reconcile/at-destinations.ts'
 import type { MirrorFigures } from '../../store/reconcile/figures.ts'
 import type { FindingKind, ReconcileRunsTable } from '../../store/schema/reconcile.ts'
 
-/** A differing column. Personal values are masked, long ones cut. */
+/** A differing column. Personal values are masked, long values are cut. */
 interface ShownDifference {
   readonly field: string
   readonly mirror: string
@@ -13,15 +13,15 @@ interface ShownDifference {
 export interface ReportFinding {
   /** null: a change of a row without a submission. */
   readonly submissionId: string | null
-  /** null: unknown. */
+  /** null: the name is unknown. */
   readonly insuredName: string | null
   readonly kind: FindingKind
   readonly entity: string | null
-  /** The key without account and submission; null for the submission itself or one of its reads. */
+  /** The key without account and submission; null for the submission or one of its reads. */
   readonly record: string | null
   readonly differences: readonly ShownDifference[]
   readonly read: string | null
-  /** Of an undelivered change. */
+  /** Destination of an undelivered change. */
   readonly destination: string | null
   readonly repairedAt: TimeText | null
   readonly detail: string
@@ -47,7 +47,7 @@ export interface FirstSeen {
   readonly unit: BucketUnit
   /** Oldest first, without gaps. `at`: start in UTC. `counts`: by `first_seen_via`. */
   readonly buckets: readonly { readonly at: TimeText; readonly counts: Readonly<Record<string, number>> }[]
-  /** By `first_seen_via`. */
+  /** Totals by `first_seen_via`. */
   readonly totals: readonly { readonly via: string; readonly events: number; readonly messages: number }[]
 }
 

@@ -23,7 +23,7 @@ const states: Readonly<Record<string, string>> = {
   stopped: 'stopped',
 }
 
-/** Facts to find or repeat a run. */
+/** Details needed to find or repeat a run. */
 export function runFacts(data: ReportData): Fact[] {
   const { run, mirror } = data
   return [

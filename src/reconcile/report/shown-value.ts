@@ -8,7 +8,7 @@ const MAX_VALUE = 160
 const withoutPersonal = personalDataFilter([])
 
 /**
- * A column's value for a report: JSON, cut to two lines. Personal values show only their length; `raw` is never shown (invariant 12).
+ * A column's value for a report: JSON, cut to two lines. Personal values show only their length; `raw` is never shown.
  * @param value undefined: missing on that side.
  */
 export function shownValue(entity: string, field: string, value: Json | undefined): string {
@@ -25,7 +25,7 @@ function masked(value: Json): string {
   return isObject(value) ? 'object (not shown)' : '(not shown)'
 }
 
-/** Foreign text in one line. Escapes control characters and those that change the writing direction. */
+/** Foreign text in one line. Escapes control characters and characters that change the writing direction. */
 export function shownText(text: string, limit: number): string {
   const line = text
     .replace(/\s+/g, ' ')

@@ -2,7 +2,10 @@ import { findingKinds, type ReconcileRunsTable } from '../../store/schema/reconc
 import type { ReportData } from './report-data.ts'
 import { number, pluralize } from './words.ts'
 
-/** `good`: mirror and service agree. `repaired`: they do now. `left`: differences or work remain. `bad`: something is unverified. */
+/**
+ * `good`: mirror and service agree. `repaired`: they agree after repairs. `left`: differences or work remain. `bad`: something is
+ * unverified.
+ */
 export type Tone = 'good' | 'repaired' | 'left' | 'bad'
 
 /** The outcome of a run. */
@@ -14,12 +17,12 @@ export interface Verdict {
 
 const VANISHED = 'The other submissions were removed, or no longer match the options of the run. '
 
-/** @returns the number of new findings, without rows that moved after their last read. */
+/** @returns the number of new findings, without rows that the service changed after their last read. */
 export function newFindings(run: ReconcileRunsTable): number {
   return findingKinds.reduce((total, kind) => total + run[kind], -run.moved)
 }
 
-/** The outcome of a run. Says that the mirror agrees only if the run ended, checked everything and left nothing. */
+/** The outcome of a run. States agreement only if the run ended, checked everything and left no difference. */
 export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   const ofAll = `${number(run.submissions_done)} of ${pluralize(run.submissions_total, 'submission')}`
   if (run.state === 'requested') {

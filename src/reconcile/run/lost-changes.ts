@@ -8,7 +8,7 @@ import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 10_000
-/** Limit of gaps with their own finding; one more counts the rest. */
+/** Limit of gaps with a separate finding; one more finding counts the rest. */
 const MAX_LISTED = 100
 
 export interface LogContext {
@@ -20,8 +20,8 @@ export interface LogContext {
 }
 
 /**
- * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers of `changes` (invariant 9): deleted rows. All accounts
- * share the log, so a gap is new only in the first run. Runs of chosen submissions skip the log.
+ * Repairs `first_seq` and `last_seq` in `mirror_info`, and reports missing numbers of `changes`, which mean deleted rows. All accounts
+ * share the log, so a gap is new only in the first run that finds it. Runs of chosen submissions skip the log.
  */
 export async function reportLost(scope: LogContext, signal: AbortSignal): Promise<void> {
   const { db, database, options } = scope

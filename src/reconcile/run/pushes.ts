@@ -14,7 +14,7 @@ import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 500
-/** Limit of findings for one destination and state; one more counts the rest. */
+/** Limit of findings for one destination and state; one more finding counts the rest. */
 const MAX_LISTED = 1_000
 const STATES: readonly UndeliveredState[] = ['dead', 'unknown', 'ready']
 
@@ -73,7 +73,7 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   const { submission_id: submissionId, entity, entity_id: entityId, seq, reported } = row
   const change = `${entity}.${row.operation}`
   const attempts = row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`
-  // Everyone sees findings, so the answer stays in the outbox.
+  // Omits the destination's answer, because everyone can see findings. The outbox contains it.
   const because = row.error === null ? '' : `: ${withoutAnswer(row.error, row.status)}`
   const detail = {
     dead: `${change} was dead-lettered for ${destination} after ${attempts}${because}`,

@@ -28,8 +28,8 @@ export async function countSubmissions(q: Query, run: RunRow, signal: AbortSigna
 }
 
 /**
- * The submissions that a run must still check: unvisited ones, then those reconciled or visited longest ago. So the next run continues
- * where a budget ended, and failing submissions don't use up every budget.
+ * Yields the submissions that a run must still check: first unchecked ones, then those with the oldest check or reconciliation. So the next
+ * run continues where a budget ended, and failing submissions don't use up every budget.
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run
@@ -40,7 +40,7 @@ export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal)
     return
   }
   const deferred = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
-  // This run may add later ones. Compared only with database times, since our clock may differ.
+  // This run may add later times. Compares only database times, because this process's clock may differ.
   const newest = await newestReconciled(q, account)
   for await (const page of byId(q, run, signal)) {
     for (const one of page)
@@ -76,14 +76,14 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return
     after = last.submissionId
-    // SQLite reads are synchronous: lets deliveries and HTTP answers through.
+    // SQLite reads block the process, so handles deliveries and HTTP requests here.
     await turn()
   }
 }
 
 /**
- * Whether a resumed run already visited the submission without reconciling it.
- * @param otherSince when another run began: later visits may be that run's.
+ * Whether a resumed run already checked the submission without reconciling it.
+ * @param otherSince start of another run; later checks may belong to that run.
  */
 function wasVisited({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
   if (submissions_done === 0 || started_at === null || visitedAt === null || visitedAt < started_at) return false
@@ -95,7 +95,7 @@ function* idPages(ids: readonly string[]): Generator<string[]> {
   for (let from = 0; from < distinct.length; from += PAGE) yield distinct.slice(from, from + PAGE)
 }
 
-/** Memory limit. Beyond it, the submission with the oldest visit is checked early. */
+/** Memory limit. Beyond it, the submission with the oldest check is checked early. */
 const MAX_DEFERRED = 20_000
 
 interface Deferred {
@@ -104,8 +104,8 @@ interface Deferred {
 }
 
 /**
- * Submissions whose last visit didn't reconcile them, by the time of that visit. Each is checked with those reconciled at about that time,
- * so that a permanently failing one doesn't come first in every run.
+ * Submissions whose last check didn't reconcile them, by the time of that check. Each is checked with submissions reconciled at about that
+ * time. So a permanently failing submission doesn't come first in every run.
  */
 export class DeferredSubmissions {
   readonly #find: (submissionId: string) => Promise<readonly Candidate[]>
@@ -116,7 +116,7 @@ export class DeferredSubmissions {
     this.#find = find
   }
 
-  /** @param at time of the last visit. @returns the submission displaced by the limit, if any. */
+  /** @param at time of the last check. @yields the submission displaced by the limit, if any. */
   async *add({ submissionId }: Candidate, at: TimeText): AsyncGenerator<Candidate> {
     let [low, high] = [0, this.#deferred.length]
     while (low < high) {
@@ -128,7 +128,7 @@ export class DeferredSubmissions {
     if (this.#deferred.length > MAX_DEFERRED) yield* await this.#next()
   }
 
-  /** @returns submissions last visited before `time`; null: all. */
+  /** @returns submissions last checked before `time`; null: all submissions. */
   async *until(time: TimeText | null): AsyncGenerator<Candidate> {
     for (let first = this.#deferred[0]; first && (time === null || first.at < time); first = this.#deferred[0]) yield* await this.#next()
   }

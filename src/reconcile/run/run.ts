@@ -30,7 +30,7 @@ const MAX_UNANSWERED_PER_READ = 3
 const OUTAGE_CLASSES: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
 
 export interface RunContext extends ServiceParts {
-  /** For long reads on another thread (invariant 13); null: they use `db`. */
+  /** For long reads on another thread; null: long reads use `db`. */
   readonly database: DatabaseConfig | null
   readonly client: UpstreamClient
   readonly recordFields: RecordFields
@@ -47,8 +47,8 @@ export interface RunContext extends ServiceParts {
 /**
  * Carries out a run until it is done, its budget ends, or it fails.
  * @returns the stored run.
- * @throws LeaseLostError if another process took it over; database errors, after which the run is resumed later; the reason of `signal`
- * when it aborts.
+ * @throws LeaseLostError if another process took over the run; database errors; the reason of `signal` when it aborts. After a database
+ * error, the run is resumed later.
  */
 export async function workRun(parts: RunContext, claim: RunClaim, signal: AbortSignal): Promise<RunRow> {
   const recorder = await Recorder.open(parts.db, parts.clock, claim)
@@ -59,7 +59,7 @@ class RunWork {
   readonly #o: RunContext
   readonly #claim: RunClaim
   readonly #recorder: Recorder
-  /** When set, no further submission starts. */
+  /** Why the run stops. When set, no further submission starts. */
   #stop: RunStop | null = null
   /** Cancels submissions in flight. */
   readonly #abort = new AbortController()
@@ -96,7 +96,7 @@ class RunWork {
     } catch (error) {
       const stopped = this.#stop !== null && error === this.#abort.signal.reason
       if (!stopped && !signal.aborted) {
-        // Another process can resume it. If this fails, the lease expires.
+        // Lets another process resume the run. If the release fails, the lease expires.
         await releaseRun(this.#o.db, this.#claim).catch(() => undefined)
         throw error
       }
@@ -134,7 +134,7 @@ class RunWork {
     const { db, database, clock, client } = this.#o
     const { run } = this.#claim
     const { account, options } = run
-    // A run that ends early reports how much it had to check.
+    // Sets the total first, so that a run that ends early reports it.
     if (run.submissions_total === 0) this.#recorder.setTotal(await countSubmissions(db.read, run, signal))
     const problem =
       (await inactiveReason(db, account)) ?? (await identityProblem(db, clock, client, account, options.dry_run ?? false, signal))
@@ -142,7 +142,7 @@ class RunWork {
       this.#stop = { state: 'failed', note: problem }
       return
     }
-    // First, so that it isn't skipped when a budget ends.
+    // Runs first, so that the end of the budget doesn't skip this report.
     await reportLost({ db, database, runId: run.run_id, options, recorder: this.#recorder }, signal)
     const concurrency = options.concurrency ?? this.#o.concurrency
     const parts: CheckContext = {
@@ -272,7 +272,7 @@ async function inactiveReason(db: Db, account: string): Promise<string | null> {
 
 /**
  * Checks that the credentials belong to the account's brokerage. Otherwise every submission would look gone.
- * @returns the problem; null: none.
+ * @returns the problem; null: no problem.
  */
 async function identityProblem(
   db: Db,

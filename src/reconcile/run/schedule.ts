@@ -16,7 +16,7 @@ const MAX_SET_BACK_MS = 3 * HOUR_MS
 const MAX_DAYS = 8 * 366
 
 /**
- * The last time at which a schedule was due. A repeated local time (clocks set back) counts once, at its first occurrence; a skipped one
+ * The last time at which a schedule was due. A repeated local time (clocks set back) counts once, at its first occurrence; a skipped time
  * counts at the moment of the skip. node-cron provides only the next time.
  * @throws Error if the schedule has no time within eight years.
  */

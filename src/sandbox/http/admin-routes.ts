@@ -5,7 +5,7 @@ import type { Sandbox } from '../service/sandbox.ts'
 import type { Unshown } from '../service/unshown.ts'
 import { type Answer, errorAnswer, refusalAnswer, send } from './answers.ts'
 
-/** Returned by `act` for more than a body. */
+/** Returned by `act` to set more than the body. */
 export class WholeAnswer {
   readonly answer: Answer
 
@@ -21,7 +21,7 @@ export type AdminRoutes = (
   act: (sandbox: Sandbox, request: FastifyRequest) => unknown,
 ) => void
 
-/** @param sandbox undefined during startup: answers 503. */
+/** @param sandbox undefined during startup, when all routes answer 503. */
 export function adminRoutes(app: FastifyInstance, sandbox: () => Sandbox | undefined, unshown: Unshown): AdminRoutes {
   return (method, url, act) => {
     app.route({ method, url, handler: (request, reply) => answer(reply, sandbox(), unshown, (running) => act(running, request)) })

@@ -5,7 +5,7 @@ import type { Fault, FaultContext, FaultInjector } from '../service/faults.ts'
 import { Refusal } from '../service/refusal.ts'
 import type { Unshown } from '../service/unshown.ts'
 
-/** An answer, before faults. */
+/** An answer, before faults change it. */
 export interface Answer {
   readonly status: number
   /** Bytes are sent unchanged, other values as JSON. */
@@ -13,13 +13,13 @@ export interface Answer {
   /** Default: JSON. */
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Of an error. */
+  /** Condition of an error. */
   readonly condition?: ConditionName
 }
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Of an error; undefined for a success or a fault. */
+    /** Condition of an error; undefined for a success or a fault. */
     condition?: ConditionName
   }
 }
@@ -95,7 +95,7 @@ export async function answer(reply: FastifyReply, context: FaultContext, sources
 export function serviceTime(reply: FastifyReply, context: FaultContext, { faults, clock }: AnswerSources): number {
   const skew = faults.draw(['clock_skew'], context)
   const nowMs = clock.now() + (skew?.ms ?? 0)
-  // A cut answer bypasses Fastify's headers.
+  // Sets the raw header, because a cut answer bypasses Fastify's headers.
   if (skew) reply.raw.setHeader('date', new Date(nowMs).toUTCString())
   return nowMs
 }

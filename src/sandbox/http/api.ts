@@ -85,7 +85,7 @@ function registerSubmissions(on: AddRead, parts: BuiltParts): void {
   }))
 }
 
-/** "Two shapes discriminated by `kind`." `active_states` null: all states. */
+/** The caller's identity, in one of two shapes discriminated by `kind`. `active_states` null: all states. */
 function identity(caller: Caller, unshown: Unshown): Answer {
   const { account, credential, user } = caller
   if (!(credential ?? user)?.active) throw new Refusal('inactive_credential', 'This account or credential is no longer active')
@@ -181,7 +181,7 @@ function marketGroups(submission: Submission, linesOff: AccountRecords['linesOff
   }
 }
 
-/** Contains ids that nothing lists, and a tax id: of a created submission, the one sent. */
+/** Contains ids that no list shows, and a tax id. For a created submission, the tax id is from its request. */
 function submissionDetail(submission: Submission): unknown {
   const { id, facts } = submission
   return {

@@ -53,7 +53,7 @@ async function besideDetail(compute: Compute, unshown: Unshown): Promise<Answer>
   }
 }
 
-/** "All path ids are uuids." @returns the path's ids by name, in lower case. @throws Refusal for another id. */
+/** All path ids must be UUIDs. @returns the path's ids by name, in lower case. @throws Refusal for another id. */
 export function pathIds(request: FastifyRequest): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(request.params as Readonly<Record<string, string>>).map(([name, text]) => {

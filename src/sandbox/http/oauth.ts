@@ -175,7 +175,7 @@ function grant(grantType: (typeof grantTypes)[number], form: URLSearchParams, pa
   }
 }
 
-/** "The key's scopes are a ceiling for tokens minted from it." Default: all of them. */
+/** The key's scopes limit the scopes of its tokens. Default: all scopes of the key. */
 function machineToken(form: URLSearchParams, parts: BuiltParts): Answer {
   const caller = parts.tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
   if (!caller?.credential.active) throw new OAuthError('invalid_client', 'invalid_client')
@@ -183,11 +183,11 @@ function machineToken(form: URLSearchParams, parts: BuiltParts): Answer {
   const scopes = asked.filter((scope) => caller.scopes.includes(scope))
   const isCut = parts.unshown.word('scope_above_ceiling') === 'cut' && scopes.length > 0
   if (scopes.length < asked.length && !isCut) throw new OAuthError('invalid_scope', 'invalid_scope')
-  // "Machine credentials get no refresh token and re-exchange instead."
+  // Machine credentials get no refresh token; they exchange their credentials again.
   return tokenAnswer({ accessToken: parts.tokens.mint({ ...caller, scopes }), scopes }, parts)
 }
 
-/** @returns the requested scopes; null: no scope field. @throws OAuthError for unknown or empty scopes. */
+/** @returns the requested scopes; null: the form has no scope field. @throws OAuthError for unknown or empty scopes. */
 function scopesOf(form: URLSearchParams): Scope[] | null {
   const text = form.get('scope')
   const scopes = text === null ? null : parseScopes(text)

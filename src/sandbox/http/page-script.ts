@@ -17,7 +17,7 @@ function element(name, text, more) {
   return Object.assign(made, more)
 }
 
-/** Replaces the rows of a table when they differ from those that are shown, so that nothing moves under a pointer. */
+/** Replaces a table's rows only if they changed, so that nothing moves under the pointer. */
 function fill(id, items, rowOf) {
   const text = JSON.stringify(items)
   if (shown.get(id) === text) return

@@ -26,7 +26,7 @@ const BODY_LIMIT_BYTES = 8 * 1024 * 1024
 /**
  * Starts the emulator, on loopback by default: the API below `/api/v1`, signed deliveries, generated data, and control routes below
  * `/_sandbox`.
- * @throws z.ZodError for an invalid fault; the error of listening, such as a used port.
+ * @throws z.ZodError for an invalid fault; errors of listening, such as a port in use.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const parts = buildParts(options)
@@ -45,7 +45,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     clientErrorHandler: ({ code }, socket) => sendWithoutRequest(socket, code, parts.unshown),
   })
   app.setErrorHandler(sendError)
-  // Ignores unknown expectations.
+  // Ignores unknown values of the `Expect` header.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   if (parts.stateFile) keepState(app, parts.stateFile)
   await parts.stateFile?.persist()

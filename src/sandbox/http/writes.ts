@@ -16,7 +16,7 @@ import type { Submission } from '../world/submission.ts'
 import { formOf, jsonOf, optionalJsonOf } from './body.ts'
 import { handler, pathIds } from './handle.ts'
 
-/** More than a form with a file of 25 MB, so that larger ones are refused with a reason. */
+/** Exceeds a form with a file of 25 MB, so that larger files are refused with a reason. */
 const BODY_LIMIT_BYTES = 40 * 1024 * 1024
 
 interface WriteCall {
@@ -30,7 +30,7 @@ interface WriteCall {
 interface WriteRoutes {
   /** Adds a write operation. `act` returns the body of a 200. */
   on(method: 'POST' | 'PUT', path: string, act: (call: WriteCall) => unknown): void
-  /** The same below a submission; an unknown one gets 404. */
+  /** Adds a write operation below a submission. An unknown submission gets 404. */
   onSubmission(method: 'POST' | 'PUT', path: string, act: (call: WriteCall, submission: Submission) => unknown): void
 }
 
@@ -84,7 +84,7 @@ function registerCreation({ on, onSubmission }: WriteRoutes, parts: BuiltParts):
     for (const file of form.files) applyFile(parts, submission, file.name, atMs)
     return created(submission)
   })
-  // "No body", but the query may name the producer too.
+  // The spec defines no body. The query may also name the producer.
   onSubmission('POST', 'finalize', ({ caller, request, atMs }, submission) => {
     const { producer_email } = { ...(request.query as object), ...(optionalJsonOf(request) as object) } as { producer_email?: unknown }
     parts.authority.checkNamed(caller, producer_email, false)

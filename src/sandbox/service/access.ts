@@ -4,12 +4,12 @@ import { Refusal } from './refusal.ts'
 import { type Scope, scopes } from './scopes.ts'
 import type { Caller } from './tokens.ts'
 
-/** "Each brokerage holds at most 10 active keys." */
+/** Limit of active keys per brokerage, from the spec. */
 const MAX_ACTIVE_KEYS = 10
 
 interface NewKey {
   readonly label?: string | undefined
-  /** Default: all. */
+  /** Default: all scopes. */
   readonly scopes?: readonly Scope[] | undefined
   /** Creator. Default: the brokerage's first admin. */
   readonly by?: User | undefined
@@ -31,13 +31,13 @@ export class Access {
     this.#parts = parts
   }
 
-  /** @returns the brokerage's own keys, active or not, without the partner's. */
+  /** @returns the brokerage's own keys, active or not, without the partner's key. */
   keys(account: Account): Credential[] {
     return [...account.credentials, account.readOnly]
   }
 
   /**
-   * Creates a key. @returns it with its secret, which is shown only once.
+   * Creates a key. @returns the key with its secret, which is shown only once.
    * @throws Refusal for an eleventh active key, or a writing key if `by` isn't an admin.
    */
   createKey(account: Account, key: NewKey = {}): Credential {
@@ -69,7 +69,7 @@ export class Access {
     return user
   }
 
-  /** @param of default: all accounts. @returns the active user. @throws RangeError if there is none. */
+  /** @param of default: all accounts. @returns the active user. @throws RangeError for an unknown or inactive user. */
   findUser(email: string, of?: Account): { account: Account; user: User } {
     for (const account of of ? [of] : this.#parts.accounts.values()) {
       const user = account.users.find((other) => other.active && other.email === email.trim().toLowerCase())
@@ -79,8 +79,8 @@ export class Access {
   }
 
   /**
-   * "Brokerage admins manage connected apps", and webhook endpoints. @param authorization as in `manager`.
-   * @throws Refusal unless it is an admin's portal session.
+   * Checks access to connected apps and webhook endpoints, which only brokerage admins manage. @param authorization as in `manager`.
+   * @throws Refusal unless the caller has an admin's portal session.
    */
   administrator(authorization: string | undefined): Caller | null {
     const caller = this.manager(authorization)
@@ -96,7 +96,7 @@ export class Access {
   /**
    * The caller of a request for keys, users or webhook endpoints.
    * @param authorization the header; undefined: the sandbox's operator, who may do everything.
-   * @throws Refusal unless it is a portal session.
+   * @throws Refusal unless the caller has a portal session.
    */
   manager(authorization: string | undefined): Caller | null {
     if (authorization === undefined) return null

@@ -7,9 +7,9 @@ export interface Credential {
   readonly clientId: string
   readonly clientSecret: string
   readonly label: string
-  /** Ceiling of its tokens. */
+  /** Maximum scopes of the credential's tokens. */
   readonly scopes: readonly Scope[]
-  /** false: no new tokens. Existing ones stay valid until they expire. */
+  /** false: no new tokens. Existing tokens stay valid until they expire. */
   active: boolean
 }
 
@@ -31,11 +31,10 @@ export interface Account {
   brokerage: { readonly id: string; readonly name: string }
   /** Read-write keys, oldest first. */
   readonly credentials: Credential[]
-  /** A read-only key. */
   readonly readOnly: Credential
   /** The key of a partner that acts as the brokerage. */
   readonly partner: Credential
-  /** Ceiling of connected apps: the brokerage's programmatic-access controls. */
+  /** Maximum scopes of connected apps: the brokerage's programmatic-access controls. */
   programmaticScopes: readonly Scope[]
   /** The admin, the producer, then added users. */
   readonly users: User[]

@@ -12,7 +12,7 @@ export type Notice =
       readonly submissionId: string
       readonly deliveryId: string
       readonly type: string
-      /** Ids of its events or message. */
+      /** Ids of the delivery's events or message. */
       readonly itemIds: readonly string[]
     }
   | { readonly kind: 'fault'; readonly fault: Fault; readonly context: FaultContext }
@@ -29,14 +29,14 @@ interface RequestSeen {
 /** Totals since the start. */
 export interface Counts {
   readonly deliveries: {
-    /** With copies, without lost ones. */
+    /** Includes duplicates, excludes lost deliveries. */
     queued: number
     tries: number
     acknowledged: number
     lost: number
-    /** Copies with the same id. */
+    /** Duplicates with the same id. */
     duplicated: number
-    /** Copies with another id. */
+    /** Duplicates with a different id. */
     twinned: number
     reordered: number
     delayed: number

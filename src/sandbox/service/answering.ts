@@ -39,7 +39,7 @@ export function answerOutstanding(
   return { applied, skipped, routed: routed.size }
 }
 
-/** Stores an answer on the brief and on each lane that asks for it. @returns the carrier sessions that got it. */
+/** Stores an answer in the submission's records and on each lane with that question. @returns the affected carrier sessions. */
 export function applyAnswer({ world, life }: BuiltParts, submission: Submission, key: string, value: Plain, atMs: number): string[] {
   submission.records.answers[key] = value
   const sessions: string[] = []
@@ -59,7 +59,7 @@ export function applyAnswer({ world, life }: BuiltParts, submission: Submission,
     life.proceed(submission, submission.lane(lane.rail.submission_market_id), atMs)
   }
   for (const lane of submission.lanes.values()) {
-    // Applications that assumed it have a new answer too.
+    // Also updates applications that had assumed the answer.
     const application = applicationOf(submission, lane)
     if (!application?.visible_fields.includes(key)) continue
     const record = applicationRecord(submission, application.application_id)
@@ -90,7 +90,7 @@ export function reopen({ world }: BuiltParts, submission: Submission, laneId: st
   world.play(submission.account, submission.id, [{ do: 'patch_lane', laneId, patch }], atMs)
 }
 
-/** Applies an uploaded file: a name with "loss runs" provides them to current and future lanes. */
+/** Applies an uploaded file: a name with "loss runs" provides loss runs to current and future lanes. */
 export function applyFile(parts: BuiltParts, submission: Submission, name: string, atMs: number): void {
   if (!LOSS_RUNS.test(name)) return
   const needed = [...openFiles(submission), ...programs.flatMap(({ needs }) => needs)]
@@ -100,8 +100,7 @@ export function applyFile(parts: BuiltParts, submission: Submission, name: strin
 const LOSS_RUNS = /loss.?run/i
 
 /**
- * Applies the files of a reply: "Reply in the thread with the file". They count for the only outstanding file, or for those mentioned in
- * the reply or a file name.
+ * Applies the files of a reply in the thread. They count for the only outstanding file, or for files mentioned in the reply or a file name.
  */
 export function applyReply(
   parts: BuiltParts,

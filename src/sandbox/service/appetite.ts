@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts'
 import type { Unshown } from './unshown.ts'
 
 /**
- * Counts an appetite question. "Same daily limit" for both operations; days are UTC on the service's clock.
+ * Counts an appetite question. Both operations share a daily limit; days are UTC on the service's clock.
  * @throws Refusal at the daily limit.
  */
 export function countQuestion({ appetite }: AccountRecords, unshown: Unshown, atMs: number): void {
@@ -39,7 +39,7 @@ function linesOf(program: Program) {
   return program.lines.map((slug) => ({ slug, label: canonicalLines[slug] ?? slug }))
 }
 
-/** @returns the "Appetite result". */
+/** @returns the spec's "Appetite result". */
 export function appetiteResult({ q, state, lob }: z.output<typeof appetiteQuery>) {
   const line = lob === undefined ? undefined : (canonicalLine(lob) ?? lob)
   return {
@@ -93,7 +93,7 @@ export function appetiteSearch({ query, state, lines }: AppetiteSearch) {
 }
 
 /**
- * Turns a program's line on or off for a brokerage. "Turning off every listed line equals turning the program off."
+ * Turns a program's line on or off for a brokerage. Turning off every listed line turns the program off.
  * @returns the refreshed market-access table.
  * @throws Refusal for an unknown program or an unlisted line.
  */

@@ -23,7 +23,7 @@ export function sourceFrom(source_id: string, channel: string, content_hash = so
 
 const MAPPED = { ...sourceFrom('intake', 'mapping'), evidence: 'translated', extractor_version: '1' }
 
-/** @returns a carrier application, "a carrier-API quote session"; null for a lane without one. */
+/** @returns the carrier application of a lane's session; null for a lane without a session. */
 export function applicationOf(submission: Submission, lane: Lane) {
   const { session, rail } = lane
   if (session === null) return null
@@ -105,7 +105,7 @@ function generated({ facts, taxId }: Submission, session: CarrierSession): Groun
   }
 }
 
-/** Of a created submission: its program's questions, answered from the brief or assumed in favor of the insured. */
+/** Application of a created submission: its program's questions, answered from the brief or assumed in favor of the insured. */
 function created({ facts, records, taxId }: Submission, { rail }: Lane, session: CarrierSession): Ground {
   const program = programOf(rail.program_id)
   const asks = [...(program?.asks ?? []), ...(program?.assumes ?? [])]

@@ -12,37 +12,37 @@ export class Authority {
     this.#unshown = unshown
   }
 
-  /** "Read operations need scope `broker_mcp` (broker_submit also suffices); write operations need `broker_submit`." */
+  /** Reads need the scope `broker_mcp` or `broker_submit`. Writes need `broker_submit`. */
   requireScope(caller: Caller, scope: Scope): void {
     if (caller.scopes.includes(scope) || caller.scopes.includes('broker_submit')) return
     throw new Refusal('missing_scope', `This operation needs the scope ${scope}`)
   }
 
-  /** "Market-access changes need the admin role." Machine credentials have no role. */
+  /** Market-access changes need the admin role. Machine credentials have no role. */
   requireAdmin(caller: Caller): void {
     if (caller.user?.role === 'admin') return
     throw new Refusal('missing_role', 'This operation needs the admin role')
   }
 
-  /** "Product selection is portal-session only": 403 for connected apps and machine credentials. */
+  /** Product selection needs a portal session: 403 for connected apps and machine credentials. */
   requirePortalSession(caller: Caller): void {
     if (caller.kind !== 'portal') throw new Refusal('no_portal_session', 'This operation needs a broker portal session')
   }
 
-  /** "Machine credentials cannot manage other machine credentials or webhook endpoints (portal session only)." */
+  /** Machine credentials can't manage machine credentials or webhook endpoints, which need a portal session. */
   requirePortalManagement(caller: Caller): void {
     if (caller.kind === 'portal') return
     throw new Refusal('portal_session_only', 'API keys and webhook endpoints are managed in a broker portal session')
   }
 
-  /** "An acting-as partner token; anyone else gets 403" (`mode: rater`). */
+  /** `mode: rater` needs the token of an acting-as partner. Other callers get 403. */
   requirePartner(caller: Caller): void {
     if (caller.kind !== 'partner') throw new Refusal('no_partner', 'mode rater needs an acting-as partner token')
   }
 
   /**
-   * The user of a write: the caller's own, or for a machine credential the active portal user in `producer_email`. "Missing or unknown
-   * `producer_email` gives 422."
+   * The user of a write: the caller's own, or for a machine credential the active portal user in `producer_email`. A missing or unknown
+   * `producer_email` gets 422.
    */
   attributed(caller: Caller, producerEmail: unknown): User {
     if (caller.user) return caller.user
@@ -55,9 +55,9 @@ export class Authority {
   }
 
   /**
-   * The same for writes whose spec row lists no `producer_email`: "with a machine credential every write names" it. A variant decides where
-   * it is required; if present, it must be an active user.
-   * @param hasBody false: the operation has "no body".
+   * Checks `producer_email` of writes whose spec row omits it. Elsewhere, the spec requires it in every write of a machine credential, so a
+   * variant decides. If present, it must name an active user.
+   * @param hasBody false: the operation has no body.
    */
   checkNamed(caller: Caller, producerEmail: unknown, hasBody = true): void {
     const where = this.#unshown.word('unlisted_attribution')

@@ -13,7 +13,7 @@ export interface AuthorizationRequest {
   readonly client: RegisteredClient
   readonly redirectUri: string
   readonly state: string | null
-  /** Another problem, for the redirect; null: none. */
+  /** Any other problem, for the redirect; null: no problem. */
   readonly problem: OAuthError | null
   readonly codeChallenge: string
   readonly scopes: readonly Scope[]
@@ -24,7 +24,7 @@ interface Code {
   readonly redirectUri: string
   readonly codeChallenge: string
   readonly expiresAtMs: number
-  /** The session opened with it; null: unused. */
+  /** The session opened with this code; null: the code is unused. */
   family: string | null
 }
 
@@ -45,7 +45,7 @@ export class Authorizations {
     this.#options = options
   }
 
-  /** The query of the latest undecided request; null: none. */
+  /** The query of the latest undecided request; null: all are decided. */
   get latest(): URLSearchParams | null {
     return this.#latest
   }
@@ -91,7 +91,7 @@ export class Authorizations {
   }
 
   /**
-   * Exchanges a code once. A second use also ends the session of the first (RFC 6749, 4.1.2).
+   * Exchanges a code once. A second use also ends the session of the first use (RFC 6749, 4.1.2).
    * @throws OAuthError if code, client, redirect URI and verifier don't match.
    */
   redeem(form: { code: string; clientId: string; redirectUri: string; verifier: string }): TokenPair {

@@ -27,7 +27,7 @@ export const bindStatuses = [
   'expired',
 ] as const
 export type BindStatus = (typeof bindStatuses)[number]
-/** Afterwards the lane can be bound again. */
+/** After these statuses, the lane can be bound again. */
 const ENDED: readonly string[] = ['bind_failed', 'cancelled', 'declined', 'expired']
 
 /**
@@ -77,7 +77,7 @@ function newDraft(submission: Submission, lane: Lane, quoteId: string, user: Use
   return draft
 }
 
-/** @throws Refusal 404. */
+/** @throws Refusal 404 for an unknown id. */
 export function bindOf(submission: Submission, id: string): BindRecord {
   for (const lane of submission.lanes.values()) materialBind(submission, lane)
   const bind = submission.records.binds.find((one) => one.id === id)
@@ -108,7 +108,7 @@ export function submitBind(submission: Submission, id: string, input: unknown, u
   return bindRecordView(submission, bind)
 }
 
-/** @throws Refusal 409 if assumptions remain. Keeps attested ones. */
+/** Stores attested assumptions. @throws Refusal 409 if unconfirmed assumptions remain. */
 function confirmAssumptions(draft: BindRecord, attested: boolean | readonly string[], unshown: Unshown): void {
   const isConfirmed = (key: string) => attested === true || (Array.isArray(attested) && attested.includes(key))
   draft.unconfirmed = draft.unconfirmed.filter(({ key }) => !isConfirmed(key))
@@ -143,7 +143,7 @@ export function uploadContingency(
 }
 
 const progress: readonly string[] = ['drafted', 'submitted', 'sent', 'binder_received', 'bound']
-/** Final; a failed bind is only "under review". */
+/** Final statuses. `bind_failed` isn't final, because it is only "under review". */
 const FINAL: readonly string[] = ['cancelled', 'declined', 'expired']
 
 function checkMove({ id, status }: BindRecord, to: BindStatus): void {
@@ -165,7 +165,7 @@ export function moveBind(world: World, submission: Submission, bind: BindRecord,
   if (to === 'bound' && !wasBound) {
     const rail = { status: 'bound', status_label: 'Bound', bound: true, chip: 'bound', next_step: null } as const
     const program = programOf(lane.rail.program_id)?.market.name ?? lane.rail.market_name
-    // A lane bound before has them already.
+    // A lane bound earlier already has its documents.
     const stored = new Set(submission.records.documents.map(({ id }) => id))
     for (const { document_id: id, name } of policyDocuments(lane)) {
       const file = { name, contentType: 'application/pdf', bytes: pdfOf(`${name} of ${program}`) }

@@ -10,7 +10,7 @@ import type { Lane, Submission } from '../world/submission.ts'
 
 type Answer = Readonly<Record<string, unknown>>
 
-/** @returns the id of a lane's newest bind request; null: none. */
+/** @returns the id of a lane's newest bind request; null: no bind request. */
 export function bindRequestIdOf(submission: Submission, lane: Lane): string | null {
   const { binds, brief } = submission.records
   const asked = binds.findLast(({ laneId }) => laneId === lane.rail.submission_market_id)
@@ -110,7 +110,7 @@ export function newContingency(id: string, kind: Contingency['kind'], label: str
   return { id, kind, label, required, status: 'pending', esignStatus: null, files: [] }
 }
 
-/** @returns the id of a lane's policy, which exists once it is bound. */
+/** @returns the id of a lane's policy, which exists after the lane is bound. */
 export function policyIdOf({ rail }: Lane): string {
   return uuidOf(`policy ${rail.submission_market_id}`)
 }

@@ -21,13 +21,13 @@ import { Unshown } from './unshown.ts'
 
 const DEFAULT_ACCOUNTS: readonly AccountOptions[] = [{ name: 'default' }]
 
-/** Builds a sandbox without its server, from the seed or its state file. @throws UsageError for another world's file. */
+/** Builds a sandbox without its server, from the seed or its state file. @throws UsageError if the file has another seed or accounts. */
 export function buildParts(options: SandboxOptions): BuiltParts {
   const owner = { seed: options.seed ?? 'sandbox', accounts: (options.accounts ?? DEFAULT_ACCOUNTS).map(({ name }) => name) }
   const saved = options.stateFile === undefined ? null : readState(options.stateFile, owner)
   const clock = clockFor(options, saved)
   const seeded = new Prng(owner.seed)
-  // Each process draws other numbers, since ids must not repeat.
+  // Each process uses different random numbers, because ids must not repeat.
   const prng = saved ? seeded.fork(`run ${saved.runs}`) : seeded
   let stateFile: StateFile | null = null
   const touch = () => stateFile?.touch()
@@ -150,8 +150,9 @@ function announceTo(
 }
 
 /**
- * Parts in the state file, by name, restored in this order: accounts first, since others refer to them, deliveries last, since they start
- * sending. Content of a submission or account belongs in their `toState`. If a shape changes, increase `STATE_VERSION` in state-file.ts.
+ * Parts in the state file, by name, restored in this order: accounts first, because others refer to them; deliveries last, because they
+ * start sending. Content of a submission or account belongs in their `toState`. If a shape changes, increase `STATE_VERSION` in
+ * state-file.ts.
  */
 function statefulParts(parts: BuiltParts): Readonly<Record<string, Stateful>> {
   const { accounts, deliveries, grants, options, schedule, story, tokens, world } = parts

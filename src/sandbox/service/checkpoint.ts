@@ -34,7 +34,7 @@ interface Target {
 }
 
 /**
- * Saves answers to one application. "Idempotent per `operation_id` (a retry replays the original receipt)."
+ * Saves answers to one application. Idempotent per `operation_id`: a retry returns the original receipt.
  * @throws Refusal: 404; 409 with the current application for a stale revision or fingerprint; busy; a rejected command.
  */
 export function checkpoint(parts: BuiltParts, submission: Submission, sessionId: string, input: unknown, atMs: number): PlainObject {
@@ -106,7 +106,7 @@ function save(parts: BuiltParts, target: Target, command: Command, before: Appli
   }
   const collections = changeCollections(record, command, revision, source)
   if (command.selected_products !== undefined) record.selected = command.selected_products
-  // A command is one change, with any number of answers.
+  // A command counts as one change, regardless of its number of answers.
   record.commands = commands
   const facts = changed.map(([key, value]) => ({ key, value, scope: 'insured', period: null, source, confirmed: true }))
   const receipt = {

@@ -15,8 +15,8 @@ const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?]|$)/i
 const HOUR_MS = 3_600_000
 
 /**
- * Dynamic client registration (RFC 7591): "stateless public PKCE client ids encoding the registered redirect_uris; there is no client store
- * and no client_secret". Ids are signed. Registrations are counted by address.
+ * Dynamic client registration (RFC 7591), stateless. Public PKCE client ids encode the registered redirect URIs and are signed. There are
+ * no client secrets. Registrations are counted by address.
  */
 export class Clients {
   readonly #key: Buffer
@@ -41,7 +41,7 @@ export class Clients {
     return { clientId: `${PREFIX}${content}.${this.#sign(content)}`, name, redirectUris }
   }
 
-  /** @returns the client encoded in its id; null: not issued here. */
+  /** @returns the client encoded in its id; null: the sandbox didn't issue the id. */
   read(clientId: string): RegisteredClient | null {
     const [content, signature] = clientId.startsWith(PREFIX) ? clientId.slice(PREFIX.length).split('.') : []
     if (content === undefined || signature === undefined) return null
@@ -76,7 +76,7 @@ function isRedirectUri(text: string): boolean {
   return protocol === 'https:' || /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(protocol)
 }
 
-/** Whether a redirect is allowed. On loopback, any port (RFC 8252). */
+/** Whether a redirect is allowed. On loopback, any port is allowed (RFC 8252). */
 export function allowsRedirect({ redirectUris }: RegisteredClient, uri: string): boolean {
   const withoutPort = (text: string) => text.replace(LOOPBACK, 'http://$1')
   return redirectUris.some(

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 export const clockKinds = ['real', 'fast', 'step'] as const
 export type ClockKind = (typeof clockKinds)[number]
 
-/** One minute per second. */
+/** One simulated minute per real second. */
 export const FAST_FACTOR = 60
 
 /** @returns a clock `factor` times as fast as `base`. @param startMs start time, ms since the epoch. */
@@ -71,7 +71,7 @@ export class StepClock implements Clock {
 
   /**
    * Advances by `ms`, from one sleeper to the next. Calls run one after another.
-   * @param settled resolves when no activity could still start to wait, such as an attempt of a delivery.
+   * @param settled resolves when no running activity, such as a delivery attempt, could still start to wait.
    */
   advance(ms: number, settled: () => Promise<void>): Promise<void> {
     this.#advancing = this.#advancing.then(() => this.#advance(ms, settled))
@@ -97,7 +97,7 @@ export class StepClock implements Clock {
   }
 }
 
-/** @param startMs start time of a fast or stepped clock. @param factor of a fast one. */
+/** @param startMs start time of a fast or stepped clock. @param factor speed of a fast clock. */
 export function createClock(kind: ClockKind, base: Clock, startMs: number, factor: number): Clock {
   if (kind === 'step') return new StepClock(startMs)
   return kind === 'fast' ? fastClock(base, factor, startMs) : base

@@ -55,7 +55,7 @@ export function createSubmission(parts: BuiltParts, caller: Caller, input: unkno
   return submission
 }
 
-/** "Releases a held submission." Otherwise returns its status. */
+/** Releases a held submission. For other submissions, only returns the status. */
 export function finalize(parts: BuiltParts, submission: Submission, atMs: number): PlainObject {
   const wasHeld = submission.facts.marketing_status === 'not_started'
   if (wasHeld) parts.life.startMatching(submission, atMs)
@@ -67,7 +67,7 @@ export function finalize(parts: BuiltParts, submission: Submission, atMs: number
   }
 }
 
-/** "When the applicant mailing address also has a state the two must agree." */
+/** If the applicant's mailing address also has a state, both states must agree. */
 function stateOf({ primary_state, applicant, locations }: SubmissionCreate): string {
   const mailing = applicant.mailing_address?.state.toUpperCase()
   if (primary_state !== undefined && mailing !== undefined && primary_state !== mailing)
@@ -101,8 +101,8 @@ function isLive({ facts, lanes }: Submission): boolean {
 }
 
 /**
- * The rule of live files: one per insured, except the caller's own rater submissions "where no chosen program's market already quotes one
- * of the lines and no carrier application is shared".
+ * Allows one live file per insured, except the caller's own rater submissions. Their programs' markets must not already quote one of the
+ * lines, and no carrier application may be shared.
  */
 function refuseCollision(all: readonly Submission[], body: SubmissionCreate, createdBy: string): void {
   const name = body.applicant.insured_name.trim().toLowerCase()
@@ -143,7 +143,7 @@ function collisions({ facts, records }: Submission, programId: string, lines: re
 
 const sent = submissionCreateSchema.shape
 
-/** A line by its slug or alias. Unknown lines stay, and match no market. */
+/** A line by its slug or alias. Unknown lines are kept, and match no market. */
 const line = z
   .string()
   .min(1)
@@ -155,7 +155,7 @@ const submissionCreate = submissionCreateSchema
     primary_state: sent.primary_state.unwrap().toUpperCase().optional(),
     line_target_premiums: sent.line_target_premiums
       .unwrap()
-      // "Non-positive values are dropped."
+      // The spec drops non-positive values.
       .transform((targets) => Object.fromEntries(Object.entries(targets).filter(([, dollars]) => dollars >= 1)))
       .optional(),
     structure_to_target: z.boolean().default(false),

@@ -12,7 +12,7 @@ import type { Payload } from './payloads.ts'
 
 interface DeliveriesOptions {
   readonly clock: Clock
-  /** For signatures, since receivers check timestamps against real time. */
+  /** For signatures, because receivers check timestamps against real time. */
   readonly wallClock: Clock
   readonly accounts: ReadonlyMap<string, Account>
   readonly prng: Prng
@@ -47,7 +47,7 @@ interface DeliveriesState {
   readonly queued: readonly { readonly id: string; readonly queue: string }[]
 }
 
-/** Signs and sends deliveries at least once. A failing delivery blocks later ones of its submission only. */
+/** Signs and sends deliveries at least once. A failing delivery blocks only later deliveries of its submission. */
 export class Deliveries {
   readonly #options: DeliveriesOptions
   readonly #agent: Agent
@@ -56,7 +56,7 @@ export class Deliveries {
   readonly #history = new DeliveryHistory()
   readonly #slots = new PQueue({ concurrency: CONCURRENCY })
   #pending = 0
-  /** Queues that aren't waiting. */
+  /** Number of queues that aren't waiting. */
   #busy = 0
   readonly #whenQuiet: (() => void)[] = []
   /** Number of next deliveries to lose. */
@@ -75,7 +75,7 @@ export class Deliveries {
 
   /**
    * Queues a payload, unless the account has no endpoint. Faults may lose, repeat, delay or reorder it.
-   * @param id default: a new one.
+   * @param id default: a new id.
    * @returns the delivery's id.
    */
   send(account: Account, submissionId: string, payload: Payload, id = this.#newId()): string {
@@ -117,7 +117,7 @@ export class Deliveries {
     this.#loseNext++
   }
 
-  /** Loses a pending delivery. @throws RangeError for an ended or unknown one. */
+  /** Loses a pending delivery. @throws RangeError for an ended or unknown delivery. */
   lose(id: string): void {
     const record = this.#history.get(id)
     const queued = [...this.#queues.values()].flat().filter((other) => other.id === id)
@@ -128,7 +128,7 @@ export class Deliveries {
     }
   }
 
-  /** Sends an ended delivery again, with its id. @throws RangeError for a pending or unknown one. */
+  /** Sends an ended delivery again, with its id. @throws RangeError for a pending or unknown delivery. */
   resend(id: string): void {
     const record = this.#history.get(id)
     if (record.outcome === 'pending') throw new RangeError(`delivery ${id} is still pending`)
@@ -151,7 +151,7 @@ export class Deliveries {
     return { records: this.#history.list(), queued }
   }
 
-  /** Continues pending deliveries. Those in flight at the time are sent again. */
+  /** Continues pending deliveries. Deliveries that were in flight are sent again. */
   fromState(state: DeliveriesState): void {
     this.#history.restore(state.records)
     for (const { id, queue } of state.queued) this.#requeue(this.#history.get(id), queue)

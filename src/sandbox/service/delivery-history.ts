@@ -2,7 +2,7 @@ import { timeFromMs } from '../../model/time.ts'
 import type { DeliveryOutcome } from './activity-log.ts'
 import type { Payload } from './payloads.ts'
 
-/** A delivery and its outcome, as plain data. Copies with the same id share one. */
+/** A delivery and its outcome, as plain data. Duplicates with the same id share one record. */
 export interface DeliveryRecord extends Payload {
   readonly id: string
   readonly account: string

@@ -23,8 +23,8 @@ function file(label: string): OutstandingItem {
 }
 
 /**
- * "Documents can be attached and requirements answered first": programs that would take a held submission, with their open questions and
- * files. Empty for other submissions.
+ * Programs that would take a held submission, with their open questions and files: both can be provided before the release. Empty for other
+ * submissions.
  */
 function heldPrograms(submission: Submission) {
   const { answers, brief, provided } = submission.records

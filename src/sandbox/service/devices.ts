@@ -20,7 +20,7 @@ const LETTERS = [...'BCDFGHJKLMNPQRSTVWXZ']
 /** "Increase by 5 seconds for this and all subsequent requests" (RFC 8628, 3.5). */
 const SLOW_DOWN_SECONDS = 5
 
-/** How long an expired code is distinguished from an unknown one. */
+/** How long an expired code is distinguished from an unknown code. */
 const KEPT_MS = 3_600_000
 
 export class Devices {

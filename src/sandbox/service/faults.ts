@@ -115,7 +115,7 @@ export const presets = ['none', 'all'] as const
 export type Preset = (typeof presets)[number]
 
 const readOperations = ['events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions'] as const satisfies readonly Operation[]
-/** Not for token requests, where a refusal means a revoked credential. */
+/** Excludes token requests, where a refusal means a revoked credential. */
 const refusals = [
   { status: 401 },
   { status: 404 },
@@ -181,7 +181,7 @@ export class FaultInjector {
     return this.#faults.map(({ fault, struck }) => ({ ...fault, struck }))
   }
 
-  /** @returns the first fault of these kinds that strikes; null: none. */
+  /** @returns the first fault of these kinds that strikes; null: no fault strikes. */
   draw<K extends FaultKind>(kinds: readonly K[], context: FaultContext): Extract<Fault, { kind: K }> | null {
     for (const entry of this.#faults) {
       const { fault } = entry

@@ -1,7 +1,7 @@
 import type { Submission } from '../world/submission.ts'
 import { policiesOf } from './policies.ts'
 
-/** A document's file. "Streams the PDF (`application/pdf`)", for any uploaded type. */
+/** A document's file. The service sends `application/pdf` for any uploaded type. */
 interface DocumentFile {
   readonly contentType: 'application/pdf'
   readonly bytes: Buffer

@@ -17,9 +17,9 @@ export interface Grants {
 
 interface GrantsOptions {
   readonly clock: Clock
-  /** Of this process. */
+  /** Random generator of this process. */
   readonly prng: Prng
-  /** Of the seed alone, so that client ids stay valid after a restart. */
+  /** Depends only on the seed, so that client ids stay valid after a restart. */
   readonly seeded: Prng
   readonly tokens: Tokens
   readonly accounts: ReadonlyMap<string, Account>

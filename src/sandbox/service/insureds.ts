@@ -2,7 +2,7 @@ import type { PlainObject } from '../world/plain.ts'
 import type { Submission } from '../world/submission.ts'
 import { policiesOf } from './policies.ts'
 
-/** The insured record. The spec doesn't define its fields, so they are those of the applicant at creation; see `GET /_sandbox/variants`. */
+/** The insured record. The spec doesn't define its fields, so it has the applicant's fields at creation; see `GET /_sandbox/variants`. */
 
 const identityFields = [
   'dba_name',

@@ -10,10 +10,10 @@ import { finishForms } from './forms.ts'
 import type { Due, Schedule } from './schedule.ts'
 import type { Unshown } from './unshown.ts'
 
-/** "Matching time: about 5 minutes (300 seconds typical)." */
+/** Matching takes about 5 minutes, typically 300 s. */
 export const MATCHING_S = 300
 const FILL_MS = 180_000
-/** "Quotes in minutes" from carrier APIs; later from portals and underwriters. */
+/** Time until a quote: minutes for carrier APIs, longer for portals and underwriters. */
 const QUOTE_AFTER_MS = { instant_quote: 60_000, binding: 600_000, specialty: 1_200_000 } as const
 
 /** Automatic steps of a submission, as entries of the schedule. */
@@ -26,7 +26,7 @@ export class Life {
     this.#schedule = schedule
   }
 
-  /** Starts marketing: "not_started" to "matching"; lanes attach 300 s later. */
+  /** Starts marketing: changes `not_started` to `matching`. Lanes attach 300 s later. */
   startMatching(submission: Submission, atMs: number): void {
     const patch = { marketing_status: 'matching', marketing_hint: 'Matching usually takes about five minutes.' } as const
     this.#world.play(submission.account, submission.id, [{ do: 'facts', patch }], atMs)
@@ -88,7 +88,7 @@ export class Life {
     this.#world.play(submission.account, submission.id, actions, atMs)
   }
 
-  /** Schedules a complete lane's quote. Generated submissions follow their story. */
+  /** Schedules the quote of a complete lane. Generated submissions follow their story instead. */
   proceed(submission: Submission, lane: Lane, atMs: number): void {
     if (submission.records.brief === null || !lane.rail.submit_ready || lane.rail.quotes.length > 0) return
     const { program_category, submission_market_id: lane_id } = lane.rail
@@ -140,7 +140,7 @@ export class Life {
 
   /**
    * Releases a quote on a lane: rail, event and mail. Supersedes an earlier quote, and expires its draft bind request.
-   * @param terms `firm`: can be bound; `totalCents`: default, a generated premium.
+   * @param terms `firm`: can be bound. `totalCents`: default: a generated premium.
    */
   release(
     submission: Submission,

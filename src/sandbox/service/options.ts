@@ -25,7 +25,7 @@ export interface AccountOptions {
   readonly brokerage?: { readonly id: string; readonly name: string }
   /** Default: `SandboxOptions.submissions`. */
   readonly submissions?: number
-  /** URL for deliveries. Default: none. */
+  /** URL for deliveries. Default: no deliveries. */
   readonly target?: string
   /** Event types and `message`. Default: everything. */
   readonly eventTypes?: readonly string[]
@@ -37,13 +37,13 @@ export interface SandboxOptions {
   readonly host?: string
   /** Default: any free port. */
   readonly port?: number
-  /** Base of a fast clock. Default: the real one. */
+  /** Base of a fast clock. Default: the real clock. */
   readonly clock?: Clock
   /** `real`: `clock` itself. `fast`: `clockFactor` times as fast. `step`: advanced only by `Sandbox.advance`. Default: `real`. */
   readonly clockKind?: ClockKind
   /** Default: 60. */
   readonly clockFactor?: number
-  /** Ids, names, stories and secrets derive from it. */
+  /** Ids, names, stories and secrets derive from the seed. */
   readonly seed?: string
   /** Default: one account named `default`. */
   readonly accounts?: readonly AccountOptions[]
@@ -51,9 +51,9 @@ export interface SandboxOptions {
   readonly submissions?: number
   /** Speed of the story: at 10, five minutes take 30 s. Default: 1. */
   readonly speed?: number
-  /** Whether the story starts immediately, or by `Sandbox.story`. Default: true. */
+  /** Whether the story starts immediately. Otherwise, `Sandbox.story` starts it. Default: true. */
   readonly autoStart?: boolean
-  /** End of history. The same seed and time give the same data. Default: now. */
+  /** End of the generated history. The same seed and time give the same data. Default: now. */
   readonly startMs?: number
   /** State file, kept between runs. Default: none. */
   readonly stateFile?: string
@@ -63,7 +63,7 @@ export interface SandboxOptions {
   readonly signatureHeaders?: 'svix' | 'webhook'
   /** Whether to offer `/broker/submissions` and `/broker/insureds`, which the spec doesn't define. Default: false. */
   readonly lists?: boolean
-  /** Waits between attempts of a delivery, which is dead-lettered after the last one. */
+  /** Waits between attempts of a delivery. After the last attempt, it is dead-lettered. */
   readonly retryScheduleMs?: readonly number[]
   /** Timeout of an attempt. Default: 10 s, as at the service. */
   readonly deliveryTimeoutMs?: number
@@ -83,6 +83,6 @@ export interface SentAnswer {
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
-  /** Of an error; null for a success or a fault. */
+  /** Condition of an error; null for a success or a fault. */
   readonly condition: ConditionName | null
 }

@@ -33,10 +33,10 @@ export interface SandboxParts {
   readonly authority: Authority
   readonly grants: Grants
   readonly unshown: Unshown
-  /** null: not saved. */
+  /** null: the state isn't saved. */
   readonly stateFile: StateFile | null
   readonly options: SandboxOptions
 }
 
-/** All except the server. */
+/** All parts except the server. */
 export type BuiltParts = Omit<SandboxParts, 'app' | 'origin'>

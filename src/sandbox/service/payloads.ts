@@ -7,7 +7,7 @@ import { deliveredEvent, deliveredMessage } from './variants.ts'
 export interface Payload {
   readonly type: string
   readonly body: string
-  /** Ids of its events or message. */
+  /** Ids of the delivery's events or message. */
   readonly itemIds: readonly string[]
 }
 

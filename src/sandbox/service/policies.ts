@@ -4,7 +4,7 @@ import { policyIdOf } from './binding.ts'
 
 /** The policy of a bound lane. The spec doesn't define its field names; see `GET /_sandbox/variants`. */
 
-/** Share of the net premium. Non-admitted paper has a tax and a fee. */
+/** Share of the net premium. Only non-admitted policies have the tax and the fee. */
 const SURPLUS_LINES_TAX = 0.0485
 const SURPLUS_LINES_FEE_CENTS = 15_000
 const COMMISSION_RATES = { instant_quote: 0.12, binding: 0.15, specialty: 0.1 } as const
@@ -54,7 +54,7 @@ export function policyDocuments({ rail }: Lane) {
   })
 }
 
-/** @returns the same day a year later; February 28 for a 29th. */
+/** @returns the same day a year later; February 28 for February 29. */
 function yearAfter(day: string): string {
   const [year = '', month = '', date = ''] = day.split('-')
   return `${Number(year) + 1}-${month}-${month === '02' && date === '29' ? '28' : date}`

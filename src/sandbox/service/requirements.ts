@@ -17,7 +17,7 @@ export function requirementsView(submission: Submission, nowMs: number): Require
   }
 }
 
-/** Only this contains a bind request's id. */
+/** Adds the bind request's id, which no other answer contains. */
 function marketOf(submission: Submission, lane: Lane): MarketReadiness {
   const bindRequestId = bindRequestIdOf(submission, lane)
   return bindRequestId === null ? lane.market : { ...lane.market, bind_request_id: bindRequestId }

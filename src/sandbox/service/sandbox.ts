@@ -26,7 +26,7 @@ interface SandboxStats extends Counts {
 }
 
 interface Entry {
-  /** true: without a delivery. */
+  /** true: sends no delivery. */
   readonly quiet?: boolean
 }
 
@@ -52,7 +52,7 @@ export const BASE_PATH = '/api/v1'
 export class Sandbox {
   /** `http://host:port`. */
   readonly origin: string
-  /** With the version segment. */
+  /** Includes the version segment. */
   readonly baseUrl: string
   readonly faults: FaultInjector
   readonly access: Access
@@ -86,14 +86,14 @@ export class Sandbox {
     return [...this.#parts.accounts.keys()]
   }
 
-  /** @param name default: the first one. */
+  /** @param name default: the first account. */
   account(name = this.accountNames[0] ?? ''): Account {
     const account = this.#parts.accounts.get(name)
     if (!account) throw new RangeError(`no account ${name}`)
     return account
   }
 
-  /** Starts to sign with a new secret. @returns it. */
+  /** Signs with a new secret from now on. @returns the secret. */
   rotateWebhookSecret(account: string): string {
     const target = this.account(account)
     target.webhookSecret = `whsec_${this.#parts.prng.bytes(`secret after ${target.webhookSecret}`).toString('base64')}`
@@ -112,7 +112,7 @@ export class Sandbox {
 
   /**
    * Opens a lane and makes the rail available.
-   * @param init `market`: default, the first one; `hidden`: until `revealLane`.
+   * @param init `market`: default: the first market. `hidden`: hides the lane until `revealLane`.
    * @returns the lane; its id is `rail.submission_market_id`.
    */
   addLane(account: string, submissionId: string, init: { market?: Market; hidden?: boolean } = {}): LaneInit {
@@ -177,7 +177,7 @@ export class Sandbox {
 
   /**
    * Sends any body, signed, to the account's endpoint.
-   * @param options `submissionId`: its order. `id`: default, a new one.
+   * @param options `submissionId`: the submission whose order applies. `id`: default: a new id.
    * @returns the delivery's id.
    */
   deliver(account: string, body: string, options: { submissionId?: string; id?: string } = {}): string {

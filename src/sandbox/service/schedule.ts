@@ -7,17 +7,17 @@ export interface Due {
   readonly atMs: number
   readonly account: string
   readonly submissionId: string
-  /** Known to the owner of the schedule. */
+  /** Kind of step, defined by the owner of the schedule. */
   readonly kind: string
   readonly data: PlainObject
 }
 
-/** Timers are limited to a day, and clock changes must be noticed. */
+/** Limits timers to less than a day, so that clock changes are noticed. */
 const LONGEST_WAIT_MS = 3_600_000
 
 /**
- * Carries out entries in order of time, each at its own time. Entries added for a past time run in the same turn. One timer serves all
- * entries, with any kind of clock.
+ * Carries out entries in order of time, each at its own time. If an entry adds another for a past time, the same run carries it out. One
+ * timer serves all entries, with any kind of clock.
  */
 export class Schedule {
   readonly #clock: Clock
@@ -51,7 +51,7 @@ export class Schedule {
     return [...this.#entries]
   }
 
-  /** Replaces all entries. Overdue ones run immediately. */
+  /** Replaces all entries. Overdue entries run immediately. */
   restore(entries: readonly Due[]): void {
     this.#entries = [...entries].sort((a, b) => a.atMs - b.atMs)
     this.#arm()

@@ -37,7 +37,7 @@ interface SessionsOptions {
   readonly unshown: Unshown
 }
 
-/** Sessions of users: "refresh tokens rotate on every use". */
+/** Sessions of users. Each use of a refresh token replaces the token. */
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #refreshTokens = new Map<string, RefreshToken>()
@@ -46,18 +46,18 @@ export class Sessions {
     this.#options = options
   }
 
-  /** "The scope is capped by the brokerage's programmatic-access controls." @throws OAuthError if none is left. */
+  /** The brokerage's programmatic-access controls limit the scopes. @throws OAuthError if no scope is left. */
   approve(account: Account, user: User, clientId: string, asked: readonly Scope[]): Approval {
     const scopes = asked.filter((scope) => account.programmaticScopes.includes(scope))
     if (scopes.length === 0) throw new OAuthError('invalid_scope', 'This brokerage allows none of these scopes to connected apps')
     return { account: account.name, userId: user.id, clientId, scopes }
   }
 
-  /** Begins a session. @param family its name. @throws OAuthError if the user is inactive. */
+  /** Begins a session. @param family the session's name. @throws OAuthError if the user is inactive. */
   open(approval: Approval, family: string = this.#options.prng.uuid()): TokenPair {
     const { account, user } = this.#holder(approval)
     const { clock, prng, tokens, unshown } = this.#options
-    // The brokerage may allow less than at the approval.
+    // The brokerage may now allow fewer scopes.
     const { scopes } = this.approve(account, user, approval.clientId, approval.scopes)
     for (const [old, { expiresAtMs: endMs }] of this.#refreshTokens) if (endMs <= clock.now()) this.#refreshTokens.delete(old)
     const token = `ort_${prng.uuid()}${prng.uuid()}`.replaceAll('-', '')

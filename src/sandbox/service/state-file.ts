@@ -31,7 +31,7 @@ export interface SavedState extends StateOwner {
 
 /**
  * @returns null without a file.
- * @throws UsageError for an unreadable or invalid file, or one with another version, seed or accounts.
+ * @throws UsageError for an unreadable or invalid file, or a file with another version, seed or accounts.
  */
 export function readState(path: string, owner: StateOwner): SavedState | null {
   const saved = parse(path)
@@ -58,7 +58,7 @@ function parse(path: string): SavedState | null {
     if (value && typeof value.version === 'number' && typeof value.seed === 'string' && Array.isArray(value.accounts))
       return value as SavedState
   } catch {
-    // Not JSON: see below.
+    // The file isn't JSON; the error below reports the problem.
   }
   throw new UsageError([`${path} is no state file of the sandbox; name another file, or remove it`])
 }
@@ -87,7 +87,7 @@ export class StateFile {
     this.#options = options
   }
 
-  /** Marks the state as changed. It is saved soon, or by `persist`. */
+  /** Marks the state as changed. The state is saved soon, or by `persist`. */
   touch(): void {
     if (this.#isClosed) return
     this.#isDirty = true
@@ -95,7 +95,7 @@ export class StateFile {
     this.#timer ??= setTimeout(() => void this.persist().catch(() => {}), WRITE_DELAY_MS).unref()
   }
 
-  /** Resolves when all changes so far are saved. Rejects if that fails. */
+  /** Resolves when all changes so far are saved. Rejects if saving fails. */
   persist(): Promise<void> {
     if (!this.#isDirty || this.#isClosed) return this.#writing ?? Promise.resolve()
     this.#queued ??= (this.#writing ?? Promise.resolve()).catch(() => {}).then(() => this.#start())

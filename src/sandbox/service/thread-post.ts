@@ -10,11 +10,11 @@ import type { BuiltParts } from './parts.ts'
 import { invalid, parseBody, Refusal } from './refusal.ts'
 
 const { document_ids } = threadPostSchema.shape
-/** A blank body has its own refusal. */
+/** Accepts a blank body, which has a separate refusal. */
 const threadBody = threadPostSchema.extend({ body: z.string(), document_ids: document_ids.unwrap().default([]) })
 
 const MAX_KEY_LENGTH = 128
-/** "Typically within a couple of minutes." */
+/** The service typically answers within a couple of minutes. */
 const ANSWER_AFTER_MS = 120_000
 
 interface ThreadPost {
@@ -27,7 +27,7 @@ interface ThreadPost {
 }
 
 /**
- * Records a reply of the brokerage, and schedules the service's answer. A known `Idempotency-Key` returns its first message.
+ * Records a reply of the brokerage, and schedules the service's answer. For a known `Idempotency-Key`, returns the first message's id.
  * @returns the message's id.
  * @throws Refusal for a blank body, a long key, or (400) another submission's document.
  */

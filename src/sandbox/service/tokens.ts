@@ -4,7 +4,7 @@ import type { Account, Credential, User } from './accounts.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Scope } from './scopes.ts'
 
-/** "Access tokens live 60 minutes." */
+/** Lifetime of access tokens, from the spec. */
 export const LIFETIME_SECONDS = 3_600
 
 /**

@@ -12,10 +12,10 @@ export type UnshownInput = Readonly<Record<string, string | number>>
 /** A choice in `GET /_sandbox/variants`. */
 export interface Choice {
   readonly name: string
-  /** The row of the specification that leaves it open. */
+  /** The row of the specification that leaves the choice open. */
   readonly row: string
   readonly choice: string | number | boolean | readonly number[]
-  /** The option that changes it. */
+  /** The option that sets the choice. */
   readonly option: string
   /** Other values, or their description. */
   readonly alternatives: readonly (string | number | boolean)[]
@@ -24,7 +24,7 @@ export interface Choice {
 const MAX_NUMBER = 1_000_000_000
 
 /**
- * Every choice that the spec leaves open, read by name. A new one is a line in `unshown-choices.ts`, or for a status in
+ * Every choice that the spec leaves open, read by name. A new choice is a line in `unshown-choices.ts`, or for a status in
  * `client/openapi/conditions.ts`.
  */
 export class Unshown {
@@ -91,7 +91,7 @@ export function mixOf(seed: string): UnshownInput {
 const MIX = 'mix'
 
 /**
- * Reads `--variants`: `name=value,…`. `mix=SEED` chooses all at random, except the other names.
+ * Reads `--variants`: `name=value,…`. `mix=SEED` chooses all unnamed variants at random.
  * @throws RangeError for a part without `=`, and an unknown name or value.
  */
 export function parseUnshown(text: string): UnshownInput {

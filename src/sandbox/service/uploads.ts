@@ -4,7 +4,6 @@ import type { StoredDocument } from '../world/records.ts'
 import type { Submission } from '../world/submission.ts'
 import { invalid, Refusal } from './refusal.ts'
 
-/** An uploaded file. */
 export interface UploadedFile {
   /** Form field; undefined without a form. */
   readonly field?: string

@@ -55,7 +55,7 @@ const contents: Readonly<Record<string, Change>> = {
   }),
 }
 
-/** Each market, and the lane's second program. */
+/** @returns each market; after a market with a lane, also a second program of that lane. */
 function withMarkets(markets: readonly Part[], unshown: Unshown): readonly Part[] {
   if (unshown.word('programs_of_lane') === 'one') return markets
   const second = (market: Part) => ({ ...market, program: `${market['program']} Plus`, needs_from_you: ['Payroll (Plus)'] })
@@ -140,7 +140,7 @@ export function answerOf(operation: string, body: unknown, unshown: Unshown): un
   return unshown.word('nulls') === 'absent' && NULLABLE.has(operation) ? withoutNulls(formed) : formed
 }
 
-/** Reads where null equals a missing field. A null cursor doesn't. */
+/** Reads where null equals a missing field. Excludes feeds, because a null cursor has a meaning. */
 const NULLABLE = new Set(['requirements', 'outstanding', 'workspace', 'bind_request', 'policy', 'insured', 'extra'])
 
 /** @returns an event as in a delivery, perhaps spelled differently from the feed. */

@@ -19,7 +19,7 @@ export interface Program {
   readonly collectsCard?: boolean
 }
 
-/** Known lines of business; the last ones have no market. */
+/** Known lines of business; the last lines have no market. */
 export const canonicalLines: Readonly<Record<string, string>> = {
   general_liability: 'General liability',
   workers_compensation: 'Workers compensation',
@@ -123,7 +123,7 @@ export function writesIn(state: string): boolean {
 
 /**
  * @param linesOff disabled lines, by program id.
- * @returns programs (of those that a partner chose, or all) that take lines of the submission in its state, with these lines.
+ * @returns the programs that take lines of the submission in its state, each with these lines. If a partner chose programs, only those.
  */
 export function matchingPrograms({ facts, records }: Submission, linesOff: Readonly<Record<string, readonly string[]>>) {
   const { brief } = records

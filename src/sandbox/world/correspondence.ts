@@ -77,7 +77,7 @@ export function chat(asked: string, answered: string): [MessageInit, MessageInit
   ]
 }
 
-/** @param finalized false: the path is null. */
+/** @param finalized false: `download_path` is null. */
 export function attachment(prng: Prng, name: string, finalized: boolean): Attachment {
   return { name, download_path: finalized ? `/broker/finalized-documents/${prng.uuid()}/pdf` : null }
 }

@@ -16,7 +16,7 @@ export type FeedState<T> = readonly { readonly item: T; readonly visible: boolea
 
 interface FeedSlice<T> {
   readonly items: readonly T[]
-  /** Position of the last item, or the requested one. */
+  /** Position of the last item; without items, the requested position. */
   readonly end: Position
   readonly more: boolean
 }
@@ -38,7 +38,7 @@ export class Feed<T extends Positioned> {
     else this.#entries.splice(at, 0, entry)
   }
 
-  /** Shows matching hidden items. @returns them. */
+  /** Shows matching hidden items. @returns the shown items. */
   reveal(matches: (item: T) => boolean): T[] {
     const hidden = this.#entries.filter((entry) => !entry.visible && matches(entry.item))
     for (const entry of hidden) entry.visible = true

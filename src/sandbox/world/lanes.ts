@@ -6,7 +6,7 @@ import { labelOf } from './questions.ts'
 import type { LaneInit, LanePatch, Submission } from './submission.ts'
 import type { CarrierSession, RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
-/** One original in 64 is at the carrier's host. */
+/** About one original document in 64 is on the carrier's host. */
 const ON_ANOTHER_HOST = /^4[0-3]/
 
 interface Opening {
@@ -129,7 +129,7 @@ function newSession(prng: Prng, market: Market): CarrierSession {
   return begunSession(id, market, { completion_pct, missing_questions: [{ key: 'years_in_business', label: 'Years in business' }] })
 }
 
-/** @returns the changes when missing requirements have arrived. */
+/** @returns the lane's changes when missing requirements arrive. */
 export function satisfiedPatch(lane: LaneInit): LanePatch {
   return {
     rail: {

@@ -20,8 +20,8 @@ interface MarketPlan {
 type Outcome = 'quote' | 'revised' | 'declined' | 'withdrawn' | 'blocked'
 
 /**
- * Plans one market from approach to end, with two variants of real feeds: hidden lanes, whose earlier events appear later behind clients'
- * cursors (a later event always follows); and markets that first appear with their quote, without `market_attached`.
+ * Plans one market from approach to end, with two variants of real feeds. Hidden lanes: earlier events appear later, behind clients'
+ * cursors; a later event always follows. Late markets: they first appear with their quote, without `market_attached`.
  */
 export function planMarket(prng: Prng, plan: MarketPlan): PlanStep[] {
   const outcome = plan.wins ? prng.pick<Outcome>(['quote', 'revised']) : chooseOutcome(prng, plan.market)

@@ -1,6 +1,5 @@
 import type { ProgramCategory } from './wire.ts'
 
-/** A trade. */
 export interface Trade {
   readonly suffixes: readonly string[]
   readonly lines: readonly string[]

@@ -9,7 +9,7 @@ export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): 
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 
-/** Works for `__proto__` too. */
+/** Sets an own property, even `__proto__`. */
 export function setOwnValue<T>(record: Record<string, T>, name: string, value: T): void {
   Object.defineProperty(record, name, { value, configurable: true, enumerable: true, writable: true })
 }

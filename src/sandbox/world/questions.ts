@@ -8,7 +8,7 @@ export interface Question {
   readonly input: 'text' | 'number' | 'bool' | 'select' | 'date'
   /** For `select`. */
   readonly options: readonly { readonly value: string; readonly label: string }[]
-  /** Default in favor of the insured; undefined: none. */
+  /** Default in favor of the insured; undefined: no default. */
   readonly favorable?: Plain
 }
 
@@ -62,7 +62,7 @@ const wanted: Readonly<Record<Question['input'], string>> = {
   date: 'a date like 2027-01-31',
 }
 
-/** @returns the problem of an answer; null: none. */
+/** @returns the problem of an answer; null: the answer is valid. */
 export function answerProblem(question: Question, value: unknown): string | null {
   const fits = {
     text: () => typeof value === 'string' && value.trim() !== '',

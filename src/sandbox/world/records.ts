@@ -1,15 +1,15 @@
 import type { Plain, PlainObject } from './plain.ts'
 
-/** Written content of submissions, as plain data. Empty for generated ones without writes. */
+/** Written content of submissions, as plain data. Empty for generated submissions without writes. */
 
 interface Brief {
-  /** The accepted body, or that read from an intake. */
+  /** The accepted body, or the body read from an intake. */
   readonly body: PlainObject
   readonly createdAtMs: number
   /** The submission's portal user. */
   readonly producerEmail: string
   readonly insuredId: string
-  /** Chosen by a partner; null: the service matches. */
+  /** Programs chosen by a partner; null: the service matches. */
   readonly raterPrograms: readonly string[] | null
   /** Id of the credential or user. */
   readonly createdBy: string
@@ -31,13 +31,12 @@ export interface StoredDocument {
 export interface Assumption {
   readonly key: string
   readonly label: string
-  /** undefined: none. */
   readonly value?: Plain
 }
 
 interface QuoteRecord {
   readonly laneId: string
-  /** false: an indication. */
+  /** false: the quote is an indication. */
   readonly firm: boolean
   readonly assumptions: readonly Assumption[]
 }
@@ -58,12 +57,11 @@ export interface BindRecord {
   readonly laneId: string
   readonly quoteId: string | null
   status: string
-  /** Whether it was submitted; the status may differ. */
+  /** Whether the request was submitted, independent of its status. */
   isSubmitted?: boolean
   paymentOption: string | null
   readonly requestedAtMs: number
   readonly requestedBy: string | null
-  /** Unconfirmed assumptions. */
   unconfirmed: Assumption[]
   readonly contingencies: Contingency[]
 }

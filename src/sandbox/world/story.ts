@@ -21,8 +21,8 @@ interface StoryState {
 }
 
 /**
- * Plays steps on a timer (`start`, `pause`) or one by one (`step`). On the timer each step has its own time, so that the same seed and
- * start give identical data; with `step` it happens now.
+ * Plays steps on a timer (`start`, `pause`) or one by one (`step`). On the timer, each step happens at its planned time, so that the same
+ * seed and start give identical data. With `step`, the step happens now.
  */
 export class Story {
   #steps: readonly TimedStep[]
@@ -55,7 +55,7 @@ export class Story {
     return { played: this.#next, total, running: this.#run !== null, ended: this.#next === total }
   }
 
-  /** Starts or continues. */
+  /** Starts or continues the timer. */
   start(): void {
     if (this.#run) return
     const run = { stop: new AbortController(), startedAtMs: this.#clock.now() }
@@ -63,7 +63,7 @@ export class Story {
     void this.#play(run.startedAtMs, run.stop.signal)
   }
 
-  /** `start` continues. */
+  /** Stops the timer; `start` continues. */
   pause(): void {
     if (!this.#run) return
     this.#elapsedMs += (this.#clock.now() - this.#run.startedAtMs) * this.#speed
@@ -71,7 +71,7 @@ export class Story {
     this.#run = null
   }
 
-  /** Plays the next step now. @returns it; null: ended. */
+  /** Plays the next step now. @returns the step; null: the story has ended. */
   step(): TimedStep | null {
     return this.#playNext(this.#clock.now())
   }

@@ -40,7 +40,7 @@ export interface RailPatch {
 export interface EventInit {
   readonly type: string
   readonly id?: string
-  /** RFC 3339, kept as given. */
+  /** RFC 3339, stored unchanged. */
   readonly occurred_at?: string
   readonly lane_id?: string | null
   readonly market?: EventMarket
@@ -94,14 +94,14 @@ export class Submission {
   readonly lanes = new Map<string, Lane>()
   readonly events = new Feed<MarketEvent>()
   readonly thread = new Feed<ThreadMessage>()
-  /** Written by the API. */
+  /** Content written through the API. */
   records: Records = emptyRecords()
   railAvailable = false
   quoteHistory: readonly QuoteHistoryItem[] = []
   quoteHistoryUnavailable = false
   #lastMicros = 0
 
-  /** @param taxId of the insured, in facts and answers; null: none. */
+  /** @param taxId of the insured, in facts and answers; null: no tax id. */
   constructor(account: string, id: string, facts: SubmissionFacts, taxId: string | null = null) {
     this.account = account
     this.taxId = taxId
@@ -109,7 +109,7 @@ export class Submission {
     this.facts = facts
   }
 
-  /** The insured named at creation, else by its name. */
+  /** The insured's id from the creation; otherwise, derived from the name. */
   get insuredId(): string {
     return this.records.brief?.insuredId ?? insuredIdByName(this.account, this.facts.insured_name)
   }
@@ -128,7 +128,7 @@ export class Submission {
     this.lanes.set(lane.rail.submission_market_id, { ...lane, visible })
   }
 
-  /** @throws@throws RangeError for an unknown lane. */
+  /** @throws RangeError for an unknown lane. */
   patchLane(laneId: string, patch: LanePatch): void {
     const lane = this.lane(laneId)
     const session = lane.session && patch.session ? { ...lane.session, ...patch.session } : lane.session
@@ -147,14 +147,14 @@ export class Submission {
     this.quoteHistoryUnavailable = patch.quote_history_unavailable ?? this.quoteHistoryUnavailable
   }
 
-  /** @throws@throws RangeError for an unknown lane. */
+  /** @throws RangeError for an unknown lane. */
   lane(laneId: string): Lane {
     const lane = this.lanes.get(laneId)
     if (!lane) throw new RangeError(`submission ${this.id} has no lane ${laneId}`)
     return lane
   }
 
-  /** An event is hidden with its lane. */
+  /** Adds an event, hidden if its lane is hidden. */
   addEvent(init: EventInit, newId: () => string, atMs: number): MarketEvent {
     const lane = init.lane_id ? this.lanes.get(init.lane_id) : undefined
     const [status, label] = STATUS_OF_TYPE[init.type] ?? ['updated', 'Updated']

@@ -7,14 +7,14 @@ import type { ThreadMessage as MessageRead } from '../../client/schemas/thread.t
  * misreading of the specification.
  */
 
-/** The specified values of a text; never: any text. */
+/** The values that the schema allows for a text; `never` if any text is allowed. */
 type Named<T> = T extends string ? (string extends T ? never : T) : never
 type Fields<T> = T extends readonly (infer Item)[]
   ? readonly Sent<Item>[]
   : T extends object
     ? { readonly [Name in keyof T as string extends Name ? never : Name]-?: Sent<Exclude<T[Name], undefined>> }
     : T
-/** A value as sent: with every field of the schema and no other, and only known values. */
+/** A value as sent: with exactly the schema's fields, and only known values. */
 type Sent<T> = [Named<T>] extends [never] ? Fields<T> : Named<T> | Exclude<T, string>
 
 /** An item of the events feed. Tests add other types. */
@@ -22,7 +22,7 @@ export interface MarketEvent extends Omit<Sent<EventRead>, 'type'> {
   readonly type: string
 }
 export type EventMarket = MarketEvent['market']
-/** "ProgramCategory". */
+/** The spec's "ProgramCategory". */
 export type ProgramCategory = EventMarket['category']
 
 /** An item of the thread feed. */
@@ -39,7 +39,7 @@ export interface RequirementsView extends SubmissionFacts, Pick<View, 'submissio
 }
 
 export type MarketReadiness = View['markets'][number] & {
-  /** Not in the specification, which has no list of them. */
+  /** Not in the specification, which has no list of bind requests. */
   readonly bind_request_id?: string
 }
 

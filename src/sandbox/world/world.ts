@@ -57,7 +57,7 @@ type WorldState = readonly {
   readonly records: AccountRecords
 }[]
 
-/** All submissions of all accounts, which may use the same ids. */
+/** All submissions of all accounts. Different accounts may use the same ids. */
 export class World {
   readonly #options: WorldOptions
   readonly #accounts = new Map<string, Map<string, Submission>>()
@@ -113,7 +113,7 @@ export class World {
   /**
    * Applies actions in order, and delivers newly visible items: events together, each message separately.
    * @param atMs ms since the epoch.
-   * @param quiet without deliveries.
+   * @param quiet true: sends no deliveries.
    * @returns new events and messages, including hidden ones.
    */
   play(account: string, submissionId: string, actions: readonly Action[], atMs: number, quiet = false): Added {

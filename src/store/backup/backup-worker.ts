@@ -9,14 +9,14 @@ import { sqliteError } from '../sqlite/errors.ts'
 import type { BackupAnswer, BackupOrder } from './backup.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
-/** The worker thread of backup.ts: reports the size of the database, waits for a message, then makes and verifies the copy. */
+/** Worker thread of backup.ts. Reports the bytes needed, waits for a message, then makes and verifies the copy. */
 
 const order = workerData as BackupOrder
 /** Pages copied per step, 8 MB. The thread can be stopped between steps. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
 const pages = `${order.partial}-pages`
-/** The file that an error is about. */
+/** File named in an error message. */
 let place = order.source
 
 const say = (answer: BackupAnswer) => parentPort?.postMessage(answer)
@@ -33,7 +33,7 @@ try {
 }
 
 async function make(source: Database.Database): Promise<void> {
-  // One snapshot for the whole copy: concurrent writes neither enter it nor restart it.
+  // One snapshot: concurrent writes are not copied and don't restart the copy.
   source.exec('begin')
   const before = factsOf(source)
   place = order.target
@@ -52,7 +52,7 @@ async function make(source: Database.Database): Promise<void> {
   say({ type: 'done', bytes, facts: before })
 }
 
-/** Vacuums the copy, because free pages may hold what was purged, and verifies it. @returns what is wrong with it, or null. */
+/** Vacuums the copy, because free pages may contain purged data, then verifies the copy. @returns the problem, or null. */
 function finish(before: SqliteFacts): string | null {
   const whole = new Database(pages, { fileMustExist: true })
   try {

@@ -6,12 +6,12 @@ import { Worker } from 'node:worker_threads'
 import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import type { SqliteFacts } from './facts.ts'
 
-/** Input of the worker: absolute file names. */
+/** Worker input. All paths are absolute. */
 export interface BackupOrder {
   readonly source: string
-  /** Where the copy is written, next to its page-by-page draft. */
+  /** Temporary path; the raw copy is `<partial>-pages`. */
   readonly partial: string
-  /** Given once the copy is complete, durable and verified. */
+  /** Final path of the complete, durable, verified copy. */
   readonly target: string
 }
 
@@ -28,10 +28,9 @@ export interface Backup {
 }
 
 /**
- * Copies a SQLite database consistently while it is in use, in one read transaction of a worker thread. It neither blocks writers nor is restarted
- * by them (invariant 13). The copy gets its name once it is complete, durable and verified. A failure leaves no files.
- * @throws UsageError when the target exists or its folder does not; PermanentError when no backup could be made; the reason of `signal` when it
- * aborts.
+ * Copies a SQLite database while it is in use, in one read transaction of a worker thread. Writers are not blocked and don't restart the
+ * copy. The copy gets its final name once it is complete, durable and verified. A failure leaves no files.
+ * @throws UsageError if the target exists or its folder does not; PermanentError if the backup fails; the reason of `signal` if aborted.
  */
 export async function backupSqlite(path: string, file: string, signal: AbortSignal): Promise<Backup> {
   const target = resolve(file)
@@ -70,7 +69,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Endings of files that SQLite or the lock of `serve` keeps next to a database. */
+/** Suffixes of the files of a database, its `serve` lock and its mark file. */
 const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal', '-mark', '-mark.new']
 
 function isOfDatabase(target: string, database: string): boolean {
@@ -85,7 +84,7 @@ interface Answering<T> {
   readonly fail: (problem: string) => void
 }
 
-/** Runs a worker thread of this folder until it answers. @throws PermanentError when it fails; the reason of `signal` when it aborts. */
+/** Runs a script of this folder as a worker until it answers. @throws PermanentError if it fails; the reason of `signal` if aborted. */
 export async function inWorker<Message, T>(
   file: string,
   workerData: unknown,
@@ -108,7 +107,7 @@ export async function inWorker<Message, T>(
   }
 }
 
-/** Checks the free space first, because a full disk would also stop the receiver. @returns what is wrong; null when there is room. */
+/** Checks free disk space, because a full disk would also stop the receiver. @returns the problem; null if the space suffices. */
 export async function roomFor(folder: string, bytes: number): Promise<string | null> {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize

@@ -4,14 +4,14 @@ import type { Query, Tx } from '../engine/db.ts'
 import { decoderOf, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import type { CopiedKind, CopiedTable } from './copied-tables.ts'
 
-/** A value as both databases return it: times are TimeText, JSON is parsed, `raw` is its text. */
+/** A value as both databases return it: times are TimeText, JSON is parsed, `raw` is text. */
 export type CopiedValue = Json | Buffer
 export type CopiedRow = Readonly<Record<string, CopiedValue>>
 
-/** SQLite takes 32,766 parameters in a statement, Postgres twice as many. */
+/** SQLite allows 32,766 parameters per statement, Postgres twice as many. */
 const MAX_PARAMETERS = 30_000
 
-/** Up to `limit` rows after a key, in key order. @param after null to begin. */
+/** Up to `limit` rows after a key, in key order. @param after null to start. */
 export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | null, limit: number): Promise<CopiedRow[]> {
   const key = sql.join(table.key.map((column) => sql.ref(column)))
   const columns = sql.join(Object.keys(table.columns).map((column) => sql.ref(column)))
@@ -26,7 +26,7 @@ export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | 
   }))
 }
 
-/** Decoders of columns that SQLite returns as stored, because no other statement needs them decoded. */
+/** Decoders for SQLite columns that only the copy decodes. Other statements return them as stored. */
 function lateDecoders({ name, columns }: CopiedTable) {
   return Object.entries(columns).flatMap(([column, kind]) => {
     const isLate = (kind === 'json' || kind === 'bool') && decoderOfColumn(name, column) === null
@@ -47,22 +47,22 @@ export async function insertRows(tx: Tx, table: CopiedTable, rows: readonly Copi
 }
 
 function parameter(kind: CopiedKind, value: CopiedValue): RawBuilder<unknown> {
-  // A JSON string, or a list, would otherwise be bound as it is.
+  // Otherwise a JSON string or list would be bound unserialized.
   return sql`${kind === 'json' && value !== null ? JSON.stringify(value) : value}`
 }
 
-/** The last number that a table assigned, also if its row was deleted since. */
+/** The last identity value assigned, even if its row was deleted. */
 export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promise<number | null> {
   if (serial === null) return null
   const text =
     q.kind === 'sqlite'
       ? sql<{ last: number | null }>`select (select seq from sqlite_sequence where name = ${name}) as last`
       : sql<{ last: number | null }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, ${serial})) as last`
-  // SQLite keeps a 0 for a table into which only an empty insert has run.
+  // SQLite stores 0 if a table has only had an empty insert.
   return (await q.one(text))?.last || null
 }
 
-/** Makes a table continue after that number. */
+/** Makes a table number rows after `last`. */
 export async function continueNumbers(tx: Tx, { name, serial }: CopiedTable, last: number | null): Promise<void> {
   if (serial === null || last === null) return
   if (tx.kind === 'postgres') await tx.run(sql`select setval(pg_get_serial_sequence(${name}, ${serial}), ${last}::bigint)`)

@@ -8,11 +8,11 @@ export interface CopiedTable {
   readonly name: string
   readonly columns: Readonly<Record<string, CopiedKind>>
   readonly key: readonly string[]
-  /** The identity column, if there is one. */
+  /** The identity column; null if none. */
   readonly serial: string | null
 }
 
-/** Tables about the database itself or its processes, and tokens that work only once. */
+/** Tables about the database or its processes, and single-use tokens. */
 const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_process_settings', 'sync_copy', 'sync_push_tokens']
 
 const KINDS: Readonly<Record<string, CopiedKind>> = {
@@ -32,12 +32,12 @@ interface ColumnRow {
   readonly name: string
   readonly field: string
   readonly type: string
-  /** Position in the primary key, from 1; null outside of it. */
+  /** 1-based position in the primary key; null if not in it. */
   readonly place: number | null
   readonly serial: boolean
 }
 
-/** The tables to copy, by name. Only Postgres knows each column's kind; both databases have the same schema version. */
+/** The tables to copy, ordered by name. Postgres describes both databases, because only Postgres knows column kinds. */
 export async function copiedTables(postgres: Query): Promise<CopiedTable[]> {
   const rows = await postgres.all(sql<ColumnRow>`
     select c.relname as name, a.attname as field, format_type(a.atttypid, null) as type, a.attidentity <> '' as serial,

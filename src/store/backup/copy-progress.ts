@@ -2,19 +2,18 @@ import { sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
 import type { CopiedRow } from './copied-rows.ts'
 
-/** Progress of a copy, in a table of the target. It commits with the rows, so that an interrupted copy continues. */
+/** Copy progress, stored in the target. Commits with the rows, so that an interrupted copy can resume. */
 export interface CopyProgress {
   /** Key of the last copied row, by table. */
   readonly behind: ReadonlyMap<string, CopiedRow>
-  /** Epoch of the change log that is copied. */
+  /** Log epoch of the source. */
   readonly source: string
 }
 
-/** Why such a database cannot be served. */
 export const UNFINISHED_COPY =
   'this database is the target of an unfinished copy; run `submission-mirror copy` again, with DATABASE_URL of the source database'
 
-/** The row for the source. */
+/** Key of the source row. */
 const SOURCE = ''
 
 export async function isUnfinishedCopy(q: Query): Promise<boolean> {
@@ -25,7 +24,7 @@ export async function isUnfinishedCopy(q: Query): Promise<boolean> {
   return await q.exists(text)
 }
 
-/** @returns null when no copy was begun. */
+/** @returns null if no copy was started. */
 export async function readProgress(q: Query): Promise<CopyProgress | null> {
   if (!(await isUnfinishedCopy(q))) return null
   const rows = await q.all(sql<{ table_name: string; behind: string }>`select table_name, behind from sync_copy`)

@@ -11,7 +11,7 @@ import { type CopiedRow, type CopiedValue, continueNumbers, insertRows, lastNumb
 import { type CopiedKind, type CopiedTable, copiedTables } from './copied-tables.ts'
 import { beginProgress, endProgress, forgetProgress, readProgress, recordProgress } from './copy-progress.ts'
 
-/** The two databases of a copy, both of the same schema version, one of them Postgres. */
+/** The two databases of a copy. Both have the same schema version; one is Postgres. */
 export interface CopyParts {
   readonly source: Db
   readonly target: Db
@@ -20,22 +20,22 @@ export interface CopyParts {
 }
 
 export interface Copied {
-  /** How many rows each table has, in both databases. */
+  /** Row count by table, equal in both databases. */
   readonly rows: Readonly<Record<string, number>>
-  /** false while a process receives deliveries into the source: the target cannot be served yet. */
+  /** false while the source still receives deliveries. The target cannot be served then. */
   readonly isComplete: boolean
 }
 
-/** Rows per transaction: few at first, because a row may be large, and more while the pages stay light. */
+/** Rows per transaction. Starts small for large rows, and grows while pages stay under `PAGE_BYTES`. */
 const FIRST_PAGE = 16
 const LARGEST_PAGE = 1_000
 const PAGE_BYTES = 2_000_000
 
 /**
- * Copies a mirror into another database with its ids, change log, cursors, inbox and outbox, so that readers and destinations continue where they
- * are. Compares every table afterwards and copies one that differs once more. Continues an interrupted copy. When the copy is complete, the change
- * log continues in the target; the source begins a new log epoch if it is served again.
- * @throws UsageError when the target is not empty; BusyError when a process works on the source; PermanentError when a table differs.
+ * Copies a mirror with its ids, change log, cursors, inbox and outbox. Readers and destinations continue in the target. Compares every
+ * table afterwards, and copies a differing table once more. Continues an interrupted copy. Once complete, the change log continues in the
+ * target. The source begins a new log epoch if it is served again.
+ * @throws UsageError if the target is not empty; BusyError if a process works on the source; PermanentError if a table still differs.
  */
 export async function copyDatabase(parts: CopyParts): Promise<Copied> {
   const { source, target, signal, onTable } = parts
@@ -60,7 +60,7 @@ export async function copyDatabase(parts: CopyParts): Promise<Copied> {
   return { rows, isComplete: true }
 }
 
-/** Whether a process receives into the source. @throws BusyError when a process does more than that. */
+/** Whether a `receive` process uses the source. @throws BusyError if a process has another role. */
 async function isReceived(q: Query): Promise<boolean> {
   const processes = await listProcesses(q)
   const working = processes.find(({ role }) => role !== ('receive' satisfies ProcessRole))
@@ -121,7 +121,7 @@ function bytesOf(page: readonly CopiedRow[]): number {
   return lengths.reduce((sum, length) => sum + length, 0)
 }
 
-/** @returns the row count of both; null when they still differ after a second copy, as while deliveries arrive. */
+/** @returns the row count; null if the tables still differ after a second copy, such as during deliveries. */
 async function verify(parts: CopyParts, table: CopiedTable): Promise<number | null> {
   for (const isLast of [false, true]) {
     const [from, to] = [await sumOf(parts.source.read, table, parts.signal), await sumOf(parts.target.read, table, parts.signal)]
@@ -136,7 +136,7 @@ async function verify(parts: CopyParts, table: CopiedTable): Promise<number | nu
 /** Records the copy in both databases. */
 async function complete(source: Db, target: Db, tables: readonly CopiedTable[]): Promise<void> {
   const note = { who: 'command', action: 'database.copy', target: target.kind, detail: { from: source.kind } }
-  // First, so that two databases never claim the log. A copy that is interrupted after this can be run again.
+  // Releases the source first, so that two databases never own the log. An interrupted copy can be run again.
   const noted = auditedDb(source, note)
   await noted.write('copy-leave', releaseEpoch)
   const numbers = await Promise.all(tables.map((table) => lastNumber(source.read, table)))
@@ -148,10 +148,10 @@ async function complete(source: Db, target: Db, tables: readonly CopiedTable[]):
   })
 }
 
-/** Content of a table: equal for equal rows, in any order. */
+/** Checksum of a table, independent of row order. */
 interface TableSum {
   readonly rows: number
-  /** The sum of a hash of each row, modulo 2 to the 64. */
+  /** Sum of the row hashes, modulo 2^64. */
   readonly sum: bigint
 }
 
@@ -175,7 +175,7 @@ function hashOf({ columns }: CopiedTable, row: CopiedRow): bigint {
   return createHash('sha256').update(JSON.stringify(values)).digest().readBigUInt64BE()
 }
 
-/** Postgres sorts the keys of jsonb and writes times in one form. */
+/** Normalizes key order and time format, which Postgres changes. */
 function comparable(kind: CopiedKind, value: CopiedValue): unknown {
   if (kind === 'time' && typeof value === 'string') return parseTime(value) ?? value
   if (value instanceof Uint8Array) return createHash('sha256').update(value).digest('hex')

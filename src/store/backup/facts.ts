@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { missingTables, missingText } from '../migrate/schema-parts.ts'
 
 export interface SqliteFacts {
-  /** 0 when it is no database of submission-mirror. */
+  /** 0 if this is not a submission-mirror database. */
   readonly schemaVersion: number
   readonly logEpoch: string
   readonly firstSeq: number
@@ -10,7 +10,7 @@ export interface SqliteFacts {
   readonly rows: Readonly<Record<string, number>>
 }
 
-/** Facts that must be equal in a database and its copy. Counts all rows, so it runs in a worker thread or a process of its own. */
+/** Counts and ids that must be equal in a database and its copy. Call only in a worker thread or separate process: all rows are counted. */
 export function factsOf(database: Database.Database): SqliteFacts {
   const tables = database
     .prepare<[], { name: string }>("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")
@@ -34,14 +34,14 @@ export function factsOf(database: Database.Database): SqliteFacts {
   }
 }
 
-/** How many numbers of the change log have no row because rows were deleted. */
+/** Counts change-log numbers whose rows are missing. */
 export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
   const lost = lastSeq - firstSeq + 1 - (rows['changes'] ?? 0)
-  // The ends of the log may also have been changed; `repairEnds` corrects them.
+  // Negative if `mirror_info` was edited by hand (see `repairEnds`).
   return lost > 0 ? lost : 0
 }
 
-/** Reads the whole file. @returns what is wrong, or null. Gaps in the change log are no fault: nothing can fill them. */
+/** Reads the whole file. Ignores gaps in the change log: nothing can fill them. @returns the problem, or null. */
 export function faultOf(database: Database.Database, facts: SqliteFacts): string | null {
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]
   const result = checks.map((row) => row.integrity_check).join('; ')

@@ -15,26 +15,25 @@ import { auditedDb } from '../operators/actions.ts'
 import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
-/** What was restored, and where the previous database is. */
 export interface Restored {
-  /** Of the backup, before its migration. */
+  /** The backup before migration. */
   readonly facts: SqliteFacts
   readonly migrated: readonly string[]
   readonly epoch: NewEpoch
-  /** null when there was no database. */
+  /** Old database's path, or null. */
   readonly previous: string | null
-  /** Files that belonged to the previous database, such as a log, under their new names. */
+  /** New paths of the previous database's other files, such as its log. */
   readonly leftovers: readonly string[]
 }
 
 const LOG_ENDINGS = ['-wal', '-shm', '-journal']
 
 /**
- * Replaces a SQLite database with a backup, in one step: verifies and migrates a copy next to it first, and begins a new log epoch in it. Keeps the
- * previous database.
+ * Replaces a SQLite database with a backup in one step. First verifies and migrates a copy of the backup, and begins a new log epoch in it.
+ * Renames the previous database.
  * @param parts.who recorded in the audit entry.
- * @throws BusyError while another process has the database open; UsageError when there is no such backup; PermanentError when it is damaged or the
- * disk is full. The database is then unchanged.
+ * @throws BusyError if another process has the database open; UsageError if the backup is missing; PermanentError if the backup is damaged
+ * or the disk is full. An error changes nothing.
  */
 export async function restoreSqlite(
   database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
@@ -42,7 +41,7 @@ export async function restoreSqlite(
   { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
 ): Promise<Restored> {
   if (!existsSync(file)) throw new UsageError([`there is no file ${file}`])
-  // The log of a database is next to the file itself, not next to a symbolic link to it.
+  // Resolves symbolic links, because the log is next to the linked file.
   const [path, source] = [resolve(database.path), realpathSync(file)]
   if (!statSync(source).isFile()) throw new UsageError([`${file} is not a file; name the backup itself`])
   if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
@@ -98,7 +97,7 @@ function verify(fresh: string, file: string): SqliteFacts {
   } catch (error) {
     const known = sqliteError(error, file)
     if (!(known instanceof FatalError)) throw known
-    // The message for a damaged database says to restore it, which doesn't help here.
+    // The message for a damaged database advises a restore, which doesn't help here.
     throw new PermanentError(
       `${file} cannot be restored: it is damaged or is no SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
     )
@@ -107,13 +106,13 @@ function verify(fresh: string, file: string): SqliteFacts {
   }
 }
 
-/** Gives the database a second name first, so that its own name always has a file. Moves the files that belong to it, too. */
+/** Adds a second name to the database, so that a file always exists at its path. Renames its log and mark files. */
 function keepPrevious(path: string, clock: Clock): Pick<Restored, 'previous' | 'leftovers'> {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const previous = freeName(`${path}.before-${stamp}`)
   const isThere = existsSync(path)
   if (isThere) linkOrRename(path, previous)
-  // A log remains only of a damaged or missing database and must never meet the new file. The mark file describes another change log.
+  // A log remains only if the database is damaged or missing. Neither this log nor the old mark file may apply to the new database.
   const endings = [...LOG_ENDINGS, '-mark'].filter((ending) => existsSync(`${path}${ending}`))
   for (const ending of endings) renameSync(`${path}${ending}`, `${previous}${ending}`)
   return { previous: isThere ? previous : null, leftovers: endings.map((ending) => `${previous}${ending}`) }
@@ -129,20 +128,20 @@ function linkOrRename(path: string, previous: string): void {
   }
 }
 
-/** The name may be taken by a restore in the same second, or after a clock was set back. */
+/** Avoids names from a restore in the same second or before a clock change. */
 function freeName(name: string): string {
   let free = name
   for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
   return free
 }
 
-/** Moves the write-ahead log into the file, which works only when no other process has it open. Leaves a damaged database alone. */
+/** Merges the write-ahead log into the file; skips a damaged database. @throws BusyError if another process has the file open. */
 function foldLog(path: string): void {
   let old: Database.Database | undefined
   try {
     old = new Database(path, { timeout: 0, fileMustExist: true })
     if (old.pragma('journal_mode = delete', { simple: true }) !== 'delete') throw inUse(path)
-    // Without a log the mode doesn't show whether another process has it open.
+    // Without a log, only an exclusive lock detects other processes.
     old.exec('begin exclusive')
     old.exec('rollback')
   } catch (error) {

@@ -8,7 +8,7 @@ export interface StoredFile {
 
 const PAGE = 1_000
 
-/** The files that the table `documents` names, each once, in path order. */
+/** Distinct files in the `documents` table, in path order. */
 export async function* storedFiles(q: Query): AsyncGenerator<StoredFile> {
   let after = ''
   for (;;) {

@@ -12,7 +12,9 @@ export interface TrialOrder {
 /** `problem` is null when the backup can be restored. */
 export type TrialAnswer = { readonly problem: string | null }
 
-/** Restores a backup into a temporary folder in a worker thread. @throws PermanentError when it cannot be restored; the reason of `signal`. */
+/**
+ * Restores a backup into a temporary folder in a worker thread. @throws PermanentError if this fails; the reason of `signal` if aborted.
+ */
 export async function tryRestore(file: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const problem = await roomFor(dirname(file), (await stat(file)).size)

@@ -11,7 +11,7 @@ import { fingerprintOf } from './log-fingerprint.ts'
 
 const changesTable = specOf(changes)
 
-/** Appends to the change log, as the last statement of a transaction: it locks the counter row until the commit (invariant 9). */
+/** Appends to the change log. Call it last in a transaction, because it locks the counter row until the commit. */
 export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
   const [newest] = changes.slice(-1)
   if (newest === undefined) return
@@ -27,7 +27,7 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
 interface Advanced {
   readonly last_seq: number
   readonly log_epoch: string
-  /** The server that advanced the counter; null when unknown. */
+  /** Postgres server that ran the statement; null if unknown. */
   readonly now_on: string | null
 }
 
@@ -46,7 +46,7 @@ async function numberThenInsert(tx: Tx, changes: readonly Change[], changed_at: 
   return advanced
 }
 
-/** One statement, so that others wait for the counter row only for this round trip and the commit. */
+/** Uses one statement, so that the counter row is locked only for one round trip and the commit. */
 async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: TimeText): Promise<Advanced> {
   const given = JSON.stringify(changes.map((change, index) => ({ ...change, place: index + 1 })))
   const advanced = await tx.one(sql<Advanced>`
@@ -64,7 +64,7 @@ async function insertNumbered(tx: Tx, changes: readonly Change[], changedAt: Tim
   return advanced
 }
 
-/** Refuses to assign numbers twice: this process has seen greater ones of the same epoch. @throws LogMovedError */
+/** Prevents assigning a number twice. @throws LogMovedError if this process saw a greater number of the epoch. */
 function requireAllSeen({ seen }: Tx, logEpoch: string, lastSeq: number): void {
   const known = seen.newest?.seq ?? 0
   if (logEpoch === seen.logEpoch && lastSeq < known)
@@ -78,7 +78,7 @@ function touchedBy(changes: readonly Change[]): [account: string, submissionId: 
   return [...new Map(pairs).values()]
 }
 
-/** `last_seq`, or the newest row if `last_seq` was set back (log-ends.ts). After the wait for the lock, it includes rows committed in between. */
+/** `last_seq`, or the newest row if `last_seq` was lowered by hand (log-ends.ts). Includes rows committed during the wait for the lock. */
 function lastAssigned(tx: Tx): RawBuilder<unknown> {
   const newest = sql`coalesce((select max(seq) from changes), first_seq - 1)`
   return greatest(tx, sql`last_seq`, newest)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Query, Tx } from '../engine/db.ts'
 
-/** A number in `mirror_info` that doesn't match the rows of the change log, because it was changed by hand. */
+/** A number in `mirror_info` that was changed by hand and doesn't match the change-log rows. */
 export interface WrongEnd {
   readonly column: 'first_seq' | 'last_seq'
   readonly stored: number
@@ -12,7 +12,7 @@ export function wrongEndText({ column, stored, actual }: WrongEnd): string {
   return `mirror_info.${column} was set to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
 }
 
-/** Compares `mirror_info` with the rows: no row may come before the log's first number or after its last. */
+/** Finds ends in `mirror_info` that exclude existing change-log rows. */
 export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)
@@ -23,15 +23,15 @@ export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   return both.filter(({ stored, actual }) => stored !== actual)
 }
 
-/** Corrects `mirror_info`, so that no number is assigned twice. No new epoch begins. @returns what was wrong. */
+/** Corrects `mirror_info`, so that no number is assigned twice. Begins no new epoch. @returns the wrong ends. */
 export async function repairEnds(db: Db): Promise<WrongEnd[]> {
   if ((await findWrongEnds(db.read)).length === 0) return []
   return db.write('log-ends', (tx) => repairEndsIn(tx))
 }
 
-/** The same in an open transaction; last in it, like appending to the log. */
+/** `repairEnds` in an open transaction; run it late, like `appendChanges`. */
 export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
-  // Appending and retention change rows and ends together; the lock waits for both.
+  // Waits for appends and retention, which change rows and ends together.
   if (tx.kind === 'postgres') await tx.run(sql`select 1 from mirror_info where id = 1 for update`)
   const wrong = await findWrongEnds(tx)
   for (const { column, actual } of wrong) {
@@ -44,7 +44,7 @@ export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
   return wrong
 }
 
-/** The last assigned number, also when `mirror_info` is wrong. */
+/** The last assigned number, even if `mirror_info` is wrong. */
 export async function lastAssignedSeq(q: Query): Promise<number> {
   return rightEnds(await readEnds(q)).last_seq
 }
@@ -65,7 +65,7 @@ async function readEnds(q: Query): Promise<Ends> {
 
 function rightEnds({ first_seq, last_seq, oldest, newest }: Ends): { first_seq: number; last_seq: number } {
   const first = numberOf(first_seq, 1)
-  // Without rows, only the first number shows how far the numbering has come.
+  // Without rows, `first_seq` shows which numbers were assigned.
   const last = Math.max(numberOf(last_seq, 0), newest ?? first - 1)
   return { first_seq: Number.isSafeInteger(first_seq) ? Math.min(first, oldest ?? last + 1) : (oldest ?? last + 1), last_seq: last }
 }

@@ -16,7 +16,7 @@ import {
   lateFork,
   readState,
   type TokenedLog,
-} from './log-branch.ts'
+} from './log-divergence.ts'
 import { repairEndsIn } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
 import { hasInfo, infoOf, restoreInfo } from './log-info.ts'
@@ -24,13 +24,13 @@ import { COPY_ORIGIN, identifyServer, knownServer, originOf, serverOf } from './
 import { readMarkFile } from './mark-file.ts'
 
 /**
- * A log epoch names one numbering of the change log. A database that replaced another (a restored backup, a promoted standby that lagged) assigns
- * the same numbers to other changes, so it must begin a new epoch. Readers then see how far both have the same changes, and message ids, made of
- * epoch and number, stay unique. Such a database is recognized by its origin (log-origin.ts) and by what is known of its log outside it
- * (log-branch.ts). Until it has been checked, no process appends to its log or sends from it (`requireServer`).
+ * A log epoch names one numbering of the change log. A database that replaced another (a restored backup, a promoted standby that lagged)
+ * would reuse numbers for other changes. It must begin a new epoch. Readers then see how far both logs agree. Message ids, which consist of
+ * epoch and number, stay unique. Replacements are detected by their origin (log-origin.ts) and by log knowledge outside the database
+ * (log-divergence.ts). Until a database is checked, no process appends to its log or sends from it (`requireServer`).
  */
 
-/** One statement marks all waiting pushes. A start that timed out would time out every time. */
+/** Marking all waiting pushes may be slow. With a time limit, every start could fail. */
 const UNLIMITED = { noTimeout: true } as const
 
 export interface NewEpoch {
@@ -38,7 +38,7 @@ export interface NewEpoch {
   /** The newest change before the epoch. */
   readonly afterSeq: number
   readonly reason: EpochReason
-  /** The newest number that the lost log is known to have assigned; null when unknown. */
+  /** The newest known number of the lost log; null if unknown. */
   readonly knownSeq: number | null
 }
 
@@ -55,15 +55,15 @@ export function newEpochText({ logEpoch, afterSeq, reason, knownSeq }: NewEpoch)
 
 export interface EpochOfChange {
   readonly logEpoch: string
-  /** When the epoch began after a restore; null when the numbering never restarted. */
+  /** When the epoch began; null for the first epoch. */
   readonly restoredAt: TimeText | null
-  /** Whether it is the newest, and the feeds are still being re-read for what was lost before it. */
+  /** Whether this is the newest epoch and feeds are still being re-read for lost data. */
   readonly isRecovering: boolean
 }
 
 /**
- * Checks at start and regularly whether this database replaced another, and begins a new epoch if so. Recreates a deleted row of `mirror_info`.
- * @returns the new epoch; null when the numbering continues.
+ * Begins a new epoch if this database replaced another. Runs at start and regularly. Recreates a deleted `mirror_info` row.
+ * @returns the new epoch; null if the numbering continues.
  */
 export async function checkLogEpoch(db: Db): Promise<NewEpoch | null> {
   await identifyServer(db)
@@ -100,7 +100,7 @@ async function settle(tx: Tx, knownLogs: readonly TokenedLog[]): Promise<NewEpoc
   return null
 }
 
-/** Begins a new epoch after the newest change that both logs have. */
+/** Begins a new epoch after the last change that all logs share. */
 export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   await identifyServer(db)
   const knownLogs = await knownLogsOf(db)
@@ -113,17 +113,17 @@ export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpo
   return db.write('log-epoch', work, UNLIMITED)
 }
 
-/** Makes this database, a copy, the home of the log. */
+/** Makes this copy the owner of the change log. */
 export async function adoptEpoch(tx: Tx): Promise<void> {
   await tx.run(sql`update sync_log_epochs set origin = ${await originOf(tx)}, server = ${await serverOf(tx)}, instance = null`)
 }
 
-/** Makes another database the home of the log: if this one is used again, it begins a new epoch. */
+/** Releases the change log. If this database is used again, it begins a new epoch. */
 export async function releaseEpoch(tx: Tx): Promise<void> {
   await tx.sql.updateTable('sync_log_epochs').set({ origin: COPY_ORIGIN }).execute()
 }
 
-/** @returns a function from a number to its epoch. */
+/** @returns a lookup from change number to epoch. */
 export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
   const epochs = (await epochsOf(q)).map((row, index) => ({
     afterSeq: row.after_seq,
@@ -139,8 +139,8 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 
 async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
   await lockNamed(tx, 'fan-out')
-  // Waiting pushes may have been sent since the backup. Where a duplicate would do harm, it is looked up or held for a person. This statement is
-  // the slowest, so it comes before locks that others wait for.
+  // Waiting pushes may have been sent since the backup. If a duplicate would do harm, the push is looked up or held for a person. This slow
+  // statement runs before locks that other transactions wait for.
   await tx.run(sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`)
   await repairEndsIn(tx)
   const state = await readState(tx)
@@ -153,19 +153,19 @@ async function begin(tx: Tx, reason: EpochReason, knownLogs: readonly TokenedLog
 
 async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> {
   await insertEpoch(tx, epoch)
-  // A cursor after the end would skip the changes that now get those numbers. Changes before the end may have been sent already.
+  // A cursor beyond `afterSeq` would skip new changes that reuse those numbers. Earlier changes may already have been sent.
   await tx.run(sql`
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`)
-  // Rows that were sent whole contain no change that gets its number only now.
+  // Full rows sent earlier don't contain changes that get their numbers later.
   await tx.run(sql`
     update sync_passed set through = cast(${epoch.afterSeq} as bigint),
       seq = case when seq > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else seq end
     where through > ${epoch.afterSeq}`)
-  // The lost log may have spent these refresh tokens, and a target that sees one twice may revoke the access. A new login gets others.
+  // These refresh tokens may already be used, and a second use may revoke access. A new login gets new tokens.
   await tx.sql.deleteFrom('sync_push_tokens').execute()
-  // A sign-out may be lost.
+  // Sign-outs may be lost.
   await tx.sql.deleteFrom('sync_console_sessions').execute()
   if (fork !== null) await recordLogDivergence(tx, epoch.logEpoch, fork)
   wake(tx, 'outbox')
@@ -193,7 +193,7 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: New
     .execute()
 }
 
-/** Stores what was unknown of the current epoch's server. */
+/** Adds newly known parts of the epoch's server identity. */
 async function recordEpochOrigin(tx: Tx, state: LogState): Promise<void> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   const server = knownServer(current?.server ?? '', state.server)
@@ -209,7 +209,7 @@ async function isSettled(q: Query, state: LogState, knownLogs: readonly TokenedL
 
 async function knownLogsOf(db: Db): Promise<TokenedLog[]> {
   const { logEpoch } = db.seen
-  // Copied first: a change that commits while the database is read would seem to be missing there.
+  // Copied first: a change that commits during the database read would seem missing.
   const marks = [...db.seen.marks]
   const file = await readMarkFile(db.read)
   return [...(logEpoch === '' ? [] : [{ logEpoch, marks, tokens: null }]), ...(file === null ? [] : [file])]
@@ -221,12 +221,12 @@ async function remember(db: Db, { logEpoch, lastSeq, server }: LogState): Promis
   if (fingerprint !== undefined) db.seen.add(logEpoch, { seq: lastSeq, fingerprint, touched: [] })
 }
 
-/** Submissions named in the audit entry; the others are only counted. */
+/** Maximum submissions named in the audit entry; the rest is counted. */
 const NAMED = 100
 
 /**
- * Records a lost part of the log, with an audit entry. Requests that each destination is sent the present state of its submissions.
- * @param logEpoch the epoch that followed.
+ * Records the lost part of a log, with an audit entry. Requests a resend of the affected submissions' current state to destinations.
+ * @param logEpoch the next epoch.
  */
 async function recordLogDivergence(tx: Tx, logEpoch: string, { afterSeq, knownSeq, lost }: Fork): Promise<void> {
   await tx.run(sql`update sync_log_epochs set known_seq = ${greatest(tx, sql`coalesce(known_seq, 0)`, sql`cast(${knownSeq} as bigint)`)}

@@ -8,8 +8,8 @@ export interface LogGap {
 }
 
 /**
- * Searches the `limit` rows after `after`, up to `lastSeq`, for missing numbers.
- * @returns the gaps in order, and where to continue; null at the end.
+ * Finds missing numbers in the `limit` rows after `after`, up to `lastSeq`.
+ * @returns gaps in order, and `next`: where to continue; null at the end.
  */
 export async function findGaps(q: Query, after: number, lastSeq: number, limit: number): Promise<{ gaps: LogGap[]; next: number | null }> {
   const ranged = sql`from changes where seq > ${after} and seq <= ${lastSeq}`
@@ -28,7 +28,7 @@ export async function findGaps(q: Query, after: number, lastSeq: number, limit: 
   return { gaps: [...found, ...tail], next }
 }
 
-/** Whether another run has reported a gap, which may have begun earlier. @param gap null: whether one has reported more gaps than it listed. */
+/** Whether another run reported a gap that covers this one with the same end. @param gap null: whether a run reported unlisted gaps. */
 export async function isGapReported(q: Query, gap: LogGap | null, runId: string): Promise<boolean> {
   const firstOf = q.kind === 'sqlite' ? sql`json_extract(entity_id, '$[0]')` : sql`(entity_id::json ->> 0)::bigint`
   const same = gap === null ? sql`seq is null` : sql`seq = ${gap.last} and case when kind = 'lost' then ${firstOf} end <= ${gap.first}`

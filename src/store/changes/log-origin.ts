@@ -5,18 +5,18 @@ import type { Db, Query } from '../engine/db.ts'
 import { sqlStateOf } from '../postgres/errors.ts'
 
 /**
- * `origin` of an epoch reveals a copy made with tools that change it: a restored Postgres table has a new oid, and on SQLite `backup` marks the
- * copy. `server` reveals others: on Postgres by the system identifier and the timeline, on SQLite by the file.
+ * An epoch's `origin` reveals copies by tools that change it. A Postgres restore gives tables new oids; `backup` marks SQLite copies.
+ * `server` reveals other copies: by system identifier and timeline on Postgres, by file on SQLite.
  */
 
-/** Values of `sync_log_epochs.origin` on SQLite: a database in use, and a backup until it is restored. */
+/** `sync_log_epochs.origin` on SQLite: of a database in use, and of an unrestored backup. */
 const SQLITE_ORIGIN = 'here'
 export const COPY_ORIGIN = 'copy'
 
-/** WAL files are named after the timeline from the moment of a promotion on. `pg_control_checkpoint` lags behind. */
+/** A promotion changes the timeline in WAL file names immediately, in `pg_control_checkpoint` only later. */
 const TIMELINE = sql<string>`substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
 
-/** Ways to identify a server, best first: a managed service may refuse the functions. */
+/** Ways to identify a server, best first. A managed service may deny these functions. */
 const WAYS: readonly RawBuilder<string>[] = [
   sql<string>`(select system_identifier::text from pg_control_system()) || '/' || ${TIMELINE}`,
   sql<string>`'${sql.raw(UNKNOWN)}/' || ${TIMELINE}`,
@@ -26,7 +26,7 @@ const WAYS: readonly RawBuilder<string>[] = [
 /** SQLSTATEs of a function that does not exist, is not permitted or is not supported. */
 const REFUSED = ['42883', '42501', '0A000']
 
-/** Finds once a way to identify a Postgres server that works. @throws TransientError when the database is unavailable. */
+/** Finds a working way to identify the Postgres server, once. @throws TransientError if the database is unavailable. */
 export async function identifyServer(db: Db): Promise<void> {
   if (db.kind === 'sqlite' || db.seen.serverExpression !== undefined) return
   for (const way of WAYS) {
@@ -40,12 +40,12 @@ export async function identifyServer(db: Db): Promise<void> {
   }
 }
 
-/** The server of the database, or its file on SQLite; `''` when unknown. */
+/** Identity of the Postgres server or the SQLite file; `''` if unknown. */
 export async function serverOf(q: Query): Promise<string> {
   return q.kind === 'sqlite' ? fileOf(await sqlitePath(q)) : ((await askServer(q)) ?? '')
 }
 
-/** Merges two compatible answers about a server. */
+/** Merges two compatible server identities. */
 export function knownServer(one: string, other: string): string {
   if (one === '' || other === '') return one || other
   const parts = other.split('/')
@@ -55,7 +55,7 @@ export function knownServer(one: string, other: string): string {
     .join('/')
 }
 
-/** An id of the database that its own tools change in a copy. */
+/** A database id that backup tools change in a copy. */
 export async function originOf(q: Query): Promise<string> {
   if (q.kind === 'sqlite') return SQLITE_ORIGIN
   const row = await q.one(sql<{ origin: string }>`select 'mirror_info'::regclass::oid::text as origin`)
@@ -68,11 +68,11 @@ export async function sqlitePath(q: Query): Promise<string> {
   return row?.file ?? ''
 }
 
-/** When the file was created, which no copy shares; otherwise its inode. Device numbers change, so they are left out. */
+/** Creation time, which differs in every copy; otherwise the inode. Device numbers are omitted, because they change. */
 function fileOf(path: string): string {
   const found = path === '' ? undefined : statOf(path)
   if (found === undefined) return ''
-  // Without a creation time the system reports the last change.
+  // Systems without creation times report the last change.
   const born = found.birthtimeNs > 0n && found.birthtimeNs !== found.ctimeNs ? String(found.birthtimeNs) : UNKNOWN
   return `${born}/${born === UNKNOWN ? found.ino : UNKNOWN}`
 }

@@ -4,20 +4,20 @@ import { z } from 'zod'
 import { replaceFile } from '../../base/durable-file.ts'
 import type { Db, Query } from '../engine/db.ts'
 import type { LogMark } from '../engine/log-seen.ts'
-import type { TokenedLog } from './log-branch.ts'
+import type { TokenedLog } from './log-divergence.ts'
 import { sqlitePath } from './log-origin.ts'
 
-/** Marks in the file: enough for the changes of the last minutes. */
+/** Number of marks in the file: enough for the last minutes. */
 const MARKS_KEPT = 200
 
-/** @returns the content of the file next to a SQLite database; null when there is none. */
+/** @returns the mark file of a SQLite database; null if none. */
 export async function readMarkFile(q: Query): Promise<TokenedLog | null> {
   if (q.kind !== 'sqlite') return null
   const path = await sqlitePath(q)
   return path === '' ? null : readMark(path)
 }
 
-/** Keeps the mark file of a SQLite database up to date, after each check of the log epoch: it never contains an uncommitted change. */
+/** Updates the mark file of a SQLite database after each log epoch check. The file never contains uncommitted changes. */
 export class MarkKeeper {
   readonly #db: Db
   #written: { readonly logEpoch: string; readonly seq: number } | null = null
@@ -26,7 +26,7 @@ export class MarkKeeper {
     this.#db = db
   }
 
-  /** @throws TransientError when the database is unavailable; what the file system throws when the file cannot be written. */
+  /** @throws TransientError if the database is unavailable; file system errors if the file cannot be written. */
   async keep(): Promise<void> {
     const { kind, read, seen, processId } = this.#db
     if (kind !== 'sqlite' || seen.logEpoch === '') return
@@ -52,10 +52,10 @@ export class MarkKeeper {
   }
 }
 
-/** Not part of the database: when an older copy replaces the database, the file shows the next start that changes are missing. */
+/** Separate from the database. If an older copy replaces the database, this file reveals missing changes at the next start. */
 interface MarkFile {
   readonly logEpoch: string
-  /** The process that wrote last; while a start replaces its token, both. Written before and after the database, in case of a crash in between. */
+  /** Id of the last process that wrote. During a start, old and new ids, in case of a crash between the writes to file and database. */
   readonly tokens: readonly string[]
   readonly marks: readonly LogMark[]
 }
@@ -85,7 +85,7 @@ async function readMark(database: string): Promise<MarkFile | null> {
   }
 }
 
-/** Replaces the file in one step, durably: a power failure leaves the old or the new one. */
+/** Replaces the file atomically and durably: a power failure leaves the old or new file. */
 async function writeMark(database: string, mark: MarkFile): Promise<void> {
   const path = markFileOf(database)
   await replaceFile(path, `${path}.new`, JSON.stringify(mark))

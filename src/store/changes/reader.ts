@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
 import type { Row } from '../../model/entity.ts'
-import type { SubmissionRef } from '../../model/facts.ts'
+import type { SubmissionRef } from '../../model/observations.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
@@ -16,11 +16,11 @@ export interface LoggedChange
 export interface ChangeFilter {
   readonly account?: string | undefined
   readonly entity?: string | undefined
-  /** The last number included. */
+  /** Last number, inclusive. */
   readonly until?: number
 }
 
-/** The changes after `seq`, in order, up to `limit`. Continuing from the last one never misses any (invariant 9). */
+/** Up to `limit` changes after `seq`, in order. Reading on from the last returned `seq` never misses a change. */
 export async function changesAfter(
   q: Query,
   seq: number,
@@ -34,7 +34,7 @@ export async function changesAfter(
     order by seq limit ${sql.lit(limit)}`)
 }
 
-/** The change with that number and the values of both sides; null when the log no longer has it. */
+/** The change `seq` with `before` and `after`; null if retention removed it. */
 export async function findChange(q: Query, seq: number) {
   return await q.one(
     sql<
@@ -43,7 +43,7 @@ export async function findChange(q: Query, seq: number) {
   )
 }
 
-/** @returns rows of a submission by the change log, by `entity entity_id`, without columns that no kept change names. */
+/** @returns rows rebuilt from the change log, by `entity entity_id`. Columns without a remaining change are missing. */
 export async function loggedRows(
   q: Query,
   { account, submissionId }: SubmissionRef,
@@ -70,7 +70,7 @@ export interface ChangesBetween {
   readonly until: TimeText
 }
 
-/** Changes of a submission with one cause between two times, in order, up to `limit`, without their values. */
+/** Up to `limit` changes of a submission by cause and time range, in order, without `before` and `after`. */
 export function changesBetween(q: Query, { account, submissionId, cause, since, until }: ChangesBetween, limit: number) {
   return q.all(sql<Columns<'changes', 'seq' | 'entity' | 'entity_id' | 'operation' | 'cause' | 'changed_at'>>`
     select seq, entity, entity_id, operation, cause, changed_at from changes where account = ${account}

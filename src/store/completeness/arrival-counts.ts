@@ -6,7 +6,7 @@ import { moveProgress, readProgress } from './progress.ts'
 
 const STEP = 1_000
 const MARK = 'arrival_counts_mark'
-/** The change log is shared by all accounts. */
+/** Key for all accounts: they share one log. */
 const ALL = ''
 const ways = ['webhook', 'poll', 'backfill', 'reconcile'] as const
 type Way = (typeof ways)[number]
@@ -19,7 +19,7 @@ export interface HourCount {
   readonly n: number
 }
 
-/** Counts the next events and messages of the change log by hour. Of several processes one makes each step. @returns whether there may be more. */
+/** Counts the next events and messages in the change log by hour. Only one process does each step. @returns whether more may remain. */
 export async function countArrivals(db: Db): Promise<boolean> {
   const mark = await readProgress(db.read, ALL, MARK)
   const ends = await logEnds(db.read)

@@ -4,13 +4,13 @@ import type { Query } from '../engine/db.ts'
 import type { AccountCompletenessView, CompletenessView } from '../schema/completeness.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Totals of one account; null when it was never configured. Reads every submission, so no timer may call it. */
+/** Totals of an account; null if never configured. Reads every submission, so don't call it from a timer. */
 export async function accountCompleteness(q: Query, account: string): Promise<AccountCompletenessView | null> {
   const row = await q.sql.selectFrom('account_completeness').selectAll().where('account', '=', account).executeTakeFirst()
   return row ?? null
 }
 
-/** When the account's submission reconciled longest ago was reconciled; null when none was. Uses an index. */
+/** Oldest `reconciled_at` of an account's submissions; null if none was reconciled. Uses an index. */
 export async function oldestReconciled(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.one(sql<Columns<'sync_reconciled', 'reconciled_at'>>`
     select reconciled_at from sync_reconciled where account = ${account} and reconciled_at is not null order by reconciled_at limit 1`)

@@ -4,7 +4,7 @@ import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { isUnannounced } from '../operators/alarm-queries.ts'
 
-/** The newest records that a feed showed first: most were announced a little later. */
+/** Newest feed arrivals examined. A webhook announces most of them soon after. */
 const LOOKED_AT = 1_000
 
 /** Position in the list. */
@@ -14,8 +14,8 @@ export interface FoundPlace {
 }
 
 /**
- * The newest events and messages of an account that feeds found and no webhook has announced yet, without backfill, newest first. `before_tracked`:
- * it happened more than `lostAfterMs` before its submission was tracked, so its webhook may have gone elsewhere.
+ * Events and messages that a feed found and no webhook has announced, newest first, without backfill. `before_tracked`: the record happened
+ * more than `lostAfterMs` before tracking began, so its webhook may have gone elsewhere.
  * @param lostAfterMs the setting WEBHOOK_LOST_AFTER.
  * @template T the columns that are read.
  */

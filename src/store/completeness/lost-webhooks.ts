@@ -23,10 +23,10 @@ export async function saveLostAfter(db: Db, lostAfterMs: number): Promise<void> 
 }
 
 /**
- * Counts the next records that a feed showed first more than `lostAfterMs` ago and no webhook has announced since, each once. Skips backfill, and
- * events while the account's event deliveries are unreadable. Of several processes one makes each step.
+ * Counts records, each once, that a feed showed more than `lostAfterMs` ago and no webhook has announced. Skips backfill. Skips events
+ * while the account's event deliveries are unreadable. Only one process does each step.
  * @param lostAfterMs the setting WEBHOOK_LOST_AFTER.
- * @returns the counts of this step, and whether there may be more.
+ * @returns the counts of this step, and whether more may remain.
  */
 export async function countLostWebhooks(
   db: Db,
@@ -69,7 +69,7 @@ function totalsOf(hours: readonly HourCount[]) {
   return [...byEntity].map(([entity, counts]) => ({ entity, count: counts.reduce((sum, { n }) => sum + n, 0) }))
 }
 
-/** Ids of records that a feed showed first and no webhook has announced yet, without backfill. */
+/** Ids of records that a feed found and no webhook has announced, without backfill. */
 export async function unannounced(q: Query, account: string): Promise<string[]> {
   const rows = await q.all(sql<{ record_id: string }>`
     select record_id from sync_arrivals as seen where account = ${account} and way = 'feed' and ${isUnannounced}`)

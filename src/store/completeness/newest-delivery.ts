@@ -3,10 +3,10 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 
-/** Waiting deliveries searched, of all accounts. */
+/** Waiting deliveries searched in all accounts. */
 const WAITING = 1_000
 
-/** @returns the newest delivery up to `upTo` that is not of type `butFor`, and the position, from 1, of the secret that verified it. */
+/** @returns when the newest delivery up to `upTo`, except type `butFor`, was received, and the 1-based position of its secret. */
 export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText) {
   const isSought = sql`account = ${account} and coalesce(kind, '') <> ${butFor} and received_at <= ${timeValue(q, upTo)}`
   const row = await q.one(sql<{ received_at: TimeText; secret: number }>`

@@ -6,7 +6,7 @@ export async function readProgress(q: Query, account: string, name: string): Pro
   return row?.value ?? 0
 }
 
-/** Saves progress, in the step's transaction. @returns false when another process made the step. */
+/** Saves progress in the transaction of a step. @returns false if another process did the step. */
 export async function moveProgress(tx: Tx, account: string, name: string, from: number, to: number): Promise<boolean> {
   const move = tx.sql.updateTable('sync_counters').set({ value: to }).where('value', '=', from)
   const moved = await ofMark(move, account, name).executeTakeFirst()

@@ -3,21 +3,21 @@ import { TransientError } from '../../base/errors.ts'
 import type { Query, Tx } from './db.ts'
 
 /**
- * After a switch to another Postgres server, check the log (`checkLogEpoch`) before using its numbers: the server may lack committed
- * changes. On SQLite the open file stays the same.
+ * A new Postgres server may lack committed changes. Check its log (`checkLogEpoch`) before using its numbers. On SQLite the open file never
+ * changes.
  */
 
-/** An unreadable part of a server's identity. It equals everything. */
+/** Unreadable part of a server's identity. Matches any value. */
 export const UNKNOWN = '-'
 
-/** The server of this transaction is not the one whose change log was checked, or its log is shorter than it was. */
+/** This transaction runs on an unchecked server, or on a server with a shorter change log than before. */
 export class LogMovedError extends TransientError {
   constructor(what: string) {
     super(`${what}; nothing was written, and the change log is checked first, within seconds (docker/runbook.md, "Log divergence")`)
   }
 }
 
-/** @returns system identifier and timeline of the Postgres server; undefined until `identifyServer` found out how to ask. */
+/** @returns system identifier and timeline of the Postgres server; undefined before `identifyServer`. */
 export async function askServer(q: Query): Promise<string | undefined> {
   const { serverExpression } = q.seen
   if (serverExpression === undefined) return undefined
@@ -26,8 +26,8 @@ export async function askServer(q: Query): Promise<string | undefined> {
 }
 
 /**
- * @param server from `serverExpression`, read in this transaction; undefined if unreadable. @throws LogMovedError if it certainly differs
- * from the checked one.
+ * @param server value of `serverExpression` in this transaction; undefined if unreadable. @throws LogMovedError if certainly not the
+ * checked server.
  */
 export function requireServer(tx: Tx, server: string | undefined): void {
   const { server: checked } = tx.seen

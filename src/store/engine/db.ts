@@ -9,45 +9,44 @@ import type { Tables } from '../schema/tables.ts'
 import type { LogSeen } from './log-seen.ts'
 import type { Signals, Topic } from './signals.ts'
 
-/** What a database shares with its reads and transactions. */
+/** Shared by a database, its reads and its transactions. */
 export interface DbParts {
   readonly kind: 'sqlite' | 'postgres'
   readonly clock: Clock
   readonly signals: Signals
   /** How tax ids are protected before they are stored. */
   readonly protection: Protection
-  /** Whether `documents` gets rows: not with `DOCUMENTS=off`. */
+  /** Whether `documents` gets rows; false if `DOCUMENTS=off`. */
   readonly listsDocuments: boolean
   readonly seen: LogSeen
 }
 
 /**
- * A SQLite or Postgres database. Rows have the same shape from both (see `ColumnKind`): times are TimeText, booleans are booleans, JSON is
- * parsed, bigint is a number.
+ * A SQLite or Postgres database. Both return the same row shape (see `ColumnKind`): TimeText, booleans, parsed JSON, and numbers for
+ * bigint.
  */
 export interface Db extends DbParts {
-  /** A new uuid each time the database is opened, and part of every claim made through it. */
+  /** New uuid per opened database. Lease tokens start with this id. */
   readonly processId: string
   /** Reads outside a transaction. SQLite has a separate connection for them, so readers never wait for the writer. */
   readonly read: Query
   /**
-   * Reads for health reports. On Postgres they use separate connections and stop waiting soon if a table is locked. SQLite's `read` never waits
-   * for a lock.
+   * Reads for health reports. On Postgres they use separate connections with a short lock timeout. SQLite's `read` never waits for locks.
    */
   readonly readNoWait: Query
   /**
-   * Runs `work` in one write transaction and commits it. `work` awaits only the store (invariant 13). SQLite: `begin immediate` on the one
-   * writing connection; transactions queue, `priority` ones first, and waiting for another process's lock doesn't block the event loop.
-   * Postgres: one pooled connection, `synchronous_commit = on`. After a deadlock on Postgres `work` runs again, so it must change nothing
+   * Runs `work` in one write transaction and commits. `work` may await only the store. On SQLite, transactions queue for one writing
+   * connection (`begin immediate`), `priority` ones first. Waiting for another process's lock doesn't block the event loop. On Postgres,
+   * uses one pooled connection with `synchronous_commit = on`. After a Postgres deadlock `work` runs again, so it must not change anything
    * outside the transaction.
    * @param name names the transaction; tests stop the process at `<name>:before-commit` and `<name>:after-commit`.
-   * @throws TransientError if the database is unreachable, full or locked for too long, or if the outcome of the commit is unknown. An
-   * error of `work` rolls back and is rethrown.
+   * @throws TransientError if the database is unreachable, full or locked too long, or if the commit outcome is unknown. An error of `work`
+   * rolls back and is rethrown.
    */
   write<T>(name: string, work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>
   /**
-   * Passes notifications of other processes to `signals` until `signal` aborts. Notifies every topic after each connect, because some may
-   * be lost. On SQLite only one process serves, so it waits for `signal`.
+   * Passes other processes' notifications to `signals` until `signal` aborts. Notifies all topics after each connect, because notifications
+   * may be lost. On SQLite, which only one process serves, just waits.
    */
   listen(signal: AbortSignal): Promise<void>
   /**
@@ -69,20 +68,20 @@ export interface ServiceParts {
 export type DatabaseConfig = Config['database']
 
 export interface WriteOptions {
-  /** Runs before the other transactions waiting in this process, as the receiver's appends do. */
+  /** Runs before other waiting transactions of this process. Used by the receiver. */
   readonly priority?: boolean
   /** `work` is exactly one statement, which Postgres runs as its own transaction in a single round trip. */
   readonly singleStatement?: boolean
-  /** Waits long for locks and lets statements run without a time limit: for migrations. */
+  /** For migrations: long lock waits, and no time limit for statements. */
   readonly noTimeout?: boolean
   /**
-   * SQLite runs the statements in a worker thread. Other transactions wait, the event loop does not. For upkeep, which reads many uncached
-   * pages.
+   * For upkeep, which reads many uncached pages. SQLite runs the statements in a worker thread: other transactions wait, the event loop
+   * doesn't.
    */
   readonly onWorkerThread?: boolean
   /**
-   * A power failure may undo the transaction without harm, such as a lease. SQLite then commits without waiting for the disk; a killed
-   * process loses nothing. Postgres ignores this, because its clients may outlive it.
+   * For transactions that a power failure may undo, such as leases. SQLite commits without a disk sync; a killed process loses nothing.
+   * Ignored on Postgres, because clients may outlive the server.
    */
   readonly relaxedDurability?: boolean
 }
@@ -92,22 +91,20 @@ export interface Statement<T> {
   compile(executor: Kysely<Tables>): CompiledQuery<T>
 }
 
-/** Kysely's queries, and the differences between the databases. */
+/** Kysely queries, and helpers that hide database differences. */
 export interface Query extends DbParts {
   readonly sql: Kysely<Tables>
-  /** @returns the rows. */
   all<T>(statement: Statement<T>): Promise<T[]>
-  /** @returns the first row; null without one. */
+  /** @returns the first row; null if none. */
   one<T>(statement: Statement<T>): Promise<T | null>
-  /** @returns whether there is a row. */
   exists(statement: Statement<unknown>): Promise<boolean>
-  /** @returns the number in the first column of the first row; 0 without one. */
+  /** @returns the first column of the first row as a number; 0 if no row. */
   count(statement: Statement<object>): Promise<number>
   /** @returns how many rows the statement changed. */
   run(statement: Statement<unknown>): Promise<number>
   /**
-   * Selects rows by key; missing rows are left out. `lock` locks the rows in key order until the transaction ends; on SQLite a write
-   * transaction holds the only lock anyway. @param keys distinct.
+   * Selects rows by key; omits missing rows. `lock` locks the rows in key order until the transaction ends. A SQLite write transaction
+   * already locks everything. @param keys distinct.
    */
   selectMany(table: TableSpec, keys: readonly Row[], options?: { readonly lock?: boolean }): Promise<Row[]>
   /** All rows whose columns equal `where` (null equals null), in key order. */
@@ -128,14 +125,14 @@ export interface Tx extends Query {
   notifyOthers(topic: Topic): void
 }
 
-/** A table for the row functions: name, key columns (unique together), and the kind of each column. */
+/** Table description: name, key columns (unique together), and the kind of each column. */
 export interface TableSpec {
   readonly table: string
   readonly key: readonly string[]
   readonly columns: Readonly<Record<string, ColumnKind>>
 }
 
-/** Tests stop the process here. Production passes none. */
+/** Lets tests stop the process. Unset in production. */
 export type FailPoint = (point: string) => void
 
 export interface OpenOptions {

@@ -4,8 +4,8 @@ type Asks = readonly (() => Promise<unknown>)[]
 type Answers<T extends Asks> = { -readonly [K in keyof T]: Awaited<ReturnType<T[K]>> }
 
 /**
- * Runs independent reads: concurrently on SQLite, where during deliveries each wait for the reading thread costs more than the read; one
- * after the other on Postgres, so that a page doesn't take all connections.
+ * Runs independent reads. On SQLite they run concurrently, because each wait for the reading thread can cost more than the read. On
+ * Postgres they run in sequence, so that a page doesn't take all connections.
  */
 export async function gather<const T extends Asks>(q: Pick<Query, 'kind'>, asks: T): Promise<Answers<T>> {
   if (q.kind === 'sqlite') return (await Promise.all(asks.map((ask) => ask()))) as Answers<T>
@@ -14,7 +14,7 @@ export async function gather<const T extends Asks>(q: Pick<Query, 'kind'>, asks:
   return answers as Answers<T>
 }
 
-/** `gather` of one read for each item. */
+/** `gather` with one read per item. */
 export function gatherEach<A, T>(q: Pick<Query, 'kind'>, each: readonly A[], ask: (one: A) => Promise<T>): Promise<T[]> {
   return gather(
     q,

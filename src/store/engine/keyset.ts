@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from '../../model/entity.ts'
 import type { Query } from './db.ts'
 
-/** A position in the order of some columns: their values in the last row before it. */
+/** A position in an ordered list: the order columns' values in the preceding row. */
 export type KeyPlace = readonly (string | number)[]
 
 /**
  * Rows of a table of service data in key order, with the columns of the change log.
- * @param of values of some columns, the first ones of the key or an index; `{}` for all rows.
- * @param after values of the other key columns; only later rows are returned.
+ * @param of filter: values of the leading columns of the key or an index; `{}` for all rows.
+ * @param after returns only rows after these values of the other key columns.
  */
 export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyPlace | null, limit: number): Promise<Row[]> {
   const columns = columnsWhere(entity, isInChangeLog).map((column) => sql.ref(column))
@@ -20,14 +20,14 @@ export async function rowsInOrder(q: Query, entity: Entity, of: Row, after: KeyP
     select ${sql.join(columns)} from ${sql.table(entity.table)} ${where} order by ${sql.join(order)} limit ${sql.lit(limit)}`)
 }
 
-/** The key columns that distinguish rows with the same values in `of`. */
+/** The key columns that are not in `of`. */
 export function keyWithout({ key }: Pick<Entity, 'key'>, of: Row): string[] {
   return key.filter((column) => !(column in of))
 }
 
 /**
- * Whether a row comes after a position. The database compares, because only it knows its collation.
- * @param columns text and whole numbers. @param row its values in them. Default: the current row's.
+ * SQL condition: a row comes after a position. The database compares, because only it knows its collation.
+ * @param columns text or integer columns. @param row its values; default: the current row's.
  */
 export function isBehind(
   q: Pick<Query, 'kind'>,

@@ -17,8 +17,8 @@ import type { Tables } from '../schema/tables.ts'
 export type RunQuery = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
 /**
- * Kysely as a statement builder only. `Db.write` owns transactions: one begun through kysely would bypass the queue of SQLite's writing
- * connection, so it is rejected.
+ * Kysely as a statement builder only. Rejects transactions begun through kysely, because they would bypass SQLite's write queue. Use
+ * `Db.write`.
  */
 export function createKysely(kind: 'sqlite' | 'postgres', run: RunQuery): Kysely<Tables> {
   const sqlite = kind === 'sqlite'

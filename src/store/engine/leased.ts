@@ -14,41 +14,41 @@ export interface Claimed {
   readonly leaseToken: string
 }
 
-/** A table whose rows are work for one process at a time. */
+/** A table of work items, each for one process at a time. */
 export interface LeasedSpec<C> {
   readonly table: string
-  /** What messages call a row. */
+  /** Noun for a row in errors. */
   readonly what: string
-  /** Key columns, and the name of each in a claim. */
+  /** Key columns, mapped to claim properties. */
   readonly key: Readonly<Record<string, keyof C & string>>
-  /** The column of the time from which a row may be claimed or, while claimed, of the end of its lease. Default: `due_at`. */
+  /** Time column: when a row may be claimed or, while claimed, when its lease ends. Default: `due_at`. */
   readonly due?: string
   /** The topic to wake when claims are released. */
   readonly topic?: Topic
-  /** A condition by which an index finds the claimed rows; left out if an index has their tokens. */
+  /** Condition that lets an index find claimed rows; omitted if tokens are indexed. */
   readonly claimed?: (tx: Tx) => RawBuilder<unknown>
 }
 
 export interface Wanted {
   readonly where: RawBuilder<unknown>
   readonly limit: number
-  /** Also rows that are not due, unless a process holds them. */
+  /** Includes rows that are not due, except claimed rows. */
   readonly evenIfNotDue?: boolean
-  /** With `evenIfNotDue`: also a row that was claimed with this token. */
+  /** With `evenIfNotDue`: includes rows claimed with this token. */
   readonly heldBy?: string
 }
 
 export interface Claiming {
   readonly leaseMs: number
-  /** Further changes of the claim. */
+  /** More columns to set. */
   readonly set?: RawBuilder<unknown>
-  /** Further properties of a claim: columns or expressions, by their names in the claim. */
+  /** Additional claim properties: columns or expressions by property name. */
   readonly returning?: Readonly<Record<string, string | RawBuilder<unknown>>>
 }
 
 /**
- * The one way to share work between processes. Claiming a row writes a token into it and moves its due time to the end of the lease, by the
- * database's clock (invariant 14), so the work of a dead process becomes due again. Only the holder of the token can settle it.
+ * The one way to share work between processes. A claim writes a token into the row and sets its due time to the end of the lease. The work
+ * of a dead process thus becomes due again. Times use the database's clock. Only the token's holder can settle the row.
  */
 export class Leased<C extends Claimed> {
   readonly #spec: LeasedSpec<C>
@@ -56,7 +56,7 @@ export class Leased<C extends Claimed> {
   readonly #due: RawBuilder<unknown>
   readonly #key: RawBuilder<unknown>
   readonly #isFree: RawBuilder<unknown>
-  /** The key and the token, by their names in a claim. */
+  /** Key and token columns with their claim names. */
   readonly #claimed: string
 
   constructor(spec: LeasedSpec<C>) {
@@ -65,16 +65,13 @@ export class Leased<C extends Claimed> {
     this.#due = sql.ref(spec.due ?? 'due_at')
     const { table, key } = spec
     const columns = Object.keys(key)
-    // As text, because it is faster; all of these names are the program's own.
+    // Raw SQL for speed; all names are constants of this program.
     this.#key = sql.raw(columns.join(', '))
     this.#isFree = sql.raw(columns.map((column) => `${table}.${column} = free.${column}`).join(' and '))
     this.#claimed = ['lease_token as "leaseToken"', ...columns.map((column) => `${table}.${column} as "${key[column]}"`)].join(', ')
   }
 
-  /**
-   * @returns the statement that selects and locks the keys of rows to claim, the longest due first. It skips rows that another process is
-   * claiming.
-   */
+  /** @returns a statement that selects and locks keys of rows to claim, longest due first. Skips rows that another process is claiming. */
   select(tx: Tx, { where, limit, evenIfNotDue = false, heldBy = '' }: Wanted): RawBuilder<unknown> {
     const isDue = sql`${this.#due} <= ${dbTime(tx)}`
     const isFree = evenIfNotDue ? sql`(lease_token is null or lease_token = ${heldBy} or ${isDue})` : isDue
@@ -94,7 +91,7 @@ export class Leased<C extends Claimed> {
       ${this.#updateOf(selection, claimed)} returning ${sql.join([sql.raw(columns), ...computed])}`)
   }
 
-  /** Claims one row, due or not, unless another process holds it. @returns null then. @param heldBy as of `select`. */
+  /** Claims one row, even if not due. @returns null if another process has the claim. @param heldBy see `Wanted`. */
   async claimOne(tx: Tx, token: string, key: Partial<C>, claiming: Claiming & Pick<Wanted, 'heldBy'>): Promise<C | null> {
     const selection = this.select(tx, { where: this.#isAt(key), limit: 1, evenIfNotDue: true, heldBy: claiming.heldBy ?? '' })
     const [claim] = await this.claim(tx, token, selection, claiming)
@@ -106,23 +103,23 @@ export class Leased<C extends Claimed> {
   }
 
   /**
-   * Changes selected rows without claiming them, as one step of many. A row claimed since the selection stays unchanged.
-   * @param selection returns their keys, up to a limit. @returns how many rows; fewer than the limit if none are left.
+   * Changes selected rows without claiming them, as one step of many. Skips rows claimed after the selection.
+   * @param selection returns keys, up to a limit. @returns the number of changed rows; below the limit if none are left.
    */
   async change(tx: Tx, selection: RawBuilder<unknown>, set: RawBuilder<unknown>): Promise<number> {
     const isUnclaimed = sql`and ${this.#table}.lease_token is null`
     return await tx.run(sql`${this.#updateOf(selection, set)} ${isUnclaimed}`)
   }
 
-  /** Postgres runs this selection once. In `in (…)` it might run again for each row and change more than its limit. */
+  /** With `with`, Postgres runs the selection once. Inside `in (…)`, it might run per row and exceed the limit. */
   #updateOf(selection: RawBuilder<unknown>, set: RawBuilder<unknown>): RawBuilder<unknown> {
     return sql`with free as (${selection}) update ${this.#table} set ${set} from free where ${this.#isFree}`
   }
 
   /**
-   * Ends a claim, in the transaction that does the work.
-   * @param set the row's new columns, its due time among them. @param fence a further condition on the row.
-   * @throws LeaseLostError if the lease is lost; the whole transaction must then roll back.
+   * Ends a claim in the transaction that does the work.
+   * @param set the row's new columns, including its due time. @param fence additional condition on the row.
+   * @throws LeaseLostError if the lease is lost. Roll back the transaction then.
    */
   async settle(tx: Tx, claim: C, set: RawBuilder<unknown>, fence: RawBuilder<unknown> = sql``): Promise<void> {
     await this.#update(tx, claim, sql`lease_token = null ${also(set)}`, fence)
@@ -133,7 +130,7 @@ export class Leased<C extends Claimed> {
     await this.#update(tx, claim, sql`${this.#due} = ${dbTime(tx, leaseMs)} ${also(set)}`, fence)
   }
 
-  /** Checks a claim and keeps others from it until the transaction ends. @throws LeaseLostError if the lease is lost. */
+  /** Checks a claim and locks its row until the transaction ends. @throws LeaseLostError if the lease is lost. */
   async hold(tx: Tx, claim: C): Promise<void> {
     const rows = await tx.all(sql`select lease_token from ${this.#table} where ${this.isOurs(claim)} ${rowLock(tx, 'for share')}`)
     if (rows.length !== 1) throw this.#lost(claim)
@@ -144,21 +141,21 @@ export class Leased<C extends Claimed> {
     if (updated !== 1) throw this.#lost(claim)
   }
 
-  /** Releases a claim, unless its lease is lost. @param dueInMs when it is due again. @param set further changes. */
+  /** Releases a claim, unless its lease is lost. @param dueInMs delay until due. @param set more columns to set. */
   async release(tx: Tx, claim: C, dueInMs = 0, set?: RawBuilder<unknown>): Promise<void> {
     const due = sql`${this.#due} = ${dbTime(tx, dueInMs)}`
     await tx.run(sql`update ${this.#table} set lease_token = null, ${due} ${also(set)} where ${this.isOurs(claim)}`)
   }
 
   /**
-   * Releases all claims, due immediately. Only for a process that knows that no other one works. @param of columns of the rows, such as the
+   * Releases all claims, due immediately. Call it only if no other process works. @param of values that rows must have, such as the
    * account.
    */
   async releaseAll(tx: Tx, of: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.releaseWhere(tx, allOf(of))
   }
 
-  /** Releases the claims of a process. @param of as of `releaseAll`. @returns how many rows. */
+  /** Releases the claims of a process. @param of see `releaseAll`. @returns how many rows. */
   async releaseOf(tx: Tx, processId: string, of: Readonly<Record<string, string>> = {}): Promise<number> {
     return await this.releaseWhere(tx, sql`substr(lease_token, 1, ${sql.lit(processId.length + 1)}) = ${`${processId} `} and ${allOf(of)}`)
   }
@@ -173,7 +170,7 @@ export class Leased<C extends Claimed> {
     return released
   }
 
-  /** Condition: the row is the claimed one, and the claim still holds. */
+  /** SQL condition: the row still has this claim. */
   isOurs(claim: C): RawBuilder<boolean> {
     return sql<boolean>`${this.#isAt(claim)} and lease_token = ${claim.leaseToken}`
   }

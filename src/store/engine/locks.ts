@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Tx } from './db.ts'
 
 /**
- * Takes a named lock of this schema until the transaction ends. SQLite needs none: it has one writer. @param isShared other sharers may
- * hold it too.
+ * Takes a lock by name, per schema, until the transaction ends. SQLite has one writer and needs no lock. @param isShared allows other
+ * shared locks.
  */
 export async function lockNamed(tx: Tx, name: string, isShared = false): Promise<void> {
   if (tx.kind === 'sqlite') return

@@ -1,32 +1,32 @@
 import type { RawBuilder } from 'kysely'
 
-/** A position in the change log, and what distinguishes its change from another with the same number. */
+/** A change number with a fingerprint, which distinguishes changes with the same number. */
 export interface LogMark {
   readonly seq: number
   readonly fingerprint: string
-  /** Account and submission of the changes that were appended up to here, if known. */
+  /** Account and submission of each change appended with this mark, if known. */
   readonly touched: readonly (readonly [account: string, submissionId: string])[]
 }
 
-/** Knowledge of the change log outside the database. */
+/** The change log as known outside the database. */
 export interface KnownLog {
   readonly logEpoch: string
   /** Ascending by number. */
   readonly marks: readonly LogMark[]
 }
 
-/** Each append leaves a mark; only the newest are kept. */
+/** Maximum marks; each append adds one. */
 const MARKS = 1_000
 
 /**
- * What this process knows of the change log from its own commits and reads: epoch, server, and newest changes. It outlives a replaced
- * database and so reveals the replacement (see `changes/log-epoch.ts`).
+ * The change log as this process knows it from commits and reads: epoch, server, and newest changes. Survives a replacement of the database
+ * and so reveals it (see `changes/log-epoch.ts`).
  */
 export class LogSeen implements KnownLog {
   logEpoch = ''
   /** The server of the epoch, as `log-origin.ts` reads it; null before the first check. */
   server: string | null = null
-  /** How to ask Postgres for its server, once known. */
+  /** SQL that identifies the server, once known. */
   serverExpression: RawBuilder<string> | undefined
   #marks: LogMark[] = []
 
@@ -45,7 +45,7 @@ export class LogSeen implements KnownLog {
     this.server = server
   }
 
-  /** Records a committed change. Older ones, and those of another epoch, are ignored. */
+  /** Records a committed change. Ignores older changes and other epochs. */
   add(logEpoch: string, mark: LogMark): void {
     if (logEpoch !== this.logEpoch || mark.seq <= (this.newest?.seq ?? 0)) return
     this.#marks.push(mark)

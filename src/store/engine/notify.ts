@@ -2,8 +2,8 @@ import type { Tx } from './db.ts'
 import type { Topic } from './signals.ts'
 
 /**
- * After the commit, wakes waiters for `topic` in this process and in others on the same Postgres database. A lost notification only delays
- * them: waiters poll every second anyway.
+ * After the commit, wakes waiters for `topic` in all processes on this database. A lost notification only causes a delay, because waiters
+ * poll every second.
  */
 export function wake(tx: Tx, topic: Topic): void {
   tx.afterCommit(() => tx.signals.notify(topic))

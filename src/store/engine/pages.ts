@@ -8,17 +8,17 @@ const PAUSE_MS = 20
 
 export interface PagedUpdate {
   readonly table: string
-  /** Columns of an index that orders the table; left out if the table is small enough for one statement. */
+  /** Columns of the index to page by; omitted if one statement can update the table. */
   readonly key?: readonly string[]
   /** With `key`: a condition on its first column. */
   readonly part?: RawBuilder<unknown>
-  /** Which rows, and their new columns. Called for each page. */
+  /** Selects rows and sets columns. Called for each page. */
   readonly change: (q: Query) => { readonly where: RawBuilder<unknown>; readonly set: RawBuilder<unknown> }
 }
 
 /**
- * Updates rows of a table page by page, so that no transaction takes long. A page without such rows costs no write.
- * @param name of the transactions. @returns how many rows were changed, also after `signal` aborted it.
+ * Updates a table page by page, so that no transaction takes long. Pages without matching rows need no write.
+ * @param name of the transactions. @returns the number of changed rows, also if aborted.
  */
 export async function updateInPages(db: Db, name: string, { table, key, part, change }: PagedUpdate, signal: AbortSignal): Promise<number> {
   const names = sql.join((key ?? []).map((column) => sql.ref(column)))

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 
-/** Time for all parts of a report, so that it is answered within two seconds. */
+/** Time limit in ms for all parts, so that a report is answered within 2 s. */
 const REPORT_MS = 1_500
 
 /** A part of a report that could not be read, and why. */
@@ -10,10 +10,7 @@ export interface UnreadPart {
   readonly reason: string
 }
 
-/**
- * Reads the parts of a health report in a limited time, despite locks. An unreadable part is noted in `unread`, and the others are still
- * read.
- */
+/** Reads the parts of a health report within a time limit, despite locks. Adds unreadable parts to `unread` and continues. */
 export class PartReader {
   readonly unread: UnreadPart[] = []
   readonly #clock: Pick<Clock, 'steady' | 'after'>
@@ -21,16 +18,13 @@ export class PartReader {
   #hasRead = false
   #failure: TransientError | undefined
 
-  /** @param ms for all parts together. */
+  /** @param ms limit for all parts. */
   constructor(clock: Pick<Clock, 'steady' | 'after'>, ms = REPORT_MS) {
     this.#clock = clock
     this.#endsAt = clock.steady() + ms
   }
 
-  /**
-   * @returns what `ask` returns; `otherwise` if the database does not answer in time. @throws errors without a cause in the database's
-   * state.
-   */
+  /** @returns the result of `ask`; `otherwise` after a TransientError or the time limit. @throws other errors of `ask`. */
   async read<T>(part: string, ask: () => Promise<T>, otherwise: T): Promise<T> {
     const leftMs = this.#endsAt - this.#clock.steady()
     if (leftMs <= 0) return this.#note(part, 'the time limit of the report has passed', otherwise)

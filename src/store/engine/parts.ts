@@ -49,7 +49,6 @@ export abstract class Statements extends Parts {
   }
 }
 
-/** The parts of a database that is being opened. */
 export function newParts(kind: DbParts['kind'], { clock, protection = dropping, listsDocuments = true }: OpenOptions): DbParts {
   return { kind, clock, signals: createSignals(clock), protection, listsDocuments, seen: new LogSeen() }
 }

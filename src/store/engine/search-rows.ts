@@ -1,18 +1,18 @@
-/** Rows read in one step, and the most read for one page. */
+/** Rows per step, and maximum rows read per page. */
 const STEP = 1_000
 const MOST_READ = 20_000
 
 interface RowSearch<Row> {
-  /** The newest rows after a number. */
+  /** Newest rows below `after`. */
   readonly read: (after: number | undefined, limit: number) => Promise<readonly Row[]>
   readonly numberOf: (row: Row) => number
-  /** @returns the matching rows, in their order. */
+  /** @returns matching rows in the same order. */
   readonly wanted: (rows: readonly Row[]) => readonly Row[] | Promise<readonly Row[]>
 }
 
 /**
- * Searches rows without an index, the newest first, within the limits of a page: a page may have fewer than `limit` rows. @returns a page,
- * and the number after which to continue; null at the end.
+ * Searches rows without an index, newest first. A page reads at most `MOST_READ` rows, so it may have fewer than `limit` rows.
+ * @returns the page and the number to continue after; null at the end.
  */
 export async function searchRows<Row>({ read, numberOf, wanted }: RowSearch<Row>, from: number | undefined, limit: number) {
   const items: Row[] = []

@@ -1,17 +1,17 @@
 import type { Clock } from '../../base/clock.ts'
 import { WakeUp } from '../../base/wakeup.ts'
 
-/** What can wake a service: a new delivery, a read that became due, a new change, or something to push. */
+/** Wake-up topics: a new delivery, a due read, a new change, or a change to push. */
 export type Topic = 'inbox' | 'reads' | 'changes' | 'outbox'
 
 export const topics: readonly Topic[] = ['inbox', 'reads', 'changes', 'outbox']
 
-/** Wake-ups inside a process, by topic. They only mean "look again" in the store. */
+/** In-process wake-ups by topic. A signal only means: check the store. */
 export interface Signals {
   notify(topic: Topic): void
   /** Resolves at the next signal, after `ms` milliseconds, or when `abort` aborts, whichever comes first. */
   wait(topic: Topic, ms: number, abort: AbortSignal): Promise<void>
-  /** Calls `hear` at each signal, without taking signals from waiters. @returns a function that ends it. */
+  /** Calls `hear` at each signal. Waiters still receive the signal. @returns a function to unsubscribe. */
   subscribe(hear: (topic: Topic) => void): () => void
 }
 

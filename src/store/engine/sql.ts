@@ -3,22 +3,22 @@ import type { Row } from '../../model/entity.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query, Tx } from './db.ts'
 
-/** Counts stop here without a lower limit: a count of this size means "this many or more". */
+/** Default maximum of a count. This value means "this many or more". */
 export const COUNT_CAP = 100_000
 
 type Kind = Pick<Query, 'kind'>
 
 /**
- * The database's clock plus `plusMs` milliseconds, as a value in a statement (invariant 14), so that all processes on one Postgres agree on
- * leases. SQLite is local and uses our clock. On Postgres a subselect, evaluated once so that an index can be searched by it;
- * `clock_timestamp()` itself is evaluated for each row.
+ * The database's clock plus `plusMs`, as an SQL value, so that all processes on one Postgres agree on leases. SQLite is local and uses this
+ * process's clock. On Postgres the value is a subselect: it is evaluated once, so an index can search by it. `clock_timestamp()` alone is
+ * evaluated for each row.
  */
 export function dbTime(q: Pick<Query, 'kind' | 'clock'>, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`
   return sql<TimeText>`(select ${timePlus(q, sql`clock_timestamp()`, plusMs)})`
 }
 
-/** The time of the database, in milliseconds since the epoch. */
+/** Database time in ms since the Unix epoch. */
 export async function databaseNowMs(q: Query): Promise<number> {
   if (q.kind === 'sqlite') return q.clock.now()
   const { now } = await q.sql.selectNoFrom(dbTime(q).as('now')).executeTakeFirstOrThrow()
@@ -38,7 +38,7 @@ export function timeValue<T extends TimeText | null>(q: Kind, time: T): RawBuild
 }
 
 /**
- * Rows passed as one JSON parameter, for a `from` clause under the name `given`. One statement takes any number of rows on both databases.
+ * Rows passed as one JSON parameter, as table `given` in a `from` clause. One statement takes any number of rows on both databases.
  * @param columns column names, and whether each is `text` or `int`.
  */
 export function valuesTable(q: Kind, columns: Readonly<Record<string, 'text' | 'int'>>, rows: readonly Row[]): RawBuilder<unknown> {
@@ -52,7 +52,7 @@ export function valuesTable(q: Kind, columns: Readonly<Record<string, 'text' | '
   return sql`json_to_recordset(${json}::json) as given(${sql.join(typed)})`
 }
 
-/** The least of several non-null values: the databases differ on null. */
+/** Smallest of several non-null values. The databases differ on null. */
 export function least(q: Kind, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   return sql`${sql.raw(q.kind === 'sqlite' ? 'min' : 'least')}(${sql.join(values)})`
 }
@@ -62,25 +62,25 @@ export function greatest(q: Kind, ...values: readonly RawBuilder<unknown>[]): Ra
   return sql`${sql.raw(q.kind === 'sqlite' ? 'max' : 'greatest')}(${sql.join(values)})`
 }
 
-/** The clause that locks selected rows on Postgres. A write transaction on SQLite holds the only lock. */
+/** Clause that locks selected rows on Postgres. Empty on SQLite, which has one writer at a time. */
 export function rowLock(q: Kind, clause: 'for update' | 'for update of l' | 'for update of t' | 'for share'): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql.raw(clause)
 }
 
-/** `for update skip locked`, for tables that several processes claim from. SQLite has one writer at a time. */
+/** `for update skip locked`, for tables with concurrent claims. Empty on SQLite, which has one writer. */
 export function skipLocked(q: Kind): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql`for update skip locked`
 }
 
 /**
- * A column that SQLite must not use an index for. Without row counts SQLite would fetch nearly the whole table row by row through the
- * account's index, then sort. Postgres has statistics and decides well.
+ * A column for which SQLite must not use an index. SQLite lacks row counts and might fetch nearly the whole table through the account's
+ * index, then sort. Postgres has statistics and needs no help.
  */
 export function unindexed(q: Kind, column: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
 }
 
-/** Deletes all rows of a table except those with the greatest values of a column. */
+/** Deletes all rows except the `most` rows with the greatest `column` values. */
 export async function keepNewest(tx: Tx, table: string, column: string, most: number): Promise<void> {
   const [from, value] = [sql.table(table), sql.ref(column)]
   await tx.run(sql`
@@ -88,14 +88,14 @@ export async function keepNewest(tx: Tx, table: string, column: string, most: nu
 }
 
 export interface Distinct {
-  /** Values of the columns before it in the index, and other conditions on it. */
+  /** Values of the index columns before `column`, and other conditions. */
   readonly where?: RawBuilder<unknown>
   /** Only greater values. */
   readonly after?: string
   readonly limit?: number
 }
 
-/** The distinct values of a column, in order: skips from one to the next through an index, for any row count. */
+/** Distinct column values in order. Jumps from value to value in an index, so the row count doesn't matter. */
 export function distinctIn(table: string, column: string, { where = sql`1 = 1`, after, limit }: Distinct = {}): RawBuilder<unknown> {
   const next = (behind: RawBuilder<unknown>) => sql`(select min(${sql.ref(column)}) from ${sql.table(table)} where ${where} ${behind})`
   const isBehind = (value: RawBuilder<unknown>) => sql`and ${sql.ref(column)} > ${value}`
@@ -107,11 +107,11 @@ export function distinctIn(table: string, column: string, { where = sql`1 = 1`, 
     select value from known where value is not null)`
 }
 
-/** Greater than any continuation of an id. */
+/** Sorts after any continuation of an id. */
 const AFTER_IDS = '\u{10ffff}'
 
 /**
- * The distinct ids of a column with this beginning and end, through an index on the column, or on those of `where` and the column.
+ * Distinct ids of a column that match a shortened id. Needs an index on the column, or on the columns of `where` and this column.
  * @param shortened the beginning of an id, or `beginning…end`, as tables show long ids.
  */
 export async function idsLike(
@@ -130,5 +130,5 @@ export async function idsLike(
   return ids.filter((value) => value.endsWith(end)).slice(0, limit)
 }
 
-/** At most this many ids with one beginning are tested for their end. */
+/** Maximum ids with one beginning whose end is tested. */
 const MOST_LOOKED = 200

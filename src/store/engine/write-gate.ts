@@ -1,7 +1,7 @@
-/** How many may overtake a waiter. More would starve those without priority under constant load. */
+/** Limit for overtaking. A higher limit would starve normal waiters under constant load. */
 const MAX_PASSES = 4
 
-/** Admits one holder at a time. Priority waiters overtake the others, up to four in a row; each group is served in order of arrival. */
+/** Admits one holder at a time. Up to four priority waiters in a row overtake others. Each group is served in order of arrival. */
 export class WriteGate {
   #held = false
   #passes = 0
@@ -22,8 +22,7 @@ export class WriteGate {
 
   leave(): void {
     if (this.#first.length > 0 && !this.#othersAreDue()) this.#handOver()
-    // SQLite transactions may run without yielding to the event loop. Yield before the next one, so that new deliveries are seen and go
-    // first.
+    // SQLite transactions may not yield to the event loop. Yielding here lets new deliveries enter the queue first.
     else setImmediate(() => this.#handOver())
   }
 

@@ -15,24 +15,24 @@ export interface NewDelivery {
   readonly account: string
   readonly deliveryId: string
   readonly receivedAt: TimeText
-  /** The verified headers, and those needed to read the body. */
+  /** Verified headers, and headers needed to read the body. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Position, from 1, of the secret that verified it. */
+  /** 1-based position of the verifying secret. */
   readonly secret: number
 }
 
 const NAME = 'inbox-append'
-/** Fits only into a new page, and is the most that a trial writes: about a transaction of deliveries. */
+/** Trial row sizes: the smaller needs a new page; the larger is about a transaction of deliveries. */
 const PAGE_BYTES = 7_500
 const TRIAL_BYTES = 8 << 20
 
 const inbox = specWithout(syncInbox, 'inbox_id')
 
 /**
- * All bodies travel as one binary parameter that the server splits: a list of bytea is sent as slow escaped text. The statement's `now`
- * makes deliveries of one batch due in the order of their ids. `do update` locks a known row and so counts as a write, which waits for
- * standbys; `do nothing` would acknowledge a repeat whose first copy a failover may still lose.
+ * Sends all bodies as one binary parameter that the server splits. A bytea list would be sent as slow escaped text. `statement_timestamp()`
+ * makes deliveries of one batch due in id order. `do update` locks a known row, so the commit waits for standbys. With `do nothing`, a
+ * repeat would be acknowledged although a failover could still lose its first copy.
  */
 const POSTGRES_INSERT = prepared(
   NAME,
@@ -48,35 +48,35 @@ const POSTGRES_INSERT = prepared(
     where sync_inbox.state = 'dead' and (sync_inbox.body is null or sync_inbox.body = excluded.body)`,
 )
 
-/** Stores deliveries in the inbox, durably (invariant 1). */
+/** Stores deliveries durably in the inbox. */
 export class InboxAppender {
-  /** Whether a commit blocks the event loop: SQLite runs in this thread. */
+  /** Whether a commit blocks the event loop, as on SQLite. */
   readonly blocking: boolean
   readonly #db: Db
   readonly #onDiffering: (differing: DifferingDelivery) => void
   #failedBytes = 0
 
-  /** @param onDiffering receives each delivery that was repeated with another body. */
+  /** @param onDiffering receives each repeated delivery whose body differs. */
   constructor(db: Db, onDiffering: (differing: DifferingDelivery) => void = () => {}) {
     this.#db = db
     this.#onDiffering = onDiffering
     this.blocking = db.kind === 'sqlite'
   }
 
-  /** Bytes of the bodies in the largest failed transaction since one as large was committed; 0 if none failed. */
+  /** Body bytes of the largest failed transaction. Reset to 0 when a transaction of that size succeeds. */
   get failedBytes(): number {
     return this.#failedBytes
   }
 
-  /** Records that bodies of this size fit. */
+  /** Records that bodies of `bytes` fit. */
   noteRoom(bytes: number): void {
     if (bytes >= this.#failedBytes) this.#failedBytes = 0
   }
 
   /**
-   * Appends deliveries in one priority transaction. A known id changes nothing, unless that delivery is dead: it becomes ready again. If
-   * the content makes the transaction fail, each delivery is retried alone, so that one bad row never fails others.
-   * @returns for each delivery, in order, null if it is durably stored; otherwise why not, or why that is unknown. A TransientError means
+   * Appends deliveries in one priority transaction. A known id changes nothing, except that a dead delivery becomes ready again. If content
+   * makes the transaction fail, each delivery is retried alone. One bad row thus doesn't fail others.
+   * @returns for each delivery, in order, null if durably stored; otherwise the reason for failure or uncertainty. A TransientError means
    * that a retry can help. Never rejects.
    */
   async append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]> {
@@ -89,7 +89,7 @@ export class InboxAppender {
   }
 
   async #tryAppend(deliveries: readonly NewDelivery[]): Promise<Error | null> {
-    // Postgres refuses the same key twice in one statement. Copies count as stored when the first one is.
+    // Postgres rejects duplicate keys in a statement. A duplicate counts as stored if its first copy is.
     const distinct = distinctByKey(deliveries)
     const bytes = distinct.reduce((sum, { body }) => sum + body.length, 0)
     try {
@@ -98,7 +98,7 @@ export class InboxAppender {
         singleStatement: this.#db.kind === 'postgres',
       })
       this.noteRoom(bytes)
-      // Only if an id was known, all are compared with what is stored; new deliveries cost nothing more.
+      // Compares bodies only if an id was known, so new deliveries cost nothing extra.
       if (added < deliveries.length) for (const differing of await noteRepeats(this.#db, deliveries)) this.#onDiffering(differing)
       return null
     } catch (error) {
@@ -108,7 +108,7 @@ export class InboxAppender {
   }
 }
 
-/** Runs the append statement with no rows: fails if deliveries could not be appended, such as without the right. */
+/** Runs the append statement without rows. Fails if appending is impossible, such as without insert rights. */
 export async function appendNothing(tx: Tx): Promise<void> {
   const columns = sql.raw('account, delivery_id, received_at, state, attempts, available_at, headers, body')
   await tx.run(sql`
@@ -117,13 +117,14 @@ export async function appendNothing(tx: Tx): Promise<void> {
 }
 
 /**
- * Appends a row and deletes it in one transaction. A full disk may have room for small writes in existing pages, but none for deliveries.
- * The freed pages stay allocated, so it is for doubtful cases only. @param bytes of the row; the size that did not fit before, if any.
+ * Appends and deletes a row in one transaction, to detect a full disk. Existing pages may fit small writes, but no deliveries. Freed pages
+ * stay allocated, so use this only if in doubt.
+ * @param bytes row size; the size that failed before, if any.
  */
 export async function appendAndRemove(tx: Tx, bytes = PAGE_BYTES): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const id = randomUUID()
-  // No account has this name: names contain no space.
+  // No account has an empty name.
   await tx.run(sql`
     insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
     values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(Math.min(Math.max(bytes, PAGE_BYTES), TRIAL_BYTES))})`)
@@ -149,7 +150,7 @@ async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise
   return inserted
 }
 
-/** @returns how many were new, or dead and repeated unchanged. Other dead ones are left to `noteRepeats`. */
+/** @returns the number of new and unchanged dead deliveries. `noteRepeats` handles other dead deliveries. */
 async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const starts: number[] = []
   let start = 1
@@ -176,6 +177,6 @@ async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promi
 
 function rowOf({ account, deliveryId, receivedAt, secret, headers, body }: NewDelivery, now: TimeText): Row {
   const row = { account, delivery_id: deliveryId, received_at: receivedAt, secret, state: 'ready', attempts: 0, available_at: now, body }
-  // Rows are typed as JSON; SQLite binds a Buffer as a blob.
+  // `Row` allows only JSON; SQLite binds a Buffer as a blob.
   return { ...row, headers: JSON.stringify(headers) } as unknown as Row
 }

@@ -4,7 +4,7 @@ import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 
-/** Assumed difference between the clock of a process and the database's, which settles deliveries. */
+/** Assumed maximum difference in ms between the clocks of processes and the database. */
 export const CLOCKS_APART_MS = 2_000
 const MOST = 8
 
@@ -16,8 +16,8 @@ export interface CausedChange {
 }
 
 /**
- * The deliveries that may have made a change: those of its submission that were being processed when it was stored, the oldest first. No
- * row records the exact one.
+ * Deliveries that may have caused a change: deliveries of its submission in processing when the change was stored, oldest first. The exact
+ * one isn't recorded.
  */
 export async function deliveriesBehind(q: Query, { account, submissionId, changedAt }: CausedChange): Promise<DeliveryName[]> {
   const ms = msFromTime(changedAt)

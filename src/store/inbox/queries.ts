@@ -16,7 +16,7 @@ export interface InboxFilter {
   readonly since?: TimeText | undefined
   /** Received before this time. */
   readonly until?: TimeText | undefined
-  /** Only deliveries older than the one with this number. */
+  /** Only deliveries with a smaller number. */
   readonly after?: number | undefined
 }
 
@@ -37,12 +37,12 @@ export async function listDeliveries(q: Query, filter: InboxFilter, limit: numbe
   return await q.all(sql<InboxEntry>`${query}`)
 }
 
-/** @returns the number in `text`, or null if no row can have it. */
+/** @returns `text` as a row number; null if it isn't one. */
 export function numberIn(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-/** The deliveries with that `svix-id` (one per account that received it), or the one with that inbox id if `id` is a number. */
+/** Deliveries with this `svix-id`, at most one per account. If none and `id` is a number, the delivery with that inbox id. */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
   const known = sql<boolean>`account in ${distinctIn('sync_inbox', 'account')}`
@@ -52,7 +52,7 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** The `svix-id`s that a shortened one may mean; none for a number. */
+/** The `svix-id`s that match a shortened id; none for a number. */
 export async function deliveryIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   if (numberIn(shortened) !== null) return []
   const accounts = await q.all(sql<{ value: string }>`select value from ${distinctIn('sync_inbox', 'account')} as known`)
@@ -63,8 +63,8 @@ export async function deliveryIdsLike(q: Query, shortened: string, limit: number
 }
 
 /**
- * One step of `makeReady` or `setAside`: examines up to `limit` deliveries by id, except those without body. @returns how many it changed,
- * and where the next step begins; null at the end.
+ * Applies `makeReady` or `setAside` to up to `limit` deliveries in id order, skipping deliveries without a body. @returns the number
+ * changed, and where to continue; null at the end.
  */
 export async function changeDeliveries(db: Db, change: typeof makeReady, filter: InboxFilter & InboxSearch, after: number, limit: number) {
   const query = overParts(filter, sql`asc`, limit, (part) => {
@@ -93,13 +93,13 @@ export async function countDead({ read: q }: Db, inboxIds: readonly number[]): P
 }
 
 /**
- * Makes deliveries in any state ready as if they had just arrived; one that waits for its next attempt becomes due now. Due or claimed
- * deliveries stay unchanged. `settled_at` stays: it marks a replay. @returns how many.
+ * Makes deliveries ready as if they had just arrived. A delivery waiting for a retry becomes due now. Due, claimed and emptied deliveries
+ * stay unchanged. Keeps `settled_at`, which marks a replay. @returns how many.
  */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-replay', async (tx) => {
     const now = dbTime(tx)
-    // While a delivery is claimed, its lease moves `available_at`.
+    // A claim sets `available_at` to the end of the lease.
     const replayed = await tx.run(sql`
       update sync_inbox set state = 'ready', attempts = 0, available_at = ${now}, lease_token = null, error = null
       where inbox_id in (${sql.join(inboxIds)}) and (state <> 'ready' or (lease_token is null and available_at > ${now}))
@@ -109,7 +109,7 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
   })
 }
 
-/** Sets dead deliveries aside, for retention to remove later; `error` still says why they died. @returns how many. */
+/** Sets dead deliveries aside. Retention removes them later. Keeps `error`. @returns how many changed. */
 export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-skip', async (tx) => {
     return await tx.run(sql`
@@ -117,14 +117,14 @@ export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
   })
 }
 
-/** Counts the deliveries in a state by its index, up to `most` and one more. */
+/** Counts deliveries in a state through an index, up to `most` + 1. */
 export async function countDeliveries(q: Query, { state, account }: { state: InboxState; account?: string | undefined }, most: number) {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from (
       select 1 from sync_inbox where ${matches(q, { state, account, isProcessed: state === 'done' })} limit ${sql.lit(most + 1)}) as counted`)
 }
 
-/** Counts all deliveries by account and state, by indexes: for people, not for a timer. No index covers `done`, so it is the rest. */
+/** Counts deliveries by account and state through indexes. Too slow for timers. `done` has no index; its count is the remainder. */
 export async function countInbox(q: Query): Promise<{ account: string; state: InboxState; count: number }[]> {
   const rows = await q.all(sql<{ account: string; state: InboxState; count: number }>`
     select account, 'done' as state, count(*) as count from sync_inbox where state <> 'ready' group by account
@@ -138,15 +138,15 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
   })
 }
 
-/** A filter with a state, or of all that were processed. */
+/** Filter by state or for all processed deliveries. */
 interface Part extends InboxFilter {
   readonly isProcessed?: boolean
 }
 
 /**
- * A query over deliveries, split so that an index serves each part: ready deliveries have another one than processed ones. One index of all
- * would slow each acknowledgement.
- * @param select a part's query up to the direction of its order; it has the column `inbox_id`.
+ * A query over deliveries, split because ready and processed deliveries have separate indexes. A common index would slow each
+ * acknowledgement.
+ * @param select a part's query, up to and excluding the order direction. Must return `inbox_id`.
  */
 function overParts(filter: InboxFilter, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
   const end = sql`${direction} limit ${sql.lit(limit)}`
@@ -158,8 +158,8 @@ function overParts(filter: InboxFilter, direction: RawBuilder<unknown>, limit: n
 }
 
 /**
- * The conditions of a filter, written so that one index serves: that of the submission, of the rare states, or of the account's processed
- * deliveries. The state is literal text, which its index requires.
+ * The conditions of a filter, written to use one index: by submission, rare state, or account (processed deliveries). The state is literal
+ * SQL, which its index requires.
  */
 function matches(q: Query, filter: Part): RawBuilder<unknown> {
   const { state, account, submissionId } = filter
@@ -180,7 +180,7 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   return sql.join(conditions, sql` and `)
 }
 
-/** A delivery's position in the list: by its number, unless its state or its submission has an index. */
+/** Sort column: `inbox_id`, excluded from index use if the state or submission has an index. */
 function place(q: Query, { state, account, submissionId }: Part): RawBuilder<unknown> {
   const byNumber = submissionId === undefined ? state === undefined || state === 'done' : account !== undefined
   return byNumber ? sql`inbox_id` : unindexed(q, 'inbox_id')
@@ -196,9 +196,9 @@ export async function searchDeliveries(q: Query, filter: InboxFilter, search: In
 export interface InboxSearch {
   /** The type of the delivery. */
   readonly kind?: string | undefined
-  /** A part of its id, its error, what happened, its insured or its submission's id, in any case and without accents. */
+  /** Part of the delivery id, error, content, insured's name or submission id. Ignores case and accents. */
   readonly text?: string | undefined
-  /** Adds the insured's names; without it names are not searched. */
+  /** Adds insured names. If omitted, names are not searched. */
   readonly withInsured?: <T extends Looked>(rows: readonly T[]) => Promise<(T & { readonly insured_name: string | null })[]>
 }
 
@@ -211,7 +211,7 @@ interface Looked {
   readonly submission_id: string | null
 }
 
-/** @returns the matching deliveries of a list, in its order. */
+/** @returns the matching rows in the same order. */
 async function matchingSearch<T extends Looked>(rows: readonly T[], { kind, text, withInsured }: InboxSearch): Promise<readonly T[]> {
   const ofKind = rows.filter((row) => kind === undefined || row.kind === kind)
   if (text === undefined) return ofKind

@@ -6,7 +6,7 @@ import { dbTime, timeValue } from '../engine/sql.ts'
 /** Connections refused since the last call. */
 export interface RejectedConnections {
   readonly byReason: Readonly<Record<string, number>>
-  /** The address with most of them. */
+  /** Address with most refusals. */
   readonly worstAddress: string
 }
 
@@ -25,7 +25,7 @@ export async function keepRejectedConnections(db: Db, { byReason, worstAddress }
   })
 }
 
-/** Connections refused since a time, and the address with the most in one minute; null without any. */
+/** Refused connections since a time, and the address with the most in one minute; null if none. */
 export async function rejectedConnectionsSince(
   q: Query,
   since: TimeText,

@@ -8,7 +8,7 @@ import { timeValue } from '../engine/sql.ts'
 import type { RejectedTable } from '../schema/inbox.ts'
 
 export interface Rejected {
-  /** null if its path named no account. */
+  /** null if the path names no account. */
   readonly account: string | null
   readonly path: string
   readonly receivedAt: TimeText
@@ -24,9 +24,9 @@ export type RejectedRecord = NonNullable<Awaited<ReturnType<RejectedStore['get']
 export interface ListRejectedOptions {
   readonly account?: string | undefined
   readonly reason?: string | undefined
-  /** Only those that were not accepted later. */
+  /** Only deliveries not accepted later. */
   readonly isOpen?: boolean | undefined
-  /** Only those older than the one with this number. */
+  /** Only deliveries with a smaller number. */
   readonly after?: number | undefined
   /** Received at or after this time. */
   readonly since?: TimeText | undefined
@@ -37,9 +37,9 @@ export interface ListRejectedOptions {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024
-/** Bodies up to this length are read for a list. */
+/** Lists read bodies up to this many bytes. */
 const SHORT_BODY_BYTES = 16 * 1024
-/** Bounds of the table, and of the queue while the database is slow or unreachable; see `unitsOf`. */
+/** Limits of the table and of the write queue, in units (see `unitsOf`). */
 const MAX_UNITS = 1_000
 const MAX_WAITING_UNITS = 256
 const MAX_PATH_LENGTH = 256
@@ -52,8 +52,8 @@ interface Waiting extends Kept {
 const LENGTH_HEADER = 'content-length'
 
 /**
- * Stores rejected deliveries, so that they can be verified again after a secret was corrected. Each sender has its own limit
- * (`MinuteShares`). If the table or the queue is full, the sender with the most loses its oldest (`toRemove`).
+ * Stores rejected deliveries, so that they can be verified again after fixing a secret. Each sender has its own limit (`MinuteShares`). If
+ * the table or queue is full, the largest sender's oldest deliveries are removed (`toRemove`).
  */
 export class RejectedStore {
   readonly #db: Db
@@ -68,7 +68,7 @@ export class RejectedStore {
     this.#log = log
   }
 
-  /** How many were dropped, because of limits or an unreachable database. */
+  /** Deliveries dropped because of limits or write failures. */
   get passedOver(): number {
     return this.#passedOver
   }
@@ -113,7 +113,7 @@ export class RejectedStore {
     return (await query.execute()).map(summaryOf)
   }
 
-  /** Counts by reason, the most frequent first, and the time of the newest. */
+  /** Counts and newest time by reason, most frequent reason first. */
   async countByReason(account: string | undefined): Promise<{ reason: string; count: number; newest_at: TimeText }[]> {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
@@ -123,7 +123,7 @@ export class RejectedStore {
     return await query.orderBy('count', 'desc').orderBy('reason').execute()
   }
 
-  /** Stored bodies by id, without long and unread ones. */
+  /** Stored bodies by id, up to `SHORT_BODY_BYTES`. */
   async shortBodies(ids: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
     if (ids.length === 0) return new Map()
     const rows = await this.#db.read.sql
@@ -135,7 +135,7 @@ export class RejectedStore {
     return new Map(rows.flatMap(({ rejected_id, body }) => (body === null ? [] : [[rejected_id, body] as const])))
   }
 
-  /** @returns null if there is none with that id. */
+  /** @returns null if the id doesn't exist. */
   async get(id: number) {
     const row = await this.#db.read.sql.selectFrom('sync_rejected').selectAll().where('rejected_id', '=', id).executeTakeFirst()
     return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
@@ -155,8 +155,8 @@ export class RejectedStore {
   }
 
   /**
-   * @returns the part to store, without tax ids: a copy, so that a queued delivery doesn't keep the whole request in memory. `original`
-   * restores encrypted ones.
+   * @returns the part to store, with tax ids dropped or encrypted (see `original`). Copies the body, so that the queue doesn't keep whole
+   * requests in memory.
    */
   #shortened(rejected: Rejected): Rejected {
     const { body: given, headers } = rejected
@@ -178,7 +178,7 @@ export class RejectedStore {
         this.#log.warn({ deliveries: batch.length }, `rejected deliveries could not be stored: ${messageOf(error)}`)
       }
     }
-    // Synchronous with the last check of the queue, so the next delivery starts a new run.
+    // No await since the last queue check, so the next delivery starts a new run.
     this.#writing = null
   }
 }
@@ -199,7 +199,7 @@ async function insertAndPrune(tx: Tx, batch: readonly Waiting[]): Promise<void> 
   if (ids.length > 0) await tx.sql.deleteFrom('sync_rejected').where('rejected_id', 'in', ids).execute()
 }
 
-/** A rejected delivery has no number before it is stored. */
+/** Keyed by time: numbers exist only after storing. */
 export function rejectedPlace({ account, receivedAt }: Pick<Rejected, 'account' | 'receivedAt'>) {
   return { account: account ?? '', table: 'sync_rejected', key: JSON.stringify([receivedAt]), column: 'body' }
 }
@@ -209,12 +209,12 @@ type SummaryRow = Omit<Selectable<RejectedTable>, 'body'> & { readonly kept_byte
 /** `body_cut`: the body was longer than the stored part, so it cannot be verified again. */
 function summaryOf({ kept_bytes, ...row }: SummaryRow) {
   const headers = JSON.parse(row.headers) as Record<string, string>
-  /** null if it was not read. */
+  /** null if unread. */
   const body_bytes = kept_bytes === null ? null : Number(headers[LENGTH_HEADER])
   return { ...row, headers, body_bytes, body_cut: body_bytes !== null && body_bytes > (kept_bytes ?? 0) }
 }
 
-/** A body takes one unit for each part of this size, plus the unit of its row. */
+/** A delivery takes one unit, plus one for each full `UNIT_BYTES` of body. */
 const UNIT_BYTES = 32 << 10
 const MINUTE_MS = 60_000
 /** Units that one sender may store in a minute: 60 small deliveries, or one with a body of 1 MiB and some small ones. */
@@ -222,10 +222,10 @@ const SENDER_PER_MINUTE = 60
 /** Units that all senders share in a minute. */
 const ALL_PER_MINUTE = 600
 const MAX_SENDERS = 10_000
-/** 16-bit groups shared by a site: one host can use all 65,536 IPv6 networks of its site. */
+/** IPv6 groups per site (/48), because a host can use all 65,536 networks of its site. */
 const SITE_GROUPS = 3
 
-/** A stored or queued rejected delivery, for the limits. */
+/** Fields of a rejected delivery for the limits. */
 interface Kept {
   readonly address: string
   /** null if the body was not read. */
@@ -236,7 +236,7 @@ function unitsOf({ bodyBytes }: Kept): number {
   return 1 + Math.floor((bodyBytes ?? 0) / UNIT_BYTES)
 }
 
-/** Finds the deliveries to remove until the rest fits: each time the oldest of the sender with the most units. @param kept oldest first. */
+/** Selects deliveries to remove until the rest fits, always the largest sender's oldest delivery. @param kept oldest first. */
 function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
   let total = kept.reduce((sum, each) => sum + unitsOf(each), 0)
   if (total <= maxUnits) return []
@@ -255,14 +255,14 @@ function toRemove<K extends Kept>(kept: readonly K[], maxUnits: number): K[] {
 }
 
 /**
- * Limits what is stored in a minute. The minute's senders share its units equally, so a sender over its limit takes nothing from the
- * others. Each may store at least one small delivery.
+ * Limits storage per minute. The minute's senders share its units equally, so no sender can use another's share. Each sender may store at
+ * least one small delivery.
  */
 class MinuteShares {
   #beganAt = Number.NEGATIVE_INFINITY
   #units = new Map<string, number>()
 
-  /** Takes the units of a delivery from its sender's share. @returns false, without taking any, if too few are left. */
+  /** Takes a delivery's units from its sender's share. @returns false, and takes nothing, if too few remain. */
   take(rejected: Kept, now: number): boolean {
     if (now - this.#beganAt >= MINUTE_MS || now < this.#beganAt) {
       this.#beganAt = now

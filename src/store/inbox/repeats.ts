@@ -16,7 +16,7 @@ export interface GivenDelivery {
   readonly body: Buffer
 }
 
-/** A well-signed delivery whose id was stored before with another body. */
+/** A verified delivery whose id is already stored with another body. */
 export interface DifferingDelivery {
   readonly account: string
   readonly deliveryId: string
@@ -37,15 +37,15 @@ interface StoredDelivery {
   readonly body: Buffer | null
 }
 
-/** Rows kept, the newest. */
+/** Newest rows to keep. */
 const MAX_ROWS = 10_000
 const FEEDS = ['events', 'thread'] as const
 
 /**
- * Compares deliveries with those stored under their ids, and makes dead ones ready again. Of a differing one only the hash is stored; the
- * feeds of the submissions that either body names are read soon, because they are the authority.
- * @param given deliveries, some of them stored before. Those that are stored as given change nothing.
- * @returns the differing ones. @throws TransientError if the database is unreachable.
+ * Compares deliveries with stored ones of the same id, and makes dead ones ready again. Stores only the hash of a differing body. Feeds of
+ * submissions in either body are read soon, because feeds are authoritative.
+ * @param given deliveries, new or repeated. Unchanged bodies have no effect.
+ * @returns the differing deliveries. @throws TransientError if the database is unreachable.
  */
 export async function noteRepeats(db: Db, given: readonly GivenDelivery[]): Promise<readonly DifferingDelivery[]> {
   const found: Differing[] = []
@@ -94,7 +94,7 @@ function submissionsNamedIn(body: Buffer): readonly string[] {
 async function keep(tx: Tx, found: readonly Differing[], dead: readonly GivenDelivery[]): Promise<void> {
   await revive(tx, dead)
   const wakes: Wake[] = []
-  // In key order, the lock order of every process.
+  // Every process locks in key order.
   for (const { account, deliveryId, bodySha256, isCompared, submissionIds } of [...found].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
     await tx.run(sql`
       insert into sync_differing_deliveries (account, delivery_id, body_sha256, first_at, last_at, times, is_compared)
@@ -111,7 +111,7 @@ function keyOf({ account, deliveryId, bodySha256 }: DifferingDelivery): string {
   return `${account} ${deliveryId} ${bodySha256}`
 }
 
-/** Counts the account's deliveries since a time that were repeated with another body. */
+/** Counts an account's deliveries repeated with a different body since a time. */
 export async function differingSince(q: Query, account: string, since: TimeText): Promise<number> {
   return await q.count(sql<{ n: number | null }>`
     select cast(sum(times) as integer) as n from sync_differing_deliveries

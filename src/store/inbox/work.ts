@@ -18,25 +18,25 @@ export interface ClaimedDelivery {
   readonly body: Buffer
   /** Earlier attempts. */
   readonly attempts: number
-  /** When it was settled before an operator replayed it; null: it wasn't settled yet. */
+  /** When the delivery was settled before a replay; null if never settled. */
   readonly settledAt: TimeText | null
   readonly leaseToken: string
 }
 
-/** The result of a delivery. */
+/** How to settle a delivery. */
 export interface Settlement {
   readonly delivery: ClaimedDelivery
   readonly state: InboxState
-  /** Its submission, if readable. */
+  /** null if unreadable. */
   readonly submissionId: string | null
-  /** Its `type`, if readable. */
+  /** `type`, if readable. */
   readonly kind: string | null
   readonly error: string | null
-  /** Its content in a few words, if readable. */
+  /** Short description, if readable. */
   readonly what?: string
   /** For `ready`: delay before the next attempt. */
   readonly retryInMs?: number
-  /** Whether body and headers are removed, because it concerned a purged submission or is useless. */
+  /** Whether to remove body and headers of a useless delivery or one for a purged submission. */
   readonly isEmptied?: boolean
 }
 
@@ -53,8 +53,8 @@ export const claimedDeliveries = new Leased<ClaimedDelivery>({
 const leased = { ...specOf(syncInbox), key: ['inbox_id', 'lease_token'] }
 
 /**
- * Limit for the bodies of one claim. They are in memory together, several times over while applied, in one transaction that blocks the
- * event loop on SQLite: about 60 ms per megabyte.
+ * Maximum body bytes per claim. All bodies are in memory together, several times while applied. On SQLite the transaction blocks the event
+ * loop for about 60 ms per megabyte.
  */
 const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
 
@@ -91,7 +91,7 @@ export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Pr
     state: s.state,
     attempts: s.delivery.attempts + 1,
     submission_id: s.submissionId,
-    // May quote a body with characters that Postgres refuses (trap 72).
+    // May contain body characters that Postgres rejects (trap 72).
     kind: s.kind === null ? null : storableText(s.kind),
     what: s.what === undefined || s.isEmptied ? null : storableText(s.what),
     error: s.error === null ? null : storableText(s.error),
@@ -102,7 +102,7 @@ export async function settleDeliveries(tx: Tx, given: readonly Settlement[]): Pr
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Few are rescheduled, mostly one by one. Their lease ends, so that no release shortens the delay.
+    // Rescheduling is rare. Ending the lease prevents a later release from shortening the delay.
     if (state === 'ready') await claimedDeliveries.release(tx, delivery, retryInMs)
   }
 }
@@ -111,7 +111,7 @@ export function bodyPlace({ account, deliveryId }: Pick<ClaimedDelivery, 'accoun
   return { account, table: 'sync_inbox', key: JSON.stringify([deliveryId]), column: 'body' }
 }
 
-/** Whether nothing of a delivery was applied, and it names a purged submission. */
+/** Whether a delivery was not applied and names a purged submission. */
 async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, isEmptied }: Settlement): Promise<boolean> {
   if (isEmptied || (state !== 'dead' && state !== 'aside')) return false
   const ids = new Set(body.toString('latin1').toLowerCase().match(IDS))
@@ -121,7 +121,7 @@ async function isUnreadOfPurged(tx: Tx, { delivery: { account, body }, state, is
 
 const IDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-/** Removes tax ids from processed bodies. Few have any. */
+/** Empties bodies or removes tax ids. Few have any. */
 async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
   for (const { delivery, state, isEmptied } of settlements) {
     if (state === 'ready') continue
@@ -136,8 +136,8 @@ async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promis
 }
 
 /**
- * Releases the deliveries that this process has claimed, without counting an attempt: for a worker that starts or recovers. On SQLite only
- * one process works (invariant 13), so every claim is of this worker or of a killed process.
+ * Releases this process's claims without counting an attempt, when a worker starts or recovers. On SQLite, releases all claims. Only one
+ * process works there, so others belong to killed processes.
  */
 export async function releaseLeftDeliveries(db: Db): Promise<void> {
   await db.write('inbox-release', async (tx) => {

@@ -39,7 +39,7 @@ async function grant(tx: Tx, role: string, withoutPersonal: boolean): Promise<vo
   if (!first) throw new UsageError(['--grant-reader: the schema has no tables yet; run `submission-mirror migrate` first'])
   const schema = sql.id(first.schema)
   const reader = sql.id(role)
-  // Rights on single columns go with those on their table.
+  // Revoking table rights also revokes column rights.
   await tx.run(sql`revoke all on all tables in schema ${schema} from ${reader}`)
   await tx.run(sql`grant usage on schema ${schema} to ${reader}`)
   if (withoutPersonal) await grantColumns(tx, first.schema, new Set(rows.map(({ name }) => name)), reader)
@@ -49,7 +49,7 @@ async function grant(tx: Tx, role: string, withoutPersonal: boolean): Promise<vo
   }
 }
 
-/** Views too: they run with their owner's rights, so the tables behind them don't matter. */
+/** Includes views. They run with their owner's rights and need no rights on tables. */
 async function grantColumns(tx: Tx, schema: string, names: ReadonlySet<string>, reader: RawBuilder<unknown>): Promise<void> {
   for (const { name, columns } of relations.filter((relation) => names.has(relation.name))) {
     const all = Object.entries(columns)

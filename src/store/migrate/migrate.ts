@@ -14,8 +14,8 @@ import { internalTables, relations } from '../schema/tables.ts'
 export class SchemaBehindError extends FatalError {}
 
 /**
- * On Postgres every statement queues behind one that waits to alter a table, so a long report would stop all work. A migration therefore
- * waits only this long for its lock, and lets the others run for longer before it retries.
+ * On Postgres, all statements queue behind a waiting table change, so a long report would stop all work. A migration therefore waits only
+ * this long for its lock, then pauses longer before it retries.
  */
 const LOCK_WAIT_MS = 250
 const LONGEST_LOCK_WAIT_MS = 8_000
@@ -27,28 +27,28 @@ const WAITS =
 export interface MigrateOptions {
   /** Called once per failed attempt, with the reason for the delay. */
   readonly onWait?: (sentence: string) => void
-  /** Stops before the next step when it aborts. */
+  /** Aborting stops before the next step. */
   readonly signal?: AbortSignal | undefined
 }
 
 interface Applied {
-  /** Versions of the steps taken, and the SHA-256 of each one's statements. */
+  /** SHA-256 of the statements of each applied step, by version. */
   readonly steps: ReadonlyMap<number, string>
   readonly newest: number
-  /** The oldest schema version whose program still runs on it. */
+  /** Oldest schema version whose release still works here. */
   readonly oldestCompatible: number
 }
 
-/** Steps from an empty database to this release. */
+/** Number of migration steps in this release. */
 export const STEPS = released.length
 
 /**
- * Migrates the schema. Each step commits together with its record, under a lock that one process holds at a time, so several may start
- * together. On Postgres a missing schema is created, and tables and columns get comments.
- * @returns the names of the steps taken now.
- * @throws FatalError if a later release changed the database so that this one no longer runs on it; UsageError if an unreleased version
- * made it, or the encoding of a new database cannot hold every text; TransientError if the database is unreachable; the reason of `signal`
- * when it aborts. Steps taken stay.
+ * Migrates the schema. Each step commits with its record under a lock, so several processes may start together. On Postgres, creates a
+ * missing schema and adds comments to tables and columns.
+ * @returns the names of the steps applied now.
+ * @throws FatalError if a later release made the database unusable for this one; UsageError if an unreleased version made the database, or
+ * if a new database's encoding cannot store every text; TransientError if the database is unreachable; the reason of `signal` if aborted.
+ * Applied steps stay.
  */
 export async function migrate(
   db: Db,
@@ -83,7 +83,7 @@ async function keepComments(db: Db): Promise<void> {
       await writeComments(tx, await missingComments(tx))
     })
   } catch (error) {
-    // Something like a vacuum of a large table is running. Nothing depends on a comment, and the next migration writes it.
+    // A long operation, such as a vacuum, has the lock. Comments are optional, and the next migration writes them.
     if (!isLockTimeout(error)) throw error
   }
 }
@@ -93,7 +93,7 @@ export const NO_TABLES = `The database has no tables of submission-mirror yet; $
 
 const MISSING_NAMED = 5
 
-/** Checks the schema for a start without migrating. @throws SchemaBehindError if a step is missing; FatalError as `migrate` does. */
+/** Checks the schema at start without migrating. @throws SchemaBehindError if a step is missing; other errors as in `migrate`. */
 export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
   const applied = await readApplied(db.read)
   refuseOthers(db.kind, applied, migrations)
@@ -105,7 +105,7 @@ export async function checkSchema(db: Db, migrations: readonly Migration[] = rel
   throw new SchemaBehindError(`The database lacks migration ${names.join(', ')}${more}; ${FIX}`)
 }
 
-/** Takes the first missing step. @returns its name; null if none is missing. */
+/** Applies the first missing step. @returns its name; null if none. */
 async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number): Promise<string | null> {
   if (tx.kind === 'postgres') {
     await lockPostgresSchema(tx)
@@ -127,20 +127,20 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
   return next.name
 }
 
-/** Waits for other processes that migrate the same schema, and creates it if missing. */
+/** Locks the schema against other migrations, and creates a missing schema. */
 async function lockPostgresSchema(tx: Tx): Promise<void> {
   const row = await tx.one(sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`)
   const schema = row?.name ?? ''
   await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`)
   const rows = await tx.all(sql`select 1 from pg_namespace where nspname = ${schema}`)
-  // Checked first: a role without the right to create schemas can still use an existing one.
+  // Checked first, because an existing schema needs no right to create schemas.
   if (rows.length === 0) await tx.run(sql`create schema ${sql.id(schema)}`)
 }
 
-/** Encodings that hold every text. SQL_ASCII stores the bytes unchanged. */
+/** Encodings that store every text. SQL_ASCII keeps bytes unchanged. */
 const WHOLE_ENCODINGS = ['UTF8', 'SQL_ASCII']
 
-/** A character that the encoding lacks could never be mirrored, and the encoding cannot be changed later. */
+/** Rejects incomplete encodings: some texts could not be stored, and the encoding cannot change later. */
 async function refuseEncoding(tx: Tx): Promise<void> {
   if (tx.kind === 'sqlite') return
   const row = await tx.one(sql<{ name: string; encoding: string }>`
@@ -170,7 +170,7 @@ async function readApplied(query: Query): Promise<Applied> {
   const steps = new Map<number, string>()
   let oldestCompatible = 0
   if (await hasMigrationsTable(query)) {
-    // All columns: a table that an unreleased version made has no hashes.
+    // `selectAll`, because tables of unreleased versions lack `sha256`.
     for (const row of await query.sql.selectFrom('sync_migrations').selectAll().execute()) {
       steps.set(row.version, row.sha256)
       oldestCompatible = Math.max(oldestCompatible, row.oldest_compatible)
@@ -187,12 +187,12 @@ async function hasMigrationsTable(query: Query): Promise<boolean> {
   return (await query.one(found)) !== null
 }
 
-/** Identifies a step by its statements, so that foreign tables with the same numbers are never taken for ours. */
+/** Hashes a step's statements, to detect unreleased steps with the same number. */
 function hashOf(kind: Query['kind'], step: Migration): string {
   return createHash('sha256').update(step.statements(columnTypes[kind]).join('\n')).digest('hex')
 }
 
-/** Rejects a database of an unreleased version, or one that a later release has contracted. */
+/** Rejects a database of an unreleased version or of an incompatible later release. */
 function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonly Migration[]): void {
   const differs = migrations.find((step) => applied.steps.has(step.version) && applied.steps.get(step.version) !== hashOf(kind, step))
   if (differs !== undefined) {
@@ -211,7 +211,7 @@ function refuseOthers(kind: Query['kind'], applied: Applied, migrations: readonl
 interface Comment {
   readonly type: Relation['type']
   readonly name: string
-  /** null: on the table or view itself. */
+  /** null for the table or view itself. */
   readonly field: string | null
   readonly text: string
 }
@@ -223,7 +223,7 @@ async function writeComments(tx: Tx, comments: readonly Comment[]): Promise<void
   }
 }
 
-/** Comments that differ from the descriptions, except on missing parts and those of another role. SQLite has none. */
+/** Comments that differ from descriptions. Skips missing parts and parts owned by other roles. SQLite has none. */
 export async function missingComments(q: Query): Promise<Comment[]> {
   if (q.kind === 'sqlite') return []
   const rows = await q.all(sql<{ name: string; field: string | null; text: string | null }>`

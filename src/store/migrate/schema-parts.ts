@@ -5,10 +5,10 @@ import type { Query } from '../engine/db.ts'
 import { columnTypes } from '../schema/migration.ts'
 import { internalTables, relations } from '../schema/tables.ts'
 
-/** Missing parts named one by one; the rest is counted. */
+/** Maximum missing parts to name; the rest is counted. */
 const LISTED = 5
 
-/** A column of a table, or a view, whose columns follow from its text. */
+/** A table column, or a view (columns follow from its text). */
 interface Part {
   readonly kind: 'table' | 'view'
   readonly name: string

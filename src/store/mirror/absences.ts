@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** What decides whether the service still shows a feed's record. */
+/** Fields that decide whether the service still shows a record. */
 export interface StoredRecord {
   readonly id: string
-  /** An attachment's position; its `id` is its message's. null: an event or a message. */
+  /** Attachment position; `id` is then the message's id. null for events and messages. */
   readonly position: number | null
-  /** Whether the mirror has the message of this attachment: a message that is gone takes its attachments with it. */
+  /** Whether the mirror has the attachment's message. A gone message implies gone attachments. */
   readonly hasMessage: boolean
   readonly firstSeenAt: TimeText | null
   readonly goneAt: TimeText | null
@@ -32,7 +32,7 @@ async function* pageRecords(
   table: 'market_events' | 'thread_messages',
   key: 'event_id' | 'message_id',
 ): AsyncGenerator<readonly StoredRecord[]> {
-  // The first page includes the empty id, which damage may have left.
+  // Includes the empty id, which a damaged database may contain.
   for (let after = '', behind = '>='; ; behind = '>') {
     const rows = await q.all(sql<{ id: string; first_seen_at: TimeText | null; gone_at: TimeText | null }>`
       select ${sql.ref(key)} as id, first_seen_at, gone_at from ${sql.table(table)}

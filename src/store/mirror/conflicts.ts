@@ -9,10 +9,7 @@ import { valuesTable } from '../engine/sql.ts'
 import { syncArrivals, syncConflicts, syncUnreadable } from '../schema/completeness.ts'
 import { specOf } from '../schema/table.ts'
 
-/**
- * How a record arrived, beyond its row: a `feed` showed it first, as news; a `replay` (full re-read) found it; a `webhook` announced it
- * later.
- */
+/** How a record arrived. `feed`: a feed showed it first. `full_read`: a full re-read found it. `webhook`: a webhook announced it later. */
 export interface Arrival {
   readonly account: string
   readonly entity: string
@@ -21,7 +18,7 @@ export interface Arrival {
   readonly way: 'webhook' | 'feed' | 'full_read'
 }
 
-/** A record that conflicts with the stored one (invariant 4). `kept` and `refused` are JSON text. */
+/** A record that conflicts with the stored record. `kept` and `refused` are JSON text. */
 export interface Conflict {
   readonly account: string
   readonly entity: string
@@ -29,7 +26,7 @@ export interface Conflict {
   readonly record_id: string
   /** The differing identity columns. */
   readonly fields: readonly string[]
-  /** All identity columns of the refused record. A repeat of them is no new conflict. */
+  /** Identity columns of the refused record. Repeats don't count as new conflicts. */
   readonly identity: string
   readonly kept: string
   readonly refused: string
@@ -49,7 +46,7 @@ const arrivals = specOf(syncArrivals)
 const conflicts = specOf(syncConflicts)
 const unreadable = specOf(syncUnreadable)
 
-/** Records how records arrived; a recorded arrival stays unchanged. */
+/** Stores how records arrived. Stored arrivals stay unchanged. */
 export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {
   const distinct = new Map(
     items.map((a) => [`${a.account} ${a.entity} ${a.submission_id} ${a.record_id} ${a.way}`, { ...a, first_at: now }]),
@@ -57,7 +54,7 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
   await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
 }
 
-/** Conflicts kept per record: one that changes every time would fill the disk. */
+/** Limit per record: a record that changes every time would fill the disk. */
 const MOST_CONFLICTS = 100
 
 /** Stores conflicts, each once, up to the limit per record. @returns how many are new. */
@@ -93,7 +90,7 @@ function recordOf({ account, entity, submission_id, record_id }: RecordKey): str
   return `${account} ${entity} ${submission_id} ${record_id}`
 }
 
-/** Unreadable items kept per feed: one that changes with every read would fill the disk. */
+/** Limit per feed: an item that changes with every read would fill the disk. */
 const MOST_UNREADABLE = 1_000
 
 /** Stores unreadable feed items, each once, up to the limit per feed. @returns how many are new. */

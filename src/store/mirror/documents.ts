@@ -9,12 +9,12 @@ export interface DocumentFilter {
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
   readonly state?: DocumentState | undefined
-  /** A part of the file's name, words of the insured's name, or the beginning of the submission's id. */
+  /** Part of the file name, word prefixes of the insured's name, or a submission id prefix. */
   readonly search?: string | undefined
   readonly after?: { readonly key: string; readonly account: string } | undefined
 }
 
-/** Documents in the order of their keys. */
+/** Documents in key order. */
 export async function listDocuments(
   q: Query,
   { account, submissionId, state, search, after }: DocumentFilter,
@@ -23,7 +23,7 @@ export async function listDocuments(
   const is = (column: string, value: string | undefined): RawBuilder<unknown>[] =>
     value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`]
   const wanted = [sql`1 = 1`, ...is('account', account), ...is('submission_id', submissionId), ...is('state', state)]
-  // Selects the index of the few failed documents.
+  // Uses the index of failed documents.
   if (state === 'failed') wanted.push(sql`error is not null`)
   if (search !== undefined) wanted.push(await matchingSearch(q, search.trim(), account))
   if (after !== undefined) wanted.push(sql`(document_key, account) > (${after.key}, ${after.account})`)
@@ -31,7 +31,7 @@ export async function listDocuments(
     select * from document_index where ${sql.join(wanted, sql` and `)} order by document_key, account limit ${sql.lit(limit)}`)
 }
 
-/** Documents with `text` in their file name, and those of submissions that match it. */
+/** SQL condition: the file name contains `text`, or the submission matches `text`. */
 async function matchingSearch(q: Query, text: string, account: string | undefined): Promise<RawBuilder<unknown>> {
   const name = sql`lower(coalesce(name, source_label, ''))`
   const isNamed = q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
@@ -66,7 +66,7 @@ export async function storedPathsOf(q: Query, account: string, submissionId: str
   return rows.map(({ path }) => path)
 }
 
-/** @returns a document's name and media type from the service; null without such a document, as after a purge. */
+/** @returns a document's name and media type from the service; null if not found, such as after a purge. */
 export async function documentMetadata(
   q: Query,
   { account, documentKey }: { readonly account: string; readonly documentKey: string },

@@ -9,7 +9,7 @@ import { specOf } from '../schema/table.ts'
 /** Tables whose rows can be read by key: service data, its dependent tables, the change log, and findings. */
 export const publicTables: readonly TableSpec[] = [...entities, specOf(extraReads), specOf(changes), specOf(reconcileFindings)]
 
-/** One row with all its columns. @param key the values of the key, in its order. */
+/** A row with all columns. @param key values of the key columns, in order. */
 export async function findRow(q: Query, spec: TableSpec, key: readonly string[]): Promise<Row | null> {
   const where: Row = {}
   for (const [position, column] of spec.key.entries()) {

@@ -15,14 +15,14 @@ export interface Purged {
   readonly submissionId: string
 }
 
-/** Rows deleted in one transaction: few enough that a running `serve` does not wait (invariant 13). */
+/** Rows deleted per transaction: few enough that a running `serve` doesn't wait. */
 const STEP = 100
-/** Rejected deliveries read per step. Each may have 1 MiB. */
+/** Rejected deliveries read per step, up to 1 MiB each. */
 const REJECTED_STEP = 10
 /** Rows of the change log or the inbox read per step. */
 const LOOKED = 2_000
 
-/** The program's own rows of a submission, except those that must outlive the purge. */
+/** Internal tables with submission rows that don't outlive a purge. */
 const OWN = [
   ...['sync_reads', 'sync_arrivals', 'sync_conflicts', 'sync_unreadable', 'sync_reconciled', 'reconcile_findings', 'sync_shared_documents'],
   ...['sync_path_reads', 'extra_reads', 'sync_search_words', 'sync_record_counts', 'sync_push_verifications', 'sync_restatements'],
@@ -32,9 +32,8 @@ const OWN = [
 const ofSubmissions: readonly Entity[] = entities.filter((entity) => entity.table !== submissions.table).toReversed()
 
 /**
- * Begins a purge: from here on the submission is not tracked, and its data is no longer mirrored.
- * @param ifBegun only continue a purge that has not ended, because the submission may be tracked again. @returns whether the purge is
- * running.
+ * Begins a purge: the submission is no longer tracked or mirrored.
+ * @param ifBegun only continues an unfinished purge, because the submission may be tracked again. @returns whether the purge is running.
  */
 export function beginPurge(db: Db, of: Purged, ifBegun = false): Promise<boolean> {
   return db.write('purge', async (tx) => {
@@ -83,7 +82,7 @@ async function deleteRow(tx: Tx, entity: Entity, { account }: Purged, row: Row):
   await tx.run(sql`delete from ${sql.table(entity.table)} where account = ${account} and ${sql.join(own, sql` and `)}`)
 }
 
-/** Empties `before` and `after` of earlier changes. @returns the number to continue after; null at the end. */
+/** Empties `before` and `after` of earlier changes. @returns where to continue; null at the end. */
 export async function purgeChanges(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await db.read.all(sql<Columns<'changes', 'seq' | 'account' | 'submission_id' | 'operation'>>`
     select seq, account, submission_id, operation from changes where seq > ${after} order by seq limit ${LOOKED}`)
@@ -124,7 +123,7 @@ function namesSubmission(body: Buffer | null, { submissionId }: Purged): boolean
   return body?.toString('latin1').toLowerCase().includes(submissionId) ?? false
 }
 
-/** Empties the bodies of rejected deliveries that name one of the submissions. @returns the number to continue after; null at the end. */
+/** Empties the bodies of rejected deliveries that name one of the submissions. @returns where to continue; null at the end. */
 export async function purgeRejected(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
   const rows = await db.read.all(sql<Columns<'sync_rejected', 'rejected_id' | 'body'>>`
     select rejected_id, body from sync_rejected where rejected_id > ${after} and body is not null order by rejected_id
@@ -148,7 +147,7 @@ export async function interruptedPurges(q: Query, account: string): Promise<stri
   return (await begun.orderBy('submission_id').execute()).map((row) => row.submission_id)
 }
 
-/** The submissions of an account that the service has not known since before a time. */
+/** Submissions of an account that became unreachable before a time. */
 export async function goneBefore(q: Query, account: string, time: string): Promise<string[]> {
   const rows = await q.all(sql<{ submission_id: string }>`
     select submission_id from submissions where account = ${account} and unreachable_since < ${timeValue(q, time)} order by submission_id`)

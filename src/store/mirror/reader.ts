@@ -14,8 +14,8 @@ import { sharersOf } from './shared-documents.ts'
 type Whole = ReadonlyMap<string, readonly Row[]>
 
 /**
- * Reads the mirror for comparison. Small submissions are read completely, many together; single rows of large ones are read on demand.
- * Preloaded rows are as old as the reader.
+ * Reads the mirror for comparison. Preloads small submissions in batches; reads rows of large submissions on demand. Preloaded rows are not
+ * refreshed.
  */
 export class MirrorReader implements MirrorReading {
   readonly #q: Query
@@ -72,7 +72,7 @@ export class MirrorReader implements MirrorReading {
     return whole ?? (await this.#q.selectWhere(entity, { account, submission_id: submissionId }))
   }
 
-  /** @returns the documents that were named for a submission. */
+  /** @returns ids of documents named for a submission. */
   async documentIds(account: string, submissionId: string): Promise<readonly string[]> {
     return this.#documentIds.get(submissionId) ?? (await documentIdsOf(this.#q, account, submissionId))
   }
@@ -94,7 +94,7 @@ export class MirrorReader implements MirrorReading {
   }
 }
 
-/** `Newest` of a submission. @param events all of them. */
+/** `Newest` of a submission. @param events all events. */
 export function newestAmong(events: readonly MarketEventRow[], messages: readonly ThreadMessageRow[]): Newest {
   const present = events.filter(isPresent)
   const lanes = new Map<string, MarketEventRow>()

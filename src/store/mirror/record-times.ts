@@ -13,7 +13,7 @@ const messages = specOf(relationOf(threadMessages), 'account', 'submission_id', 
 export interface RecordName {
   readonly account: string
   readonly entity: string
-  /** The key after `account`, as JSON array text. */
+  /** Key without `account`, as JSON array text. */
   readonly entity_id: string
 }
 
@@ -23,10 +23,7 @@ export interface RecordTime {
   readonly type: string | null
 }
 
-/**
- * When the events and messages of records happened; for an attachment, the time of its message. @returns times by `recordText`, without
- * missing ones.
- */
+/** Times of events and messages; attachments have their message's time. @returns times by `recordText`; missing records are left out. */
 export async function recordTimes(q: Query, records: readonly RecordName[]): Promise<ReadonlyMap<string, RecordTime>> {
   const times = new Map<string, RecordTime>()
   for (const spec of [events, messages]) {
@@ -52,7 +49,7 @@ export function recordText(record: RecordName): string {
   return JSON.stringify([record.account, record.entity, record.entity_id])
 }
 
-/** The key of the record's row in `spec`, or of the row that it belongs to; null without one. */
+/** Key in `spec` of the record, or of an attachment's message; null if in another table. */
 function keyIn(spec: TableSpec, record: RecordName): Row | null {
   const owner = record.entity === 'thread_attachments' ? 'thread_messages' : record.entity
   if (owner !== spec.table) return null

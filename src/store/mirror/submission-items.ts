@@ -98,7 +98,7 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
   })
 }
 
-/** The state of its changes at all destinations together; null: none was ever queued, or retention removed what was sent. */
+/** Change counts by push state over all destinations; null if none was queued or retention removed the sent changes. */
 function pushedOf(queued: Queued | undefined, isSent: boolean) {
   if (queued === undefined && !isSent) return null
   const { waiting = 0, unmapped = 0, held = 0, dead = 0 } = queued ?? {}
@@ -119,7 +119,7 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
     stage: stageOf(row, lanes),
     lanes: lanes.map(({ account: _, submission_id: __, ...chip }) => chip),
     best_quote: bestQuoteOf(quotes, offers),
-    // An item that several markets ask for counts once.
+    // An item that several markets request counts once.
     outstanding_count: new Set(items.map((item) => JSON.stringify([item.source, item.item_key, item.label, item.bind_request_id]))).size,
     moved_at: last_activity_at ?? row.tracked_at,
     oldest_read_at: times.length < mainReads.length ? null : (times.sort()[0] ?? null),
@@ -127,8 +127,8 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
 }
 
 /**
- * A submission's stage: `unreachable`; else the most advanced chip of its lanes (an unknown chip is `in_progress`); without lanes its
- * `marketing_status`, and without that `unknown`.
+ * A submission's stage: `unreachable`; otherwise the most advanced chip of its lanes (unknown chips count as `in_progress`). Without lanes:
+ * `marketing_status`, or `unknown`.
  */
 export function stageOf(
   { unreachable_since, marketing_status }: Pick<Overview, 'unreachable_since' | 'marketing_status'>,
@@ -168,7 +168,7 @@ async function rowsOfEach<T>(
 ): Promise<T[]> {
   const pairs = keys.map(({ account, submission_id }) => ({ account, submission_id }))
   const given = valuesTable(q, { account: 'text', submission_id: 'text' }, pairs)
-  // Sorted only on request: for the order of the keys SQLite would scan the reads of every submission.
+  // Sorts only on request. To sort by key, SQLite would scan the reads of every submission.
   const ordered = order === undefined ? sql`` : sql` order by ${order}`
   const grouping = group === undefined ? sql`` : sql` group by ${group}`
   const statement =

@@ -6,7 +6,7 @@ import { distinctIn } from '../engine/sql.ts'
 import { computedKeys, orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, type SubmissionFilter } from './submission-search.ts'
 
-/** Orders of the list; `-` for descending. The last three are computed; see `MOST_SORTED`. */
+/** Sort orders; `-` means descending. The second group is computed; see `MOST_SORTED`. */
 export const submissionOrders = [
   ...(['-moved', 'moved', 'name', '-name', 'effective_date', '-effective_date'] as const),
   ...(['stage', '-stage', 'lowest_quote', '-lowest_quote', 'outstanding', '-outstanding'] as const),
@@ -17,13 +17,13 @@ export type SubmissionOrder = (typeof submissionOrders)[number]
 export interface SubmissionPlace {
   readonly account: string
   readonly submission_id: string
-  /** The value of the order. */
+  /** Value of the sort key. */
   readonly key: string
 }
 
 /**
- * Up to this many submissions of a condition are read by its index and sorted. If there are more, the list is read in its order and tested.
- * A computed order has no index, so it is rejected then.
+ * Up to this many matches of a condition are read by index and sorted. Beyond that, submissions are read in list order and tested. Computed
+ * orders have no index and are rejected.
  */
 const MOST_SORTED = 5_000
 
@@ -31,7 +31,7 @@ export interface ListOptions {
   readonly order: SubmissionOrder
   readonly after?: SubmissionPlace | undefined
   readonly limit: number
-  /** Above this many submissions the list is read in its order. */
+  /** Overrides `MOST_SORTED`. */
   readonly mostSorted?: number
 }
 
@@ -49,8 +49,8 @@ interface Page {
 }
 
 /**
- * The positions of a page of submissions, after `after`. A submission that moves between pages may appear twice or not at all. @param
- * accounts all accounts of the list.
+ * Positions of a page of submissions. A submission that moves during paging may appear twice or not at all. @param accounts all accounts of
+ * the list.
  */
 export async function listSubmissions(
   q: Query,
@@ -85,7 +85,7 @@ const POSTGRES_TYPES: Readonly<Record<string, string>> = {
 }
 const SQLITE_TYPES: Readonly<Record<string, string>> = { stage: ' + 0', lowest_quote: ' + 0', outstanding: ' + 0' }
 
-/** Submissions without a quote come last in either direction. */
+/** Sort keys. Submissions without a quote come last in both directions. */
 function keysOf(q: Query, isDescending: boolean) {
   return { ...orderKeys(q), ...computedKeys(q, isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
 }
@@ -102,7 +102,7 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
   const part = (...place: RawBuilder<unknown>[]) => statement(page, account, few, place)
   if (after === undefined) return [part()]
   const key = sql`${after.key}${page.type}`
-  // Two index ranges: later rows of the same key, and all further keys.
+  // Two index ranges: later rows of this key, and all later keys.
   const further = part(sql`${page.key} ${behind} ${key}`)
   const isBehind = isDescending ? account < after.account : account > after.account
   if (account !== after.account && !isBehind) return [further]
@@ -110,7 +110,7 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
   return [part(sql`${page.key} = ${key}`, ...same), further]
 }
 
-/** @param few the submissions to look at; null for all of the account, in the order of the list. */
+/** @param few submissions to examine; null for all of the account, in list order. */
 function statement(
   page: Page,
   account: string,
@@ -128,8 +128,8 @@ function statement(
 }
 
 /**
- * Each of the few submissions with its row, if that passes the tests, as a table `found`. Otherwise SQLite might read all submissions
- * first, and Postgres scan a list until it meets the few.
+ * Table `found`: the rows of the few submissions that pass the tests. Without this form, SQLite might read all submissions first, and
+ * Postgres might scan a sorted list.
  */
 function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown>, tests: RawBuilder<unknown>): RawBuilder<unknown> {
   const rows = sql`submissions s where s.submission_id = few.submission_id and ${tests}`
@@ -139,8 +139,8 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
 }
 
 /**
- * The submissions of the rarest condition, as a table `few`; null if there are too many to sort, or no condition. @throws UsageError if
- * there are too many for a computed order.
+ * Table `few`: submissions that meet the rarest condition; null if too many to sort or no condition. @throws UsageError if too many for a
+ * computed order.
  */
 async function fewOf({ q, order, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
   const all = isComputed(order) ? [sql`select submission_id from submissions where account = ${account}`] : []
@@ -161,7 +161,7 @@ async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Pro
     select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`)
 }
 
-/** Most submissions examined for a stage in an account with more. */
+/** Maximum submissions examined per account for a stage. */
 const MOST_LOOKED = 5_000
 
 /**
@@ -194,7 +194,7 @@ export async function accountsWithSubmissions(q: Query): Promise<string[]> {
   return rows.map(({ account }) => account)
 }
 
-/** Whether a place is valid for this order. On SQLite times and dates are stored as entered. */
+/** Whether a position is valid for this order. On SQLite, times and dates are plain text. */
 export function isPlaceIn({ kind }: Query, order: SubmissionOrder, { key }: SubmissionPlace): boolean {
   if (isComputed(order)) return /^-?\d{1,16}$/.test(key)
   if (kind === 'sqlite' || order.endsWith('name')) return true

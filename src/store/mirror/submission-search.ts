@@ -7,28 +7,26 @@ import type { Columns } from '../schema/tables.ts'
 
 /** Which submissions to list; missing fields match all. */
 export interface SubmissionFilter {
-  /** Words that begin words of the insured's name, the beginning of an id or of a market's name, or the status of a lane. */
+  /** Word prefixes of the insured's name, the prefix of an id or of a market's name, or a lane status. */
   readonly search?: string | undefined
-  /** Words that begin words of the insured's name, or the beginning of an id. */
+  /** Word prefixes of the insured's name, or an id prefix. */
   readonly named?: string | undefined
-  /** The beginning of a market's name. */
+  /** Prefix of a market's name. */
   readonly market?: string | undefined
   /** The status of a lane. */
   readonly status?: string | undefined
-  /** Its stage; see `stageOf`. */
+  /** See `stageOf`. */
   readonly stage?: string | undefined
 }
 
-/**
- * One condition in two forms: if few submissions meet it, read them by its index; if many do, test submissions in the order of the list.
- */
+/** A condition in two forms: `among` reads a few matching submissions by index; `test` checks submissions in list order. */
 export interface Condition {
   /**
-   * The submissions of an account that meet it, by an index: each at least once, and possibly others. One of several statements is enough,
-   * best the one with the fewest rows.
+   * Index queries for an account. Each alone returns every matching submission at least once, and possibly others. Use the query with the
+   * fewest rows.
    */
   readonly among: (account: string) => readonly RawBuilder<unknown>[]
-  /** Whether the row `s` of `submissions` meets it. */
+  /** SQL test for row `s` of `submissions`. */
   readonly test: RawBuilder<unknown>
 }
 
@@ -64,12 +62,12 @@ function byLane(q: Kind, key: RawBuilder<unknown>, is: (key: RawBuilder<unknown>
   }
 }
 
-/** `exists`, in a form that Postgres doesn't turn into a join, for which it would read and sort all submissions. */
+/** `exists` in a form that Postgres doesn't turn into a join. The join would read and sort all submissions. */
 function any(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`((${rows} limit 1) is not null)`
 }
 
-/** A value without an index: the lanes of one submission are found by their key, because lanes with one value may be many. */
+/** Keeps the database from using the value's index. Many lanes may share a value, so lanes are found by submission. */
 function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`+${key}`
   return none === '' ? sql`(${key} || '')` : sql`(${key} + 0)`
@@ -106,7 +104,7 @@ function bySearch(q: Kind, text: string): Condition {
   return byName(text, [byMarket(q, lowered), byStatus(q, lowered.replaceAll(' ', '_'))])
 }
 
-/** The insured's name or the id. @param others alternatives. */
+/** Matches insured's name or id. @param others alternatives. */
 function byName(text: string, others: readonly Condition[]): Condition {
   const lowered = loweredAscii(text)
   const isId = /^[0-9a-f][0-9a-f-]{0,35}$/.test(lowered)
@@ -119,7 +117,7 @@ function byName(text: string, others: readonly Condition[]): Condition {
   return {
     among: (account) => {
       const rest = conditions.flatMap(({ among }) => among(account))
-      // By the rarest of the words; the others are tested.
+      // Uses one word's index and tests the other words.
       const ways = named.flatMap(({ among }) => among(account)).map((way) => union([way, ...rest]))
       return ways.length > 0 ? ways : [union(rest)]
     },
@@ -127,7 +125,7 @@ function byName(text: string, others: readonly Condition[]): Condition {
   }
 }
 
-/** An id with this beginning. In any collation, continuations of a uuid sort before g. */
+/** Matches an id prefix. In any collation, the rest of a uuid sorts before g. */
 function byId(start: string): Condition {
   const is = sql`submission_id >= ${start} and submission_id < ${`${start}g`}`
   return {
@@ -138,7 +136,7 @@ function byId(start: string): Condition {
 
 const NONE: Condition = { among: () => [sql`select submission_id from submissions where 1 = 0`], test: sql`(1 = 0)` }
 
-/** A name with, for each of the words, a word that begins with it. */
+/** Every given word must be the prefix of a word in the name. */
 function byWords(words: readonly string[]): Condition {
   const has = (word: string) =>
     any(sql`select 1 from sync_search_words w
@@ -152,7 +150,7 @@ function byWords(words: readonly string[]): Condition {
   }
 }
 
-/** By the bytes of the text: that is the order of the indexes. */
+/** Compares bytes, like the indexes. */
 function beginsWith(text: RawBuilder<unknown>, start: string): RawBuilder<unknown> {
   return sql`${text} >= ${start} and ${text} < ${start + LAST}`
 }
@@ -165,13 +163,13 @@ function loweredAscii(text: string): string {
 export interface UnmappedFilter {
   readonly destination: string
   readonly account?: string | undefined
-  /** Searches as in the list of submissions. */
+  /** Like `SubmissionFilter.search`. */
   readonly search?: string | undefined
   /** Only submissions after this one. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 
-/** Submissions whose changes wait at a destination until an operator names their AMS client, by account and id. */
+/** Submissions whose changes wait until an operator maps their AMS client, ordered by account and id. */
 export async function listUnmapped(q: Query, { destination, account, search, after }: UnmappedFilter, limit: number) {
   const conditions = [sql`l.destination = ${destination}`, sql`l.blocked = 'unmapped'`]
   if (account !== undefined) conditions.push(sql`l.account = ${account}`)

@@ -7,10 +7,10 @@ import { valuesTable } from '../engine/sql.ts'
 import { relationOf, specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Few columns, because the whole row is long. */
+/** Only key columns, because rows are long. */
 const keysOnly = specOf(relationOf(submissions), 'account', 'submission_id')
 
-/** @returns the tracked ones of the given submissions, each as `account submission_id`. */
+/** @returns the tracked submissions among `keys`, each as `account submission_id`. */
 export async function knownSubmissions(
   q: Query,
   keys: readonly { account: string; submission_id: string }[],
@@ -20,7 +20,7 @@ export async function knownSubmissions(
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Whether a submission was marked unreachable before a time: its "not found" was confirmed. */
+/** Whether a submission was marked unreachable before a time, after a confirmed "not found". */
 export async function wasUnreachable(q: Query, account: string, submissionId: string, before: TimeText): Promise<boolean> {
   const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]
   return row !== undefined && row.unreachable_since !== null && row.unreachable_since < before
@@ -33,7 +33,7 @@ export async function unreachableSince(q: Query, account: string, submissionIds:
   return rows.filter((row) => row.unreachable_since !== null && row.unreachable_since >= since).map((row) => row.submission_id)
 }
 
-/** @returns the submission of an account with the latest activity that the service shows; null without one. */
+/** @returns an account's reachable submission with the latest activity; null if none. */
 export async function newestSubmission(q: Query, account: string): Promise<string | null> {
   const shown = q.sql
     .selectFrom('submissions')
@@ -45,7 +45,7 @@ export async function newestSubmission(q: Query, account: string): Promise<strin
   return row?.submission_id ?? null
 }
 
-/** @returns an id of a kind whose submission is known and whose reads never failed. */
+/** @returns an id of this kind with a known submission and without a read error. */
 export async function someKnownId(q: Query, account: string, kind: KnownKind): Promise<KnownId | null> {
   const row = await q.one(sql<Columns<'known_ids', 'id' | 'submission_id'>>`
     select id, submission_id from known_ids where account = ${account} and kind = ${kind} and error is null and submission_id is not null
@@ -58,7 +58,7 @@ interface OfSubmission {
   readonly submission_id: string | null
 }
 
-/** Adds to each row its submission's insured name; null if the mirror does not know it. */
+/** Adds the insured's name to each row; null if unknown. */
 export async function withInsured<T extends OfSubmission>(
   q: Query,
   rows: readonly T[],

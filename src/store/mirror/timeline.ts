@@ -6,7 +6,7 @@ import type { ArrivalsView } from '../schema/completeness.ts'
 import { itsStream, ofPush } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Kinds of entries, in the order for entries of the same time. */
+/** Entry kinds, in their sort order at the same time. */
 export const timelineKinds = ['push', 'change', 'message', 'event'] as const
 export type TimelineKind = (typeof timelineKinds)[number]
 
@@ -14,7 +14,7 @@ export type TimelineKind = (typeof timelineKinds)[number]
 export interface TimelinePlace {
   readonly at: TimeText
   readonly kind: TimelineKind
-  /** For a change (`seq`) and a push (`outbox_id`), a number as text. */
+  /** Record id; a change's `seq` or a push's `outbox_id`, as text. */
   readonly id: string
 }
 
@@ -30,7 +30,7 @@ export interface TimelineRecord extends TimelinePlace {
   readonly gone_at: TimeText | null
 }
 
-/** A change of the state. */
+/** A logged state change. */
 export type TimelineChange = TimelinePlace & Columns<'changes', 'entity' | 'entity_id' | 'operation' | 'cause' | 'before' | 'after'>
 
 /** The push of a change to a destination. */
@@ -38,7 +38,7 @@ export interface TimelinePush
   extends TimelinePlace,
     Columns<'push_status', 'destination' | 'state' | 'seq' | 'entity' | 'entity_id' | 'operation' | 'attempts' | 'queued_at' | 'tried_at'>,
     Columns<'push_status', 'delivered_at' | 'status' | 'error'> {
-  /** 1: an operator asked to send it again. */
+  /** 1: an operator requested a resend. */
   readonly is_resent: number
 }
 
@@ -50,7 +50,7 @@ interface Asked {
   readonly limit: number
 }
 
-/** Tables whose rows are entries themselves. */
+/** Tables whose rows are timeline entries. */
 const RECORDS = ['market_events', 'thread_messages', 'thread_attachments']
 
 /** Events after a position, the newest first. */
@@ -91,7 +91,7 @@ const PUSH = sql`
   from sync_outbox o
   left join sync_push_streams l on ${sql.raw(itsStream)}`
 
-/** Pushes after a position, by when they were settled, else last tried, else queued; the newest first. */
+/** Pushes after a position, newest first, by time settled, otherwise last tried, otherwise queued. */
 export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush[]> {
   return await pushes(
     q,
@@ -100,7 +100,7 @@ export async function pushesBefore(q: Query, asked: Asked): Promise<TimelinePush
   )
 }
 
-/** Pushes of changes of given rows, by `entity_id`. */
+/** Pushes of the rows in `entityIds`. */
 export async function pushesOf(q: Query, { account, submission_id }: Key, entityIds: readonly string[]): Promise<TimelinePush[]> {
   if (entityIds.length === 0) return []
   return await pushes(
@@ -135,7 +135,7 @@ export async function attachmentsOf(q: Query, { account, submission_id }: Key, i
     and submission_id = ${submission_id} and message_id in (${sql.join(ids)}) order by message_id, position`)
 }
 
-/** Whether a row of the submission comes after the position: older, or of the same time and shown later. */
+/** SQL condition for rows after the position: older rows, and rows sorted later at the same time. */
 function behind(
   q: Query,
   { key, after }: Asked,
@@ -154,7 +154,7 @@ function behind(
   return sql`${own} and ${at} <= ${time} and (${at} < ${time} or ${id} < ${lastId})`
 }
 
-/** The position from these parts of a cursor; null if they are invalid. */
+/** Builds a position from cursor parts; null if invalid. */
 export function timelinePlace(at: string, named: string, id: string): TimelinePlace | null {
   const kind = timelineKinds.find((each) => each === named)
   if (kind === undefined || parseTime(at) === null) return null

@@ -13,10 +13,9 @@ import type { FreshnessView } from '../schema/reads.ts'
 import { specWithoutRaw } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Most rows read from one table. */
+/** Maximum rows per table. */
 export const MOST_ROWS = 1_000
 
-/** Tables of the timeline. */
 const OF_THE_TIMELINE: readonly Entity[] = [marketEvents, threadMessages, threadAttachments]
 
 /** The tables of a submission, except those of its timeline. */
@@ -26,13 +25,13 @@ export const wholeEntities: readonly Entity[] = entities.filter((entity) => !OF_
 export interface WholeTable {
   readonly entity: Entity
   readonly rows: readonly Row[]
-  /** Whether there are more. */
+  /** Whether more exist. */
   readonly isCut: boolean
 }
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-/** All rows of a submission by table, rows that are gone too, without `raw`. */
+/** A submission's rows by table, including gone rows, without `raw`. */
 export async function wholeSubmission(q: Query, key: Key): Promise<WholeTable[]> {
   const read = await Promise.all(wholeEntities.map((entity) => tableOf(q, entity, key)))
   const named = await namedElsewhere(q, read, key)
@@ -48,7 +47,7 @@ async function tableOf(q: Query, entity: Entity, { account, submission_id }: Key
   return { entity, rows: sorted.slice(0, MOST_ROWS), isCut: rows.length > MOST_ROWS }
 }
 
-/** A policy or an insured belongs to the submission that named it first; others name it too. */
+/** Finds policies and insureds that another submission named first. */
 async function namedElsewhere(q: Query, read: readonly WholeTable[], { account }: Key): Promise<Map<Entity, Row[]>> {
   const rowsOf = (table: string) => read.find(({ entity }) => entity.table === table)?.rows ?? []
   const found = new Map<Entity, Row[]>()
@@ -78,15 +77,15 @@ export async function clientsOf<T>(q: Query, { account, submission_id }: Key): P
     order by d.destination`)
 }
 
-/** The last answer of each extra read, without the answer itself. */
+/** Name and time of each extra read's last answer. */
 export async function extraReadsOf(q: Query, { account, submission_id }: Key): Promise<{ name: string; read_at: string }[]> {
   return await q.all(sql<Columns<'extra_reads', 'name' | 'read_at'>>`
     select name, read_at from extra_reads where account = ${account} and submission_id = ${submission_id} order by name`)
 }
 
 /**
- * For each destination that was ever served: how many changes of a submission it has, the states of the others, and its answer to the last
- * verification. Without rows and answers that retention removed. @template T the columns that are read.
+ * Per destination: counts of a submission's changes by push state, and the last verification answer. Includes destinations no longer
+ * served. Excludes data that retention removed. @template T the columns that are read.
  */
 export async function reachedOf<T>(q: Query, { account, submission_id }: Key): Promise<T[]> {
   const ready = (is: string) => sql`sum(case when o.state = 'ready' and ${sql.raw(is)} then 1 else 0 end)`

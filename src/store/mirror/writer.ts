@@ -5,7 +5,7 @@ import { marketEvents } from '../../model/entities/market-events.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { threadMessages } from '../../model/entities/thread-messages.ts'
 import type { Entity, Row } from '../../model/entity.ts'
-import { type StateFact, type SubmissionRef, submissionIn } from '../../model/facts.ts'
+import { type StateObservation, type SubmissionRef, submissionIn } from '../../model/observations.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import { searchWords } from '../../model/search-words.ts'
 import type { TimeText } from '../../model/time.ts'
@@ -23,8 +23,8 @@ import { newestOf } from './reader.ts'
 import { sharersOf } from './shared-documents.ts'
 
 /**
- * The only writer of mirror and change-log rows; only `apply/` may have one. It works inside one transaction and runs its last statement
- * (see `appendChanges`).
+ * The only writer of mirror and change-log rows; only `apply/` may use it. Works in one transaction and runs its last statement (see
+ * `appendChanges`).
  */
 export class MirrorWriter implements MirrorAccess {
   readonly tx: Tx
@@ -42,9 +42,7 @@ export class MirrorWriter implements MirrorAccess {
     return this.tx.listsDocuments
   }
 
-  /**
-   * The existing rows of `keys`. The lock on their submissions (see `lockSubmissions`) covers them, unless several submissions share them.
-   */
+  /** The existing rows of `keys`. The submission lock (see `lockSubmissions`) covers them; shared rows are locked here. */
   load(entity: Entity, keys: readonly Row[]): Promise<Row[]> {
     return this.tx.selectMany(entity, keys, { lock: isShared(entity) })
   }
@@ -81,13 +79,13 @@ export class MirrorWriter implements MirrorAccess {
     return addReads(this.tx, places, now, live)
   }
 
-  async takeApplied(fact: StateFact): Promise<Taken> {
-    if (await isSameAgain(this.tx, fact)) return 'same'
-    return (await advanceAppliedNumber(this.tx, fact, fact.readNo)) ? 'new' : 'stale'
+  async takeApplied(observation: StateObservation): Promise<Taken> {
+    if (await isSameAgain(this.tx, observation)) return 'same'
+    return (await advanceAppliedNumber(this.tx, observation, observation.readNo)) ? 'new' : 'stale'
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
-    // Another submission's transaction may add a shared row at the same time. This one then runs again.
+    // Another submission's transaction may add the same shared row. This transaction then runs again.
     const inserted = await this.tx.insertMany(entity, rows, { ignore: isShared(entity) })
     if (inserted !== rows.length) throw new ConcurrentWriteError(`another process added a row of ${entity.table} at the same time`)
     this.#changes.push(...changes)
@@ -99,9 +97,9 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   /**
-   * Creates missing submissions, then locks the rows of all in key order until the transaction ends. All compared rows belong to a
-   * submission, so this lock covers them (invariant 2).
-   * @param keys distinct, sorted by key. @returns all their rows, and the keys of the new ones. Purged ones have none.
+   * Creates missing submissions, then locks all submission rows in key order until the transaction ends. All compared rows belong to a
+   * submission, so this lock covers them.
+   * @param keys distinct, sorted by key. @returns all submission rows, and the keys of new ones. Purged submissions have no row.
    */
   async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
     const found = await this.tx.selectMany(submissions, keys, { lock: true })
@@ -113,7 +111,7 @@ export class MirrorWriter implements MirrorAccess {
     const added: Row[] = []
     for (const key of missing) {
       if (purged.has(keyText(key))) continue
-      // One by one, which is rare: another process may be adding the same submission, and only one may log it.
+      // One by one: if several processes add a submission, only one may log it. New submissions are rare.
       const inserted = await this.tx.sql
         .insertInto('submissions')
         .values({
@@ -152,7 +150,7 @@ export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter
   })
 }
 
-/** Whether rows may belong to several submissions: the lock on one doesn't cover them. */
+/** Whether several submissions may share rows, which a submission lock doesn't cover. */
 function isShared(entity: Entity): boolean {
   return !entity.key.includes('submission_id')
 }
@@ -168,8 +166,8 @@ function keyText(row: Row): string {
 const COUNTED: readonly string[] = [marketEvents.table, threadMessages.table]
 
 /**
- * Counts all events and messages of each submission that got one, so that no reader has to count millions. A full count stays right after a
- * record was deleted by hand and read again. The rows of the submissions are locked.
+ * Counts all events and messages of each submission with new ones, so that readers need not count millions. A full count stays correct if a
+ * record is deleted by hand and read again. The submission rows are locked.
  */
 async function writeRecordCounts(tx: Tx, changes: readonly Change[]): Promise<void> {
   const inserted = changes.filter(({ entity, operation }) => operation === 'insert' && COUNTED.includes(entity))
@@ -186,7 +184,7 @@ async function writeRecordCounts(tx: Tx, changes: readonly Change[]): Promise<vo
 
 const searchWordsTable = specOf(syncSearchWords)
 
-/** Replaces the search words of every submission whose name these changes set. The rows of the submissions are locked. */
+/** Replaces the search words of submissions whose insured name changed. The submission rows are already locked. */
 export async function writeSearchWords(tx: Tx, changes: readonly Change[]): Promise<void> {
   const renamed = changes.filter(({ entity, after }) => entity === submissions.table && after['insured_name'] !== undefined)
   if (renamed.length === 0) return

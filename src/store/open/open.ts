@@ -7,9 +7,9 @@ import { PostgresDb } from '../postgres/postgres.ts'
 import { SqliteDb } from '../sqlite/sqlite.ts'
 
 /**
- * Opens the configured database. Creates SQLite's folder and file if missing. Does not connect to Postgres yet, so an outage shows with the
- * first statement. Call `migrate` or `checkSchema` for the schema.
- * @throws FatalError if SQLite's folder or file cannot be written, or the file is damaged; TransientError if it cannot be opened now.
+ * Opens the configured database. Creates SQLite's folder and file if missing. Doesn't connect to Postgres, so an outage first shows with a
+ * statement. Call `migrate` or `checkSchema` for the schema.
+ * @throws FatalError if SQLite's folder or file cannot be written, or the file is damaged; TransientError if opening fails temporarily.
  */
 export async function openDb(database: DatabaseConfig, options: OpenOptions): Promise<Db> {
   if (database.kind === 'postgres') return new PostgresDb(database, options)
@@ -17,7 +17,7 @@ export async function openDb(database: DatabaseConfig, options: OpenOptions): Pr
   return new SqliteDb(database.path, options)
 }
 
-/** @throws FatalError that says what cannot be written, by which user, and what to do. */
+/** @throws FatalError that names the path, the user, and the fix. */
 export function makeWritable(path: string): void {
   if (existsSync(path) && isFolder(path)) throw new FatalError(`${path} is a folder; set DATABASE_URL to a file in it`)
   const folder = dirname(path)
@@ -30,7 +30,7 @@ export function makeWritable(path: string): void {
   }
   requireWritable(folder, ELSEWHERE)
   requireWritable(path, ELSEWHERE)
-  // SQLite's other files and the lock of `serve`. A copy or restore as root may have left them to root.
+  // SQLite's other files and the lock of `serve`. If root copied or restored them, root may own them.
   for (const ending of ['-wal', '-shm', '-journal', '-serve']) requireWritable(`${path}${ending}`, '')
 }
 
@@ -45,7 +45,7 @@ function requireWritable(place: string, otherwise: string): void {
   }
 }
 
-/** @returns what is not writable, by whom, who owns it, and what to do. On a read-only volume no file rights help. */
+/** @returns which path isn't writable, by whom, its owner, and the fix. On a read-only volume, file permissions don't help. */
 export function notWritable(place: string, error: unknown): string {
   if (codeOf(error) === 'EROFS')
     return `${place} is on a volume that is mounted read-only; find out why (a failing disk is a common reason), then mount it writable`
@@ -65,14 +65,14 @@ function ownerOf(place: string): number | null {
   }
 }
 
-/** `mkdirSync` with `recursive` never returns if the system reports missing parents, as below /proc. */
+/** `mkdirSync` with `recursive` never returns if the system misreports parents as missing, as in /proc. */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) return
   makeFolder(dirname(folder))
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process may have created it just now.
+    // Another process may have created the folder.
     if (!isFolder(folder)) throw error
   }
 }

@@ -12,18 +12,16 @@ export interface ServeLock {
   release(): void
 }
 
-/**
- * Locks held by this process. POSIX drops all its locks on a file when any handle of it closes, so the file is never opened a second time.
- */
+/** Lock files that this process has locked. Closing any handle of a file drops all POSIX locks on it, so no file is opened twice. */
 const held = new Set<string>()
 
-/** A mere check holds the lock for a moment too; wait that long. */
+/** Wait in ms. A process that only checks the lock holds it briefly. */
 const LOOK_MS = 250
 
 /**
- * Takes the lock that keeps a second `serve` out: an exclusive transaction on an empty database file next to the real one. The system ends
- * it with the process. The file stays; only the lock matters.
- * @throws BusyError if another process holds it; FatalError or TransientError if the file cannot be used.
+ * Locks out a second `serve`, by an exclusive transaction on an empty database file next to the real one. The lock ends with the process;
+ * the file stays.
+ * @throws BusyError if another process holds the lock; FatalError or TransientError if the file cannot be used.
  */
 export async function acquireServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
   makeWritable(database.path)
@@ -48,7 +46,7 @@ export async function acquireServeLock(database: Extract<DatabaseConfig, { kind:
   }
 }
 
-/** @returns whether a process holds that lock now. @throws FatalError or TransientError if the file cannot be read. */
+/** @returns whether a process holds the serve lock. @throws FatalError or TransientError if the file cannot be read. */
 export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): boolean {
   const path = lockFileOf(database)
   if (held.has(path)) return true
@@ -67,7 +65,7 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
 }
 
 /**
- * Refuses to create a database where a running `serve` lost its own: that would hide the loss, and new data would be lost too.
+ * Refuses to create a database if a running `serve` lost its file. A new file would hide the loss and also lose its data.
  * @throws PermanentError if the file is missing while in use; FatalError or TransientError if the lock cannot be checked.
  */
 export function requireDatabaseFile(database: DatabaseConfig): void {

@@ -7,14 +7,13 @@ import { dbTime, rowLock, timeValue } from '../engine/sql.ts'
 import type { ActionOutcome } from '../schema/operators.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Details of an action, by name. Never a secret, and of a submission only its id. */
+/** Details of an action, by name. No secrets; of a submission, only the id. */
 export type ActionDetail = Readonly<Record<string, Json>>
 
-/** An entry of the audit log. */
 export interface AuditEntry {
   /** The name of a token; `command` for the CLI; `signal` for a signal to the process. */
   readonly who: string
-  /** The action in two words: `destination.pause`. */
+  /** Object and verb: `destination.pause`. */
   readonly action: string
   /** The target's name; null for several targets. */
   readonly target: string | null
@@ -27,7 +26,7 @@ export interface StoredAuditEntry extends AuditEntry {
   readonly outcome: ActionOutcome
 }
 
-/** The same database, but each write transaction first inserts the audit entry. For an action of one transaction. */
+/** The same database, but each write transaction first inserts the audit entry. For one-transaction actions. */
 export function auditedDb(db: Db, note: AuditEntry): Db {
   return dbWith(db, {
     write(name, work, options) {
@@ -41,9 +40,9 @@ export function auditedDb(db: Db, note: AuditEntry): Db {
 }
 
 /**
- * Audits an action of several transactions, or one outside the database. If the process dies in between, the entry stays `begun`.
- * @param work the `detail` that it returns is added to the entry; `failed` marks the action as failed.
- * @throws what `work` throws; the entry then says `failed`.
+ * Audits an action with several transactions, or outside the database. If the process dies during the action, the entry stays `begun`.
+ * @param work its `detail` is added to the entry; `failed` marks the action as failed.
+ * @throws errors of `work`, after setting the entry to `failed`.
  */
 export async function auditAction<T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
   db: Db,
@@ -55,7 +54,7 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   try {
     ended = await work()
   } catch (error) {
-    // An error about the audit entry would hide the action's own.
+    // An error about the entry must not hide the action's error.
     await endAction(db, actionId, 'failed', note.detail).catch(() => undefined)
     throw error
   }
@@ -63,15 +62,15 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   return ended
 }
 
-/** Pages shown to one person within this time share one entry. */
+/** Time in ms in which pages shown to one person share an entry. */
 const ONE_SHOWING_MS = 3_600_000
-/** Entries searched: one person may follow several lists of one kind. */
+/** Entries to search. One person may follow several such lists. */
 const SHOWINGS = 20
 
 /**
- * Audits that a program was shown another page of a list that it follows, by extending an entry of the last hour on the same list: of its numbers,
- * `from` becomes the least, `to` the greatest, and others are added up.
- * @param note its detail identifies the list by its non-numbers.
+ * Audits that a program received another page of a list it follows. Extends the entry for the same list from the last hour, if any: `from`
+ * becomes the minimum, `to` the maximum; other numbers are added up.
+ * @param note the non-numeric details identify the list.
  */
 export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   await db.write('showing-noted', async (tx) => {
@@ -89,7 +88,7 @@ export async function noteFollowing(db: Db, note: AuditEntry): Promise<void> {
   })
 }
 
-/** null when the entries are about different lists. */
+/** @returns null for entries about different lists. */
 function extendedDetail(before: ActionDetail, now: ActionDetail): ActionDetail | null {
   const extended: Record<string, Json> = {}
   for (const [name, value] of Object.entries(now)) {
@@ -106,7 +105,7 @@ function extendedNumber(name: string, known: number, value: number): number {
   return name === 'to' ? Math.max(known, value) : known + value
 }
 
-/** Stores an entry within a transaction. @returns its id. */
+/** @returns the id of the entry. */
 export async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcome): Promise<number> {
   const { action_id } = await tx.sql
     .insertInto('operator_actions')
@@ -123,7 +122,7 @@ export async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcom
   return action_id
 }
 
-/** Begins an action that an interruption leaves `begun`, so that `unfinishedActions` finds it and it can continue. */
+/** Stores an entry as `begun`. If interrupted, the action can continue: `unfinishedActions` finds the entry. */
 export function beginAction(db: Db, note: AuditEntry): Promise<number> {
   return db.write('action-begun', (tx) => insertNote(tx, note, 'begun'))
 }
@@ -135,7 +134,7 @@ export async function endAction(db: Db, actionId: number, outcome: Exclude<Actio
   )
 }
 
-/** The progress of an action, by its entry, locked until the transaction ends; null when the action has ended. */
+/** Progress details of an action, locked until the transaction ends; null if the action has ended. */
 export async function actionInProgress(tx: Tx, actionId: number): Promise<ActionDetail | null> {
   const row = await tx.one(sql<{ detail: ActionDetail | null; outcome: ActionOutcome }>`
     select detail, outcome from operator_actions where action_id = ${actionId} ${rowLock(tx, 'for update')}`)
@@ -146,7 +145,7 @@ export async function recordProgress(tx: Tx, actionId: number, detail: ActionDet
   await tx.run(sql`update operator_actions set detail = ${JSON.stringify(storableJson(detail))} where action_id = ${actionId}`)
 }
 
-/** The unended actions of a kind on a target that began in the last `withinMs`, newest first. */
+/** Unfinished actions of one kind on a target that began in the last `withinMs`, newest first. */
 export async function unfinishedActions(
   q: Query,
   { action, target }: { readonly action: string; readonly target: string },
@@ -162,11 +161,10 @@ export interface ActionFilter {
   readonly who?: string | undefined
   readonly action?: string | undefined
   readonly since?: TimeText | undefined
-  /** Only actions older than this one. */
+  /** Only actions with a lower id. */
   readonly after?: number | undefined
 }
 
-/** Actions of operators, newest first. */
 export async function listActions(q: Query, filter: ActionFilter, limit: number): Promise<StoredAuditEntry[]> {
   let query = q.sql.selectFrom('operator_actions').select(['action_id', 'at', 'who', 'action', 'target', 'detail', 'outcome'])
   if (filter.who !== undefined) query = query.where('who', '=', filter.who)

@@ -11,13 +11,13 @@ export interface EpisodeFilter {
   readonly severity?: AlarmSeverity | undefined
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** Only those before the one with this number. */
+  /** Only episodes with a lower number. */
   readonly after?: number | undefined
 }
 
 const SAME = sql`a.name = alarm_history.name and a.account = alarm_history.account and a.destination = alarm_history.destination`
 
-/** Makes the history match the alarms: only firing alarms have an open row. */
+/** Updates the history so that exactly the firing alarms have an open row. */
 export async function writeHistory(tx: Tx): Promise<void> {
   const firing = sql`alarms a where ${SAME} and a.state = 'firing'`
   await tx.run(sql`
@@ -34,7 +34,7 @@ export async function writeHistory(tx: Tx): Promise<void> {
     on conflict do nothing`)
 }
 
-/** When alarms fired and ended, newest first. */
+/** Start and end of alarms, newest first. */
 export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: number) {
   let query = q.sql.selectFrom('alarm_history').selectAll()
   for (const column of ['name', 'account', 'destination', 'severity'] as const) {
@@ -47,7 +47,7 @@ export async function listEpisodes(q: Query, filter: EpisodeFilter, limit: numbe
   return await query.orderBy('episode_id', 'desc').limit(limit).execute()
 }
 
-/** Acknowledges firing alarms; they stay active. @returns how many were not acknowledged before. */
+/** Acknowledges firing alarms, which stay active. @returns how many are newly acknowledged. */
 export async function acknowledgeAlarms(
   db: Db,
   {

@@ -7,28 +7,28 @@ import { rank } from '../reads/reads.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Every query here uses an index and a limit, because it runs every half minute. */
+/** Query limits. Each query also uses an index, because it runs every half minute. */
 const NEWEST = 500
 const AT_MOST = 200
-/** Reads searched, oldest first, for one whose submission is reachable. */
+/** Reads to search, oldest first, for one with a reachable submission. */
 const MOST_LOOKED_AT = 20_000
 const NEWEST_RUNS = 20
 const DAY_MS = 86_400_000
 
-/** Condition: no webhook has announced the record `seen`. */
+/** Condition: no webhook announced the record `seen`. */
 export const isUnannounced = sql`not exists (
   select 1 from sync_arrivals as announced
   where announced.account = seen.account and announced.entity = seen.entity and announced.submission_id = seen.submission_id
     and announced.record_id = seen.record_id and announced.way = 'webhook')`
 
 export interface UnannouncedRecords {
-  /** Up to 500. */
+  /** At most 500. */
   readonly count: number
-  /** When the first was found. */
+  /** First appearance in the feed. */
   readonly oldestAt: TimeText | null
 }
 
-/** Records that a feed first showed in a period and no webhook announced. Those before `happenedAfter` may be late for other reasons. */
+/** Records that a feed first showed in the period and no webhook announced. Ignores records that occurred before `happenedAfter`. */
 export async function unannouncedRecords(
   q: Query,
   account: string,
@@ -47,21 +47,21 @@ export async function unannouncedRecords(
   return { count: row?.n ?? 0, oldestAt: row?.oldest ?? null }
 }
 
-/** Start of the hour of the account's first webhook; null when there was none. */
+/** Start of the hour of the account's first webhook; null if none arrived. */
 export async function firstWebhookHour(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.one(sql<Columns<'arrival_counts', 'hour'>>`
     select hour from arrival_counts where account = ${account} and webhook > 0 order by hour limit 1`)
   return row?.hour ?? null
 }
 
-/** Records that webhooks should have announced, how many were not, and the hour of the first of those. */
+/** Records that webhooks should have announced, the unannounced ones, and the hour of the first of these. */
 export interface WebhookLoss {
   readonly expected: number
   readonly lost: number
   readonly since: TimeText | null
 }
 
-/** The loss of the last day, from the first webhook on: before it there may have been no endpoint. */
+/** Loss of the last day, from the first webhook on. Before, there may have been no endpoint. */
 export async function webhookLossOfDay(q: Query, account: string): Promise<WebhookLoss> {
   const first = await firstWebhookHour(q, account)
   const day = dayAgo(q)
@@ -90,7 +90,7 @@ export interface RejectedCount {
   readonly last_at: TimeText
 }
 
-/** Deliveries rejected since a time. The table has at most 1,000 rows. */
+/** Rejected deliveries since a time. The table has at most 1,000 rows. */
 export async function rejectedSince(q: Query, since: TimeText): Promise<RejectedCount[]> {
   return await q.all(sql<RejectedCount>`
     select account, reason, count(*) as count, max(received_at) as last_at from sync_rejected
@@ -103,7 +103,7 @@ interface Conflicts {
   readonly unreadable: number
 }
 
-/** Conflicts (invariant 4) and unreadable items of an account; with `since`, the newer ones up to 200. */
+/** Counts an account's conflicts and unreadable items. With `since`: only newer ones, up to 200 each. */
 export async function countConflicts(q: Query, account: string, since?: TimeText): Promise<Conflicts> {
   const lately = since === undefined ? sql`` : sql`and seen_at > ${timeValue(q, since)} limit ${sql.lit(AT_MOST)}`
   const count = (table: string) => sql`(select count(*) from (
@@ -113,7 +113,7 @@ export async function countConflicts(q: Query, account: string, since?: TimeText
 }
 
 export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
-  // One kind of read per part, so that each uses the index of freshness.
+  // One query part per kind of read, so that each uses the freshness index.
   const parts = readKinds.map(
     (read) => sql`select * from (select last_read_at as at from sync_reads
       where account = ${account} and read = ${sql.lit(read)} and last_read_at is not null order by last_read_at desc limit 1) as part`,
@@ -122,12 +122,12 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
   return row?.at ?? null
 }
 
-/** Reads that fail or whose cursor is stalled, without those that got "not found", among the 200 due first. */
+/** Reads that fail or have a stalled cursor, among the 200 due first. Excludes "not found". */
 export interface FailingReads {
   readonly once: number
-  /** Several times in a row: once or twice is normal. */
+  /** At least 5 in a row; 1 or 2 failures are normal. */
   readonly often: number
-  /** For about half an hour. */
+  /** About half an hour. */
   readonly long: number
 }
 
@@ -143,7 +143,7 @@ export async function failingReads(q: Query, account: string): Promise<FailingRe
   return row ?? { once: 0, often: 0, long: 0 }
 }
 
-/** The oldest last read among the submissions that the service shows; null when none was read. */
+/** The least recent read among the submissions that the service shows; null if none was read. */
 export async function stalestRead(q: Query, account: string): Promise<TimeText | null> {
   const parts = mainReads.map(
     (read) => sql`select * from (
@@ -159,13 +159,13 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
   return row?.at ?? null
 }
 
-/** Since when the account has a reconcile schedule; null when it never had. */
+/** When the account got a reconcile schedule; null if never. */
 export async function scheduledSince(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account).executeTakeFirst()
   return row?.since ?? null
 }
 
-/** Whether a complete run that corrects was in progress at or after a time, among the account's newest runs. */
+/** Whether a complete, correcting run was in progress at or after `since`. Searches the newest runs. */
 export async function reconciledSince(q: Query, account: string, since: TimeText): Promise<boolean> {
   const rows = await q.all(sql<Columns<'reconcile_runs', 'started_at' | 'updated_at'>>`
     select started_at, updated_at from reconcile_runs where account = ${account} and ${hasNoOptionsBut(q, 'options', ['concurrency'])}

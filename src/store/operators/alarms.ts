@@ -6,10 +6,10 @@ import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/operators.ts'
 import { writeHistory } from './alarm-history.ts'
 
-/** Alarms are evaluated even while work that waits for a lock occupies all other connections. */
+/** Evaluates alarms even if work that waits for a lock occupies all other connections. */
 const ALARMS_FIRST = { priority: true } as const
 
-/** `account` and `destination` are '' when the alarm is about none. */
+/** `account` and `destination` are '' if the alarm has none. */
 export interface AlarmKey {
   readonly name: string
   readonly account: string
@@ -21,24 +21,24 @@ export type AlarmRow = Readonly<Omit<AlarmsTable, 'acknowledged_by' | 'acknowled
 /** The last message about an alarm to an alert recipient. */
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
 
-/** Replaces the recipient's previous message about the same alarm. `sent`: it was sent already; otherwise it is queued. */
+/** Replaces the recipient's previous message about the same alarm. `sent`: already sent; false queues it. */
 export type NewNotice = Readonly<
   Pick<OperatorNoticesTable, 'operator' | 'name' | 'account' | 'destination' | 'notice_id' | 'kind' | 'body' | 'queued_at'>
 > & { readonly sent: boolean }
 
 export interface AlarmPlan {
-  /** Time of the evaluation: `last_at` of each alarm whose condition is met. */
+  /** Evaluation time. Becomes `last_at` of alarms whose condition is met. */
   readonly at: TimeText
   /** Whether every alarm was evaluated. */
   readonly whole: boolean
-  /** Rows to write; `notified_at` and the acknowledgement of a firing alarm stay unchanged. */
+  /** Rows to write. A firing alarm keeps its `notified_at` and acknowledgement. */
   readonly alarms: readonly AlarmRow[]
   readonly forgotten: readonly AlarmKey[]
   readonly notices: readonly NewNotice[]
   readonly forgottenNotices: readonly (AlarmKey & { readonly operator: string })[]
 }
 
-/** Every known alarm, firing or not, in key order. */
+/** All known alarms, firing or not, in key order. */
 export function listAlarms(q: Query): Promise<Readonly<AlarmsTable>[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
@@ -50,7 +50,9 @@ export const claimedWatch = new Leased<Claimed & { readonly id: 1 }>({
   due: 'lease_until',
 })
 
-/** Claims or renews the lease of the process that evaluates alarms. @param token identifies the process. @returns false while another has it. */
+/**
+ * Claims or renews the lease for evaluating alarms. @param token identifies the process. @returns false if another process has the lease.
+ */
 export async function claimWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
   return db.write(
     'alarm-watch',
@@ -64,7 +66,7 @@ export async function claimWatch(db: Db, token: string, leaseMs: number): Promis
   )
 }
 
-/** When all alarms were last evaluated, by any process; null for never. */
+/** When any process last evaluated all alarms; null for never. */
 export async function evaluatedAt(q: Query): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
   return row?.evaluated_at ?? null
@@ -73,7 +75,7 @@ export async function evaluatedAt(q: Query): Promise<TimeText | null> {
 /**
  * Stores an evaluation and its messages in one transaction.
  * @param plan may be called more than once.
- * @throws LeaseLostError when another process evaluates alarms now; nothing is stored then.
+ * @throws LeaseLostError if another process now evaluates alarms; then nothing is stored.
  */
 export async function storeEvaluation(
   db: Db,
@@ -103,7 +105,7 @@ export async function storeEvaluation(
   )
 }
 
-/** Stores an alarm seen by a process that does not evaluate alarms, and the messages it sent. The evaluating process resolves it. */
+/** Stores an alarm from a process that doesn't evaluate alarms, and the messages sent. The evaluating process resolves the alarm. */
 export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNotice[]): Promise<void> {
   await db.write('alarms', async (tx) => {
     await putAlarm(tx, alarm)

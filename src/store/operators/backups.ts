@@ -2,17 +2,17 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { ActionDetail } from './actions.ts'
 
-/** Names of the audit entries of backups. */
+/** Audit entry names for backups. */
 export const backupActions = { made: 'backup', tried: 'backup.try' } as const
 
-/** The last backup of a SQLite database, and the last trial restore; null for none. */
+/** The last backup of a SQLite database, and its last trial restore; null for none. */
 export interface LastBackups {
   readonly made_at: TimeText | null
   readonly bytes: number | null
   readonly tried_at: TimeText | null
 }
 
-/** From the audit log. The times are when the work began: the copy contains no later changes. */
+/** From the audit log. The times are when the work began; the copy contains no later changes. */
 export async function lastBackups(q: Query): Promise<LastBackups> {
   const made = await lastDone(q, backupActions.made)
   const bytes = (made?.detail as ActionDetail | null)?.['bytes']

@@ -3,23 +3,23 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timePlus } from '../engine/sql.ts'
 
-/** Longest time without a request, and in total, in ms. */
+/** Maximum time between requests, and in total, in ms. */
 export interface SessionLimits {
   readonly idleMs: number
   readonly maxMs: number
 }
 
-/** A console session. The database has neither its id nor its token, so it cannot be used to sign in. */
+/** A console session. The database stores neither its id nor its token, so a row can't be used to sign in. */
 export interface ConsoleSession {
-  /** SHA-256 of the session's id, hex. */
+  /** SHA-256 (hex) of the session's id. */
   readonly session_hash: string
-  /** The name of its token, or of the person signed in by OpenID Connect. */
+  /** Name of the token, or of the person signed in by OpenID Connect. */
   readonly who: string
-  /** HMAC of the token, or of the provider's settings, with the session's id as key: hex. */
+  /** HMAC (hex) of the token or the provider's settings. The key is the session's id. */
   readonly token_proof: string
-  /** A few digits of a hash of the same: enough to see that a token changed, too few to find it. */
+  /** Part of a hash of the same data. Shows token changes, but is too short to find the token. */
   readonly token_tag: string
-  /** Values of the claim that gave its role, as a JSON list; null for a token. */
+  /** JSON list of the claim values that gave the role; null for a token. */
   readonly oidc: string | null
 }
 
@@ -31,7 +31,7 @@ export interface LiveSession extends ConsoleSession {
 }
 
 const COLUMNS = ['session_hash', 'who', 'token_proof', 'token_tag', 'oidc'] as const
-/** Part of the idle limit: not every request is recorded. */
+/** Part of the idle limit after which a request is recorded. */
 const NOTED_EVERY = 0.1
 
 export async function beginSession(db: Db, session: ConsoleSession, limits: SessionLimits): Promise<void> {
@@ -45,7 +45,7 @@ export async function beginSession(db: Db, session: ConsoleSession, limits: Sess
   })
 }
 
-/** @returns null when there is no such session, or it has ended. */
+/** @returns null if the session doesn't exist or has ended. */
 export async function findSession(q: Query, sessionHash: string, limits: SessionLimits): Promise<LiveSession | null> {
   const row = await q.sql
     .selectFrom('sync_console_sessions')
@@ -82,7 +82,7 @@ export async function endSessions(db: Db, passes: (session: ConsoleSession) => b
   for (const session of sessions) if (!passes(session)) await endSession(db, session.session_hash)
 }
 
-/** A session dated in the future was begun by a clock that ran ahead, and would outlive its limits. */
+/** A clock that ran ahead began sessions dated in the future. They count as ended. */
 function hasEnded(q: Query | Tx, { idleMs, maxMs }: SessionLimits) {
   return sql<boolean>`(began_at < ${dbTime(q, -maxMs)} or seen_at < ${dbTime(q, -idleMs)} or seen_at > ${dbTime(q, idleMs)})`
 }

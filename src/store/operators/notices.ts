@@ -5,7 +5,7 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { AlarmKey } from './alarms.ts'
 
-/** A message to an alert recipient that this process may send until its lease ends. */
+/** A message to an alert recipient that this process may send until the lease ends. */
 export interface ClaimedNotice extends AlarmKey {
   readonly operator: string
   readonly noticeId: string
@@ -18,7 +18,7 @@ export interface ClaimedNotice extends AlarmKey {
 export type NoticeResult =
   | { readonly type: 'sent' }
   | { readonly type: 'failed'; readonly attempts: number; readonly error: string; readonly waitMs: number | null }
-  /** Not attempted: due again immediately. */
+  /** Not attempted; due again immediately. */
   | { readonly type: 'untried' }
 
 export const claimedNotices = new Leased<ClaimedNotice>({
@@ -27,7 +27,7 @@ export const claimedNotices = new Leased<ClaimedNotice>({
   key: { notice_id: 'noticeId' },
 })
 
-/** Claims due messages to these recipients, oldest first, for `leaseMs`. */
+/** Claims due messages to these recipients for `leaseMs`, oldest first. */
 export async function claimNotices(db: Db, operators: readonly string[], limit: number, leaseMs: number): Promise<ClaimedNotice[]> {
   if (operators.length === 0) return []
   const leaseToken = newLeaseToken(db)
@@ -39,7 +39,7 @@ export async function claimNotices(db: Db, operators: readonly string[], limit: 
   })
 }
 
-/** Settles an attempt; a sent message also marks its alarm as notified. Leaves a message alone that was replaced since. */
+/** Settles an attempt. A sent message also marks its alarm as notified. Skips a message that was replaced since. */
 export async function settleNotice(db: Db, claimed: ClaimedNotice, result: NoticeResult): Promise<void> {
   const { name, account, destination } = claimed
   await db.write('notice-settle', async (tx) => {
@@ -52,7 +52,7 @@ export async function settleNotice(db: Db, claimed: ClaimedNotice, result: Notic
       sql`update sync_alert_messages set lease_token = null, ${set} where ${claimedNotices.isOurs(claimed)} and settled_at is null`,
     )
     if (result.type === 'failed') return
-    // The message was sent, even if it was replaced since.
+    // The message was sent, even if replaced since.
     await tx.run(sql`
       update alarms set notified_at = ${dbTime(tx)}
       where name = ${name} and account = ${account} and destination = ${destination}`)

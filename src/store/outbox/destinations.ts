@@ -8,44 +8,44 @@ import { COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
-/** Progress of a snapshot: the last row that was queued. */
+/** Progress of a snapshot: the last queued row. */
 export interface SnapshotPosition {
   readonly account: string
   readonly submissionId: string
   readonly entity: string
-  /** The row's key after `account` and `submission_id`; null when the submission's table is complete. */
+  /** The row's key after `account` and `submission_id`; null if the submission's table is complete. */
   readonly key: readonly (string | number)[] | null
 }
 
-/** Counts of a verification of everything delivered, or of a sample. */
+/** Counts from verifying all deliveries, or a sample. */
 export interface VerificationSummary extends Readonly<Record<VerificationResult, number>> {
-  /** Changes that counted as delivered, and those of them that were queried. */
+  /** Changes that counted as delivered; `asked`: those queried. */
   readonly delivered: number
   readonly asked: number
-  /** Missing ones that were queued again. */
+  /** Missing changes, queued again. */
   readonly repaired: number
 }
 
 export interface DestinationRow extends Omit<DestinationsTable, 'snapshot' | 'verified'> {
-  /** null when no snapshot is in progress; the position is null before the first row. */
+  /** null if no snapshot is in progress; a null position means before the first row. */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
   /** The last complete verification; null for none. */
   readonly verified: VerificationSummary | null
 }
 
-/** A configured destination, and where a new one begins. */
+/** A configured destination, and its start if new. */
 export interface DestinationStart {
   readonly name: string
   readonly start: 'now' | 'snapshot' | number
   readonly filter?: string | null
 }
 
-/** Newest outbox rows searched for a destination whose row was lost. */
+/** Newest outbox rows to search if a destination's row was lost. */
 const NEWEST_ROWS = 10_000
 
 /**
- * Creates missing rows of configured destinations, which fixes where they begin: after the newest change, with a snapshot, or after a given number,
- * clamped to the kept changes. One that begins `now` although the outbox has rows of it has lost its row, so it resumes after them.
+ * Creates missing rows of configured destinations. Each starts after the newest change, with a snapshot, or after a given number (clamped
+ * to the stored changes). If a destination with start `now` already has outbox rows, its own row was lost, so it resumes after them.
  */
 export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
   const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
@@ -68,7 +68,7 @@ async function addDestination(tx: Tx, { name, start, filter = null }: Destinatio
     on conflict do nothing`)
 }
 
-/** The newest change in the outbox of a destination whose row was deleted; null when it is new. */
+/** The newest change in the outbox of a destination whose row was deleted; null if the destination is new. */
 async function lostCursor(tx: Tx, name: string): Promise<number | null> {
   const row = await tx.one(sql<{ cursor: number | null }>`
     select max(seq) as cursor from (select destination, seq from sync_outbox where resent is null order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
@@ -87,7 +87,7 @@ export interface CountedDestination extends DestinationRow {
   readonly unknown: number
 }
 
-/** All destinations with their counts up to `most`, each from a partial index. */
+/** All destinations with counts, each capped at `most` and from a partial index. */
 export async function countDestinations(q: Query, most = COUNT_CAP): Promise<CountedDestination[]> {
   const count = (state: OutboxState) => sql`(select count(*) from (
     select 1 from sync_outbox o where o.destination = d.destination and ${isIn(state)} limit ${sql.lit(most)}) as counted)`
@@ -104,13 +104,13 @@ export async function hasQueued(q: Query, name: string, rows: number): Promise<b
     select 1 from sync_outbox where destination = ${name} and state = 'ready' order by outbox_id limit 1 offset ${sql.lit(rows - 1)}`)
 }
 
-/** @returns null when the destination was never configured. */
+/** @returns null if the destination was never configured. */
 export async function findDestination(q: Query, name: string): Promise<DestinationRow | null> {
   const row = await q.sql.selectFrom('sync_destinations').selectAll().where('destination', '=', name).executeTakeFirst()
   return row ? destinationOf(row) : null
 }
 
-/** The state and failures of a destination, and whether it is active and not backing off (`isOpen`). Null when unknown. */
+/** State and failures of a destination; null if unknown. `isOpen`: active and not backing off. */
 export async function destinationReadiness(
   q: Query,
   name: string,
@@ -132,8 +132,8 @@ function destinationOf(row: DestinationsTable): DestinationRow {
 
 /**
  * Stops or resumes a destination. `active` also ends its backoff and clears its failures.
- * @param was the required state; any when left out.
- * @throws BusyError when it is in another state.
+ * @param was the required state; omitted for any.
+ * @throws BusyError if the destination is in another state.
  */
 export async function setDestinationState(
   db: Db,
@@ -154,7 +154,7 @@ export async function setDestinationState(
   })
 }
 
-/** Backs off a destination for `restMs`. A longer backoff or a suspension stays. @returns the end, by the database's clock. */
+/** Backs off a destination for `restMs`, unless suspended or backing off longer. @returns the end, by the database's clock. */
 export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
   return db.write('destination-state', async (tx) => {
     const { until } = await tx.sql.selectNoFrom(dbTime(tx, restMs).as('until')).executeTakeFirstOrThrow()
@@ -167,9 +167,9 @@ export async function backOffDestination(db: Db, name: string, restMs: number, f
 }
 
 /**
- * Records that a destination answers, and ends its backoff if that is unchanged.
+ * Clears the failures of a destination that answers. Ends its backoff if unchanged.
  * @param until from `backOffDestination`, or null.
- * @param restMs a new backoff; none when 0.
+ * @param restMs a new backoff; 0 for none.
  */
 export async function endBackoff(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -181,7 +181,7 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
   })
 }
 
-/** Stores why the `filter` of a destination fails, with the time of the first failure in a row; null when it does not. */
+/** Stores why a destination's `filter` fails, and when the current failures began. A null `error` clears both. */
 export async function noteFilterError(db: Db, name: string, error: string | null): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const since = error === null ? sql`null` : sql`coalesce(filter_failed_at, ${dbTime(tx)})`
@@ -191,14 +191,13 @@ export async function noteFilterError(db: Db, name: string, error: string | null
   })
 }
 
-/** Records where the first `filter` of a destination begins. */
+/** Records where a destination's first `filter` begins. */
 export async function beginFilter(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
     await tx.run(sql`update sync_destinations set filtered_from = cursor where destination = ${name} and filtered_from is null`)
   })
 }
 
-/** Records that a destination has no `filter`. */
 export async function endFilter(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
     await tx.run(sql`

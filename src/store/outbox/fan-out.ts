@@ -14,7 +14,7 @@ import type { DestinationRow } from './destinations.ts'
 import type { QueuedChange } from './rows.ts'
 import { openStreams, streamsOf } from './streams.ts'
 
-/** The columns of a change that fan-out needs. The content stays in the log. */
+/** The columns of a change that fan-out reads. The content stays in the log. */
 export interface FanOutChange {
   readonly seq: number
   readonly account: string
@@ -25,7 +25,7 @@ export interface FanOutChange {
   readonly cause: string
   readonly event_type: string | null
   readonly occurred_at: TimeText | null
-  /** A purge has emptied the change. */
+  /** Whether a purge emptied it. */
   readonly isEmptied?: boolean
 }
 
@@ -33,11 +33,11 @@ export interface NewOutboxRow extends QueuedChange {
   readonly destination: string
   /** Content of a snapshot row; null for a change, whose content is in the log. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
-  /** A lost database may have sent the row; see log-epoch.ts. */
+  /** Whether a lost database may have sent it; see log-epoch.ts. */
   readonly uncertain: boolean
-  /** Resent by an operator, with the same message id or a new one. */
+  /** Resent by an operator, with the old message id or a new one. */
   readonly resent?: 'same' | 'new'
-  /** With this row the record ceases to match the destination's `filter`. */
+  /** This row makes the record stop matching the destination's `filter`. */
   readonly leftFilter?: true
 }
 
@@ -45,20 +45,20 @@ const outbox = specWithout(syncOutbox, 'outbox_id')
 
 export const FAN_OUT = 'fan-out'
 
-/** Makes this transaction the only one that fans out. @throws LogMovedError after a switch to another server, until the log was checked. */
+/** Prevents fan-out in other transactions. @throws LogMovedError after a switch to another server, until the log is checked. */
 export async function lockFanOut(tx: Tx): Promise<void> {
   await requireCheckedServer(tx)
   await lockNamed(tx, FAN_OUT)
 }
 
-/** The changes after `seq`, in order, up to `limit`, without gaps (invariant 9). Damaged changes are detected when they are sent. */
+/** Up to `limit` changes after `seq`, in order and without gaps. Damaged changes are detected when they are sent. */
 export async function changesToFanOut(q: Query, seq: number, limit: number): Promise<FanOutChange[]> {
   return await changesOf(q, sql`where seq > ${seq} order by seq limit ${sql.lit(limit)}`)
 }
 
-/** @param which the rest of the statement. */
+/** @param which the statement's `where` clause. */
 export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(FanOutChange & { readonly isEmptied: boolean })[]> {
-  // As text, because json has no equality on Postgres.
+  // As text, because Postgres can't compare json.
   const after = q.kind === 'sqlite' ? sql`after` : sql`after::text`
   const rows = await q.all(sql<FanOutChange & { emptied: number }>`
     select ${fanOutColumns(q)}, case when operation <> 'purged' and before is null and ${after} = '{}' then 1 else 0 end as emptied
@@ -66,7 +66,7 @@ export async function changesOf(q: Query, which: RawBuilder<unknown>): Promise<(
   return rows.map(({ emptied, ...change }) => ({ ...change, isEmptied: emptied === 1 }))
 }
 
-/** The newest changes of a submission before `seq`, in order, up to `limit`. */
+/** The newest changes of a submission before `seq`, ascending, up to `limit`. */
 export async function changesOfSubmission(q: Query, { account, submission_id, seq }: FanOutChange, limit: number): Promise<FanOutChange[]> {
   const rows = await q.all(sql<FanOutChange>`
     select ${fanOutColumns(q)} from changes where account = ${account} and submission_id = ${submission_id} and seq < ${seq}
@@ -87,7 +87,7 @@ export interface LogEnd {
   readonly lastSeq: number
 }
 
-/** The end of the change log, locked until the transaction ends. The mirror matches the log up to there. */
+/** End of the change log, locked until the transaction ends. The mirror contains exactly these changes. */
 export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   const row = await tx.one(sql<{ log_epoch: string; last_seq: number }>`
     select log_epoch, last_seq from mirror_info where id = 1 ${rowLock(tx, 'for share')}`)
@@ -95,7 +95,7 @@ export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   return { logEpoch: row.log_epoch, lastSeq: row.last_seq }
 }
 
-/** A destination's new cursor. `snapshot`: undefined keeps its progress. `filtered`: changes that its `filter` excluded. */
+/** A destination's new cursor. `snapshot`: undefined keeps the progress. `filtered`: changes that its `filter` excluded. */
 export interface CursorMove {
   readonly destination: string
   readonly cursor: number
@@ -104,8 +104,8 @@ export interface CursorMove {
 }
 
 /**
- * Inserts rows into the outbox in order and moves the cursors, last in the transaction (invariant 3). Of purged submissions only purges are queued:
- * a purge takes the lock of `lockFanOut` before it deletes queued rows.
+ * Inserts rows into the outbox in order and moves the cursors. Must be last in the transaction. Of purged submissions, only purges are
+ * queued: a purge takes the lock of `lockFanOut` before it deletes queued rows.
  */
 export async function queueRows(tx: Tx, all: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
   const queuedAt = timeFromMs(tx.clock.now())
@@ -154,7 +154,7 @@ function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
   }
 }
 
-/** Inserts so that `outbox_id`, the order of sending, follows the order of `rows`. */
+/** Inserts so that `outbox_id`, the sending order, follows the order of `rows`. */
 async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
   if (rows.length === 0) return
   if (tx.kind === 'sqlite') {
@@ -171,5 +171,5 @@ async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
     order by place`)
 }
 
-/** Types of the given rows on Postgres; columns of other kinds are text. */
+/** Postgres types of inserted columns, by kind. Other kinds are text. */
 const GIVEN_TYPE: Readonly<Record<string, string>> = { int: 'bigint', time: 'timestamptz' }

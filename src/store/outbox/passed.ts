@@ -9,17 +9,17 @@ import type { DestinationRow } from './destinations.ts'
 export interface PassedRecord {
   readonly account: string
   readonly entity: string
-  /** The key after `account`, as JSON array text. */
+  /** Key without `account`, as JSON array text. */
   readonly entityId: string
 }
 
-/** The filter state of a record that has matched the `filter` of a destination. */
+/** Filter state of a record that has matched a destination's `filter`. */
 export interface Passed {
-  /** Whether the destination has the record: false since it ceased to match. */
+  /** Whether the destination has the record. False if it stopped matching. */
   readonly isIn: boolean
-  /** The change with which the record began, or ceased, to match; 0 when it was sent before there was a filter. */
+  /** The change with which the record started or stopped matching; 0 if sent before there was a filter. */
   readonly seq: number
-  /** The newest change contained in the whole row that was sent. */
+  /** The newest change contained in the full row that was sent. */
   readonly through: number
 }
 
@@ -27,11 +27,11 @@ export interface SentRecord extends PassedRecord {
   readonly submissionId: string | null
 }
 
-/** The filter state of records before some of their changes are judged. */
+/** Filter state of records before some of their changes are filtered. */
 export interface Known {
-  /** By `passedText`; unknown records are missing. */
+  /** By `passedText`; contains no unknown records. */
   readonly passed: ReadonlyMap<string, Passed>
-  /** Records that were sent before there was a filter, not stored yet. */
+  /** Records sent before there was a filter, without a stored state. */
   readonly unstored: readonly (PassedRecord & Passed)[]
   /** Whether other records may have been sent before there was a filter. */
   readonly isPartial: boolean
@@ -43,7 +43,7 @@ export function passedText({ account, entity, entityId }: PassedRecord): string 
   return JSON.stringify([account, entity, entityId])
 }
 
-/** By `passedText`; records that never matched are missing. */
+/** By `passedText`. Only records that have matched. */
 async function passedAmong(q: Query, destination: string, records: readonly PassedRecord[]): Promise<Map<string, Passed>> {
   const keys = new Map(records.map((record) => [passedText(record), keyOf(destination, record)]))
   const rows = keys.size === 0 ? [] : await q.selectMany(passed, [...keys.values()])
@@ -55,7 +55,7 @@ async function passedAmong(q: Query, destination: string, records: readonly Pass
   )
 }
 
-/** The stored filter state of these records, and otherwise what was sent of them before there was a filter. */
+/** Stored filter state of these records. If none is stored: whether they were sent before there was a filter. */
 export async function knownAmong(
   q: Query,
   { destination, cursor, filtered_from: from }: Pick<DestinationRow, 'destination' | 'cursor' | 'filtered_from'>,
@@ -71,7 +71,7 @@ export async function knownAmong(
 
 const asked = { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text' } as const
 
-/** The records that a destination has or may get: it has an id for them, or the outbox has rows of them that retention kept. */
+/** The records that a destination has or may get: their target id is stored, or the outbox still has rows for them. */
 export async function sentAmong(q: Query, destination: string, records: readonly SentRecord[]): Promise<PassedRecord[]> {
   const keys = new Map(
     records.map((record) => {
@@ -82,7 +82,7 @@ export async function sentAmong(q: Query, destination: string, records: readonly
   if (keys.size === 0) return []
   const isSame = (table: string) =>
     sql.raw(`${table}.account = given.account and ${table}.entity = given.entity and ${table}.entity_id = given.entity_id`)
-  // Uses the index of a submission's rows.
+  // Uses the index on submissions.
   const isInOutbox = (ofSubmission: RawBuilder<unknown>) => sql`exists (
     select 1 from sync_outbox o where ${isSame('o')} and ${ofSubmission} and o.destination = ${destination}
       and o.state in ('ready', 'delivered', 'unknown'))`
@@ -94,7 +94,7 @@ export async function sentAmong(q: Query, destination: string, records: readonly
   return rows.map(({ account, entity, entity_id: entityId }) => ({ account, entity, entityId }))
 }
 
-/** Stores the filter state of records. @param known each record once. */
+/** Stores the filter state of records. @param known distinct records. */
 export async function storePassed(tx: Tx, destination: string, known: readonly (PassedRecord & Passed)[]): Promise<void> {
   if (known.length === 0) return
   const rows = known.map(

@@ -11,13 +11,13 @@ import { type PassedRecord, passedText } from './passed.ts'
 
 /** A current row of the mirror. */
 export interface PresentRow {
-  /** All columns of the change log, personal ones included. */
+  /** All change log columns, including personal ones. */
   readonly after: Row
-  /** The end of the change log when the row was read: it contains exactly the changes up to there. */
+  /** End of the change log when the row was read. The row contains exactly the changes up to it. */
   readonly asOf: number
 }
 
-/** The current rows of records, by `passedText`, each read in one statement with the end of the log, because a commit shows both together. */
+/** The current rows of records, by `passedText`. One statement reads a row and the end of the log, so both match. */
 export async function presentRows(q: Query, records: readonly PassedRecord[]): Promise<ReadonlyMap<string, PresentRow>> {
   const found = new Map<string, PresentRow>()
   for (const [table, few] of byEntity(records)) {
@@ -51,7 +51,7 @@ async function rowsOf(q: Query, entity: Entity, records: readonly PassedRecord[]
     join mirror_info i on i.id = 1`)
 }
 
-/** The content of a change; `before` and `after` are null where the log has no object. */
+/** Content of a change; `before` and `after` are null if the log has no object. */
 export interface ChangeContent {
   readonly changedAt: TimeText
   readonly before: Row | null
@@ -71,7 +71,7 @@ export async function changeContents(q: Query, seqs: readonly number[]): Promise
 
 const currentSubmissions = specWithoutRaw(submissions)
 
-/** The current rows of submissions, without `raw`, by `account submission_id`. */
+/** Current rows of submissions, without `raw`. Key: `account submission_id`. */
 export async function presentSubmissions(
   q: Query,
   of: readonly { readonly account: string; readonly submission_id: string | null }[],

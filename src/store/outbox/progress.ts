@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** The result of earlier attempts to push a row, from which the next one continues. */
+/** Result of earlier attempts to push a row, from which the next attempt continues. */
 export type PushProgress = RecordTaken | FilesWritten
 
-/** The target has a document's record, but not its bytes. */
+/** The target has a document's record, but not the file. */
 export interface RecordTaken {
   readonly step: 'record_taken'
-  /** The request that `body` answers. */
+  /** Which request `body` answers. */
   readonly answered: 'request' | 'lookup'
-  /** Origin of the URL that answered, the only one that gets the credentials. */
+  /** Origin of the URL that answered. Only this origin gets credentials. */
   readonly origin: string
   readonly body: string
   /** False if `body` is truncated. */
@@ -17,17 +17,17 @@ export interface RecordTaken {
   readonly detail: string | null
 }
 
-/** The target has all files of a delivery; some may not have their final names yet. */
+/** The target has all files of a delivery, but some may still have temporary names. */
 export interface FilesWritten {
   readonly step: 'files_written'
   readonly place: string
-  /** The delivery in the names of its temporary files. */
+  /** Delivery id in the names of the temporary files. */
   readonly delivery: string
   readonly manifest: string
   readonly file: string
 }
 
-/** @returns the deliveries of a destination with unfinished rows, in any state. */
+/** @returns deliveries of a destination's unfinished rows, in any state. */
 export async function unfinishedDeliveries(q: Query, destination: string): Promise<ReadonlySet<string>> {
   const rows = await q.all(sql<{ progress: string }>`
     select distinct progress from sync_outbox where destination = ${destination} and progress is not null`)

@@ -1,28 +1,28 @@
 import { sql } from 'kysely'
-import type { SubmissionRef } from '../../model/facts.ts'
+import type { SubmissionRef } from '../../model/observations.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { dbTime } from '../engine/sql.ts'
 import { FAN_OUT } from './fan-out.ts'
 import { closeEmptyStreams, type LockedStream, lockStreams, type StreamKey, streamsOf, streamText } from './streams.ts'
 
-/** Rows deleted per transaction: few, so that a running `serve` does not wait (invariant 13). */
+/** Rows deleted per transaction: few, so that a running `serve` doesn't wait. */
 const STEP = 100
 
 interface Victim extends StreamKey {
   readonly outbox_id: number
 }
 
-/** `inFlight`: rows that a sender has claimed and may be sending. */
+/** `inFlight`: rows that a sender claimed and may be sending. */
 type Left = 'more' | 'inFlight' | 'none'
 
 /**
- * Removes the next pushes of a submission, except those of its purge, and empty streams. A stream that one of them held continues. Rows of a stream
- * claimed by a sender stay until its lease ends: it has their content.
+ * Removes a submission's next pushes, except purges, and empty streams. Streams blocked by a removed row continue. Rows of a stream claimed
+ * by a sender stay until the lease ends, because the sender has their content.
  */
 export function purgePushes(db: Db, { account, submissionId }: SubmissionRef): Promise<Left> {
   return db.write('purge', async (tx) => {
-    // Fan-out that began before the submission was marked as purged has ended under this lock, and its rows are visible.
+    // The lock waits for fan-out that began before the submission was marked as purged, and makes its rows visible.
     await lockNamed(tx, FAN_OUT)
     const victims = tx.sql
       .selectFrom('sync_outbox')

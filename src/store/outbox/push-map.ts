@@ -6,7 +6,7 @@ import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { givenStreams, lockStreams, type StreamKey, streamsOf, streamText } from './streams.ts'
 
-/** The client or policy in a destination's AMS of a submission. */
+/** A submission's client or policy in a destination's AMS. */
 export interface MappingRow {
   readonly destination: string
   readonly account: string
@@ -16,16 +16,16 @@ export interface MappingRow {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** Rows per transaction, short on SQLite next to a running `serve`. */
+/** Rows per transaction: few, because `serve` may be waiting. */
 const STEP = 200
 
-/** Condition: row `m` of `push_map` names a client. A blank one, written by hand, counts as none. */
+/** Condition: row `m` of `push_map` names a client. A blank client doesn't count. */
 export const namesClient = sql<boolean>`trim(m.client) <> ''`
 
 const isOther = sql<boolean>`
   push_map.client <> excluded.client or push_map.policy is distinct from excluded.policy or push_map.fields is distinct from excluded.fields`
 
-/** Stores mappings, and unblocks the streams that waited for them. Steps before a failure stay. @param via `import`, `admin`, `lookup`. */
+/** Stores mappings and unblocks waiting streams. A failure keeps earlier steps. @param via `import`, `admin`, `lookup`. */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
   const distinct = new Map(rows.map((row) => [streamText(streamOf(row)), row]))
   const all = [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? [])
@@ -55,9 +55,9 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 }
 
 /**
- * Unblocks streams whose submission now has a mapping, also one written by hand. Searches up to `limit` unmapped streams after `after`.
+ * Unblocks streams whose submission now has a mapping, even a hand-written one. Searches up to `limit` unmapped streams after `after`.
  * @param after null for the first step.
- * @param isNeeded false when the settings no longer require mappings: then all are unblocked.
+ * @param isNeeded false if the settings no longer require mappings; then all streams are unblocked.
  * @returns the last stream of the step; null at the end.
  */
 export async function releaseMappedStreams(
@@ -88,7 +88,7 @@ export async function releaseMappedStreams(
 async function unblock(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   const waiting = (await lockStreams(tx, streams)).filter((stream) => stream.blocked === 'unmapped')
   for (const { destination, account, stream, in_flight } of waiting) {
-    // A stream in flight is being looked up; its holder keeps it until the result is settled.
+    // A stream in flight is being looked up. Its process keeps it until the result is settled.
     await tx.run(sql`
       update sync_push_streams set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
       where destination = ${destination} and account = ${account} and stream = ${stream}`)
@@ -96,12 +96,12 @@ async function unblock(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   if (waiting.length > 0) wake(tx, 'outbox')
 }
 
-/** Locks the mappings until the transaction ends. Must come before locks of streams. */
+/** Locks the mappings until the transaction ends. Call before locking streams. */
 export async function lockMappings(tx: Tx): Promise<void> {
   await lockNamed(tx, 'push-map')
 }
 
-/** The streams that have a mapping. @returns keys of `streamText`. */
+/** The streams with a mapping. @returns keys of `streamText`. */
 export async function mappedStreams(q: Query, streams: readonly StreamKey[]): Promise<ReadonlySet<string>> {
   if (streams.length === 0) return new Set()
   const rows = await q.all(sql<StreamKey>`
@@ -119,7 +119,7 @@ export interface MappingFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
-  /** Only mappings after this account and submission, in a list of one destination. */
+  /** Only mappings after this account and submission. For one destination only. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 

@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
-import type { Place } from '../../model/protection/cipher.ts'
+import type { CipherPlace } from '../../model/protection/cipher.ts'
 import { requireCheckedServer } from '../engine/checked-server.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 
 /** The tokens from the last request for a destination. */
 export interface HeldTokens {
-  /** The value of the header. */
+  /** Header value. */
   readonly token: string
-  /** Epoch ms; null when it is used until it is rejected. */
+  /** Epoch ms; null if the token is used until rejected. */
   readonly expiresAt: number | null
   readonly refreshToken: string | null
 }
@@ -17,7 +17,7 @@ export interface HeldTokens {
 export interface TokenClaim {
   readonly destination: string
   readonly leaseToken: string
-  /** The stored tokens; null for none, or of another login. */
+  /** Stored tokens; null if none or of another login. */
   readonly held: HeldTokens | null
 }
 
@@ -31,16 +31,16 @@ export const claimedTokens = new Leased<Lease>({
 })
 
 /**
- * The tokens of one destination, shared by all processes and encrypted by `PROTECT_KEYS` with every value of `PROTECT`. A refresh token is deleted before
- * it is sent, so that no crash makes a process send it twice.
+ * The tokens of one destination, shared by all processes. `PROTECT_KEYS` encrypts them with every value of `PROTECT`. A refresh token is
+ * deleted before it is sent, so that no process sends it again after a crash.
  */
 export class PushTokens {
   readonly #db: Db
   readonly #destination: string
   readonly #leaseMs: number
-  readonly #place: Place
+  readonly #place: CipherPlace
 
-  /** @param login fingerprint of the login; tokens of another one are ignored. @param leaseMs longer than a refresh and a login take. */
+  /** @param login fingerprint of the login; tokens of other logins are ignored. @param leaseMs longer than a refresh plus a login. */
   constructor(db: Db, destination: string, login: string, leaseMs: number) {
     this.#db = db
     this.#destination = destination
@@ -48,16 +48,16 @@ export class PushTokens {
     this.#place = { account: '', table: 'sync_push_tokens', key: JSON.stringify([destination, login]), column: 'tokens' }
   }
 
-  /** @returns the stored tokens; null for none, or of another login or key. */
+  /** @returns the stored tokens; null if none, or of another login or key. */
   async read(): Promise<HeldTokens | null> {
     return await this.#readFrom(this.#db.read)
   }
 
-  /** Claims the next token request. @returns null while another process has it. */
+  /** Claims the next token request. @returns null if another process has it. */
   async claim(): Promise<TokenClaim | null> {
     const leaseToken = newLeaseToken(this.#db)
     return await this.#write(async (tx) => {
-      // After a restore, the check of the change log deletes the old tokens; until then none may be used.
+      // After a restore, the change log check deletes old tokens. Before it, tokens can't be used.
       await requireCheckedServer(tx)
       const destination = this.#destination
       await tx.run(sql`insert into sync_push_tokens (destination) values (${destination}) on conflict do nothing`)
@@ -71,7 +71,7 @@ export class PushTokens {
     await this.#write((tx) => claimedTokens.renew(tx, claim, this.#leaseMs, sql`tokens = null`))
   }
 
-  /** Stores new tokens, and ends the claim. @throws LeaseLostError */
+  /** Stores new tokens and ends the claim. @throws LeaseLostError */
   async store(claim: TokenClaim, tokens: HeldTokens): Promise<void> {
     const sealed = this.#db.protection.seal(JSON.stringify(tokens), this.#place)
     await this.#write((tx) => claimedTokens.settle(tx, claim, sql`tokens = ${sealed}`))

@@ -9,7 +9,7 @@ import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
 import { itsRemoteId, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
 
-/** Fields left out do not narrow. */
+/** Omitted fields set no limit. */
 export interface OutboxFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
@@ -17,13 +17,13 @@ export interface OutboxFilter {
   readonly state?: OutboxState | undefined
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** Only rows older than this number. */
+  /** Only rows with a lower number. */
   readonly after?: number | undefined
   /** Only rows up to this number. */
   readonly through?: number | undefined
 }
 
-/** A listed row. `state` is as in the view push_status (`waiting`, `retrying`, `unmapped`, `held` for ready rows). */
+/** A listed row. `state` is from the view push_status: `waiting`, `retrying`, `unmapped`, `held` for ready rows. */
 export interface OutboxEntry extends PushStatusView {
   readonly outbox_id: number
   readonly stream: string
@@ -42,13 +42,12 @@ const JOINED = sql`
   left join sync_push_streams l on ${sql.raw(itsStream)}
   left join sync_remote_ids r on ${sql.raw(itsRemoteId)}`
 
-/** Stored states, and those shown for ready rows. */
+/** Stored states, and displayed states of ready rows. */
 export const listedStates = ['ready', 'waiting', 'retrying', 'unmapped', 'held', 'delivered', 'dead', 'unknown', 'skipped'] as const
 export type ListedState = (typeof listedStates)[number]
 
 export type OutboxListFilter = Omit<OutboxFilter, 'state'> & { readonly state?: ListedState | undefined }
 
-/** Matching rows, newest first. */
 export async function listOutbox(q: Query, { state, ...others }: OutboxListFilter, limit: number): Promise<OutboxEntry[]> {
   const [stored, shown] = isReadyAs(state) ? (['ready', readyAs[state]] as const) : [state, '1 = 1']
   const filter = { ...others, state: stored }
@@ -61,26 +60,26 @@ function isReadyAs(state: ListedState | undefined): state is keyof typeof readyA
   return state !== undefined && state in readyAs
 }
 
-/** The rows with that message id (one per destination), or with that outbox id when `id` is a number. */
+/** The rows with this message id (one per destination), or with this outbox id if `id` is a number. */
 export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[]> {
   const outboxId = numberIn(id)
   const which = outboxId === null ? sql`o.message_id = ${id.toLowerCase()}` : sql`o.outbox_id = ${outboxId}`
   return await q.all(sql<OutboxEntry>`${ENTRY} from sync_outbox o ${JOINED} where ${which} order by o.outbox_id`)
 }
 
-/** The message ids that a shortened one may mean; none for a number. */
+/** The message ids that match a shortened id; none for a number. */
 export async function messageIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return numberIn(shortened) === null ? await idsLike(q, 'sync_outbox', 'message_id', shortened.toLowerCase(), { limit }) : []
 }
 
-/** Condition: a row is in a stored state. Literal states let both databases use the partial indexes. */
+/** Condition: a row is in this stored state. A literal state lets both databases use partial indexes. */
 export function isIn(state: OutboxState): RawBuilder<unknown> {
   return STOPPED.includes(state)
     ? sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
     : sql`o.state = ${sql.lit(state)}`
 }
 
-/** @param byState whether the index of the states is better than that of the account. */
+/** @param byState prefers the index on states over the index on accounts. */
 export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filter.state)) {
   const conditions = [sql`1 = 1`]
   const ofSubmission = filter.submissionId !== undefined
@@ -97,7 +96,7 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
   return sql.join(conditions, sql` and `)
 }
 
-/** The sort key of the list: the row's number, without its index when the submission or the state has a better one. */
+/** Sort key of the list: the row's number. Hides its index if that on submissions or states is better. */
 export function place(q: Query, { state, destination, submissionId }: OutboxFilter): RawBuilder<unknown> {
   const byIndex = submissionId !== undefined || (isIndexed(state) && destination === undefined)
   return byIndex ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
@@ -111,11 +110,11 @@ export const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
 
 /** Search criteria without an index. */
 interface OutboxSearch {
-  /** A part of the table and operation, ids, failure, or insured, in any case and without accents. */
+  /** Part of the table and operation, ids, failure, or insured. Ignores case and accents. */
   readonly text?: string | undefined
-  /** The reason of the failure, by `reasonOf`. */
+  /** Failure reason, from `reasonOf`. */
   readonly reason?: string | undefined
-  /** The failure of a row, as far as the role may see it. */
+  /** The row's failure that the viewer's role may see. */
   readonly errorOf: (row: OutboxEntry) => string | null
 }
 
@@ -140,10 +139,10 @@ function fits(row: OutboxEntry, { text, reason, errorOf }: OutboxSearch): boolea
 export type FailedRow = OutboxEntry & { readonly state: 'dead' | 'unknown' | 'retrying' }
 
 /**
- * The newest stopped rows of a destination, and the retrying ones among its oldest: rows of a submission are sent in order, so failed ones come
- * first.
+ * The newest dead and unknown rows of a destination, and retrying rows among its oldest. Rows are sent in order, so failing rows are the
+ * oldest.
  * @param limit rows searched per state.
- * @returns them, and whether there may be more.
+ * @returns the rows, and whether there may be more.
  */
 export async function failedRows(q: Query, destination: string, limit: number): Promise<{ rows: FailedRow[]; hasMore: boolean }> {
   const dead = await listOutbox(q, { destination, state: 'dead' }, limit)
@@ -154,7 +153,7 @@ export async function failedRows(q: Query, destination: string, limit: number): 
   return { rows: [...dead, ...unknown, ...retrying] as FailedRow[], hasMore: isFull }
 }
 
-/** The last of the oldest waiting rows to search; null when none wait. */
+/** The last of the `limit` oldest waiting rows; null if none wait. */
 async function lastAmongOldest(q: Query, destination: string, limit: number) {
   const row = await q.one(sql<{ outbox_id: number | null; n: number }>`
     select max(outbox_id) as outbox_id, count(*) as n from (

@@ -5,11 +5,11 @@ import { rowLock, timeValue, valuesTable } from '../engine/sql.ts'
 import { changesOf, type FanOutChange } from './fan-out.ts'
 import { passedText, type SentRecord } from './passed.ts'
 
-/** Changes to resend; fields left out do not narrow. */
+/** Changes to resend. Omitted fields set no limit. */
 export interface ResendSelection {
   readonly since?: TimeText | undefined
   readonly until?: TimeText | undefined
-  /** First and last number. */
+  /** First and last `seq`. */
   readonly seq?: readonly [number, number] | undefined
   readonly submissionId?: string | undefined
   readonly entity?: string | undefined
@@ -17,11 +17,11 @@ export interface ResendSelection {
 
 /** A change that may be resent. */
 export interface ResendChange extends FanOutChange {
-  /** A purge has emptied the change. */
+  /** Whether a purge emptied it. */
   readonly isEmptied: boolean
 }
 
-/** The selected changes in a window of the log. @param to the window's last number. */
+/** The selected changes in a window of the log. @param to last number in the window. */
 export async function selectedChanges(
   q: Query,
   accounts: readonly string[],
@@ -46,7 +46,7 @@ function isLogged(q: Query, { since, until }: ResendSelection): RawBuilder<unkno
 
 /** A record with selected changes. */
 export interface SelectedRecord extends SentRecord {
-  /** The last number considered. */
+  /** Later changes are ignored. */
   readonly upTo: number
 }
 
@@ -67,7 +67,7 @@ export async function newestSelected(
   const given = valuesTable(q, { account: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', up_to: 'int' }, rows)
   const isIts = sql`c.account = given.account and c.entity = given.entity and c.entity_id = given.entity_id and seq <= up_to`
   const named = sql.join([isIts, ...isLogged(q, selection)], sql` and `)
-  // Uses the index of a submission's changes.
+  // Uses the index on a submission's changes.
   const found = await q.all(sql<{ account: string; entity: string; entity_id: string; seq: number }>`
     select given.account, given.entity, given.entity_id, coalesce(
       (select max(seq) from changes c where c.submission_id = given.submission_id and ${named}),
@@ -76,7 +76,7 @@ export async function newestSelected(
   return new Map(found.map(({ account, entity, entity_id: entityId, seq }) => [passedText({ account, entity, entityId }), seq]))
 }
 
-/** The newest changes of a submission, or one change, in order. */
+/** The newest changes of a submission, or one change, ascending. */
 export async function changesToPreview(
   q: Query,
   accounts: readonly string[],
@@ -89,7 +89,7 @@ export async function changesToPreview(
   return await changesWhere(q, sql`seq in (${newest})`)
 }
 
-/** The current changes with these numbers. Prevents purges of their submissions until the transaction ends. */
+/** The stored changes with these numbers. Prevents purges of their submissions until the transaction ends. */
 export async function changesToResend(tx: Tx, seqs: readonly number[]): Promise<ResendChange[]> {
   const given = seqs.map((seq) => ({ seq }))
   const isGiven = sql`seq in (select seq from ${valuesTable(tx, { seq: 'int' }, given)})`

@@ -6,7 +6,7 @@ import { dbTime } from '../engine/sql.ts'
 import { syncRestatements } from '../schema/push.ts'
 import { specOf } from '../schema/table.ts'
 
-/** Submissions whose current state a destination gets after a log divergence: no change corrects what the lost log sent. */
+/** Submissions whose current state is resent after a log divergence. No change corrects what the lost log sent. */
 
 export interface Restatement {
   readonly destination: string
@@ -16,7 +16,7 @@ export interface Restatement {
 
 const restatements = specOf(syncRestatements)
 
-/** Longest wait for a failing re-read of a submission. */
+/** Maximum wait for a failing re-read of a submission. */
 const LONGEST_WAIT_MS = 3_600_000
 
 export async function requestRestatements(tx: Tx, requested: readonly Restatement[]): Promise<void> {
@@ -28,7 +28,7 @@ export async function requestRestatements(tx: Tx, requested: readonly Restatemen
   )
 }
 
-/** The next submission that was read since the newest log epoch began, or has waited too long for that; null for none. */
+/** The next submission that was read in the newest log epoch, or has waited too long for a read; null for none. */
 export async function nextRestatement(q: Query, destination: string): Promise<(Restatement & { readonly isNew: boolean }) | null> {
   const began = sql`(select began_at from sync_log_epochs order by epoch_no desc limit 1)`
   const lastRead = sql`case when r.read in (${sql.join(feeds)}) then r.last_full_read_at else r.last_read_at end`

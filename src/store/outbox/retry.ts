@@ -18,14 +18,14 @@ import {
 } from './streams.ts'
 import { claimedStreams } from './work.ts'
 
-/** `inFlight`: rows left alone because their streams are being sent. `nextAfter`: start of the next step; null at the end. */
+/** `inFlight`: unchanged rows, because their streams are being sent. `nextAfter`: start of the next step; null at the end. */
 export interface OutboxStep {
   readonly changed: number
   readonly inFlight: number
   readonly nextAfter: number | null
 }
 
-/** The rows of a filter, or the given ones. */
+/** Rows by filter or by id. */
 export type OutboxSelection = OutboxFilter | { readonly outboxIds: readonly number[] }
 
 interface Chosen extends StreamKey {
@@ -34,10 +34,10 @@ interface Chosen extends StreamKey {
 }
 
 /**
- * Makes dead, unknown and skipped rows ready again, with no attempts, at their old position; a stream that one of them held is unblocked. Changes
- * that were skipped because the insert failed follow it. A filter without a state means dead and unknown rows. One step of up to `limit` rows after
- * `after` (0 to begin), followers included, but at least one row.
- * @param withLookup destinations that can be queried: a row that may have arrived there stays uncertain, so that it is looked up first.
+ * Makes dead, unknown, and skipped rows ready again at their old position, with no attempts. Unblocks streams that these rows blocked. Also
+ * retries "followers": changes skipped because their insert failed. A filter without a state selects dead and unknown rows. One step covers
+ * up to `limit` rows after `after` (0 to begin), with followers, but at least one.
+ * @param withLookup destinations with lookups. Their uncertain rows stay uncertain and are looked up first.
  */
 export async function retryRows(
   db: Db,
@@ -64,7 +64,7 @@ export async function retryRows(
   return { changed, inFlight: 0, nextAfter: chosen.length < found.length ? lastOf(chosen) : nextAfter(found, limit) }
 }
 
-/** Skips rows, also ready ones that are not in flight. A filter without a state means dead and unknown rows. In steps, like `retryRows`. */
+/** Skips rows, including ready rows not in flight. A filter without a state selects dead and unknown rows. In steps, like `retryRows`. */
 export async function skipRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
   const chosen = await choose(db.read, selection, ['ready', 'dead', 'unknown'], after, limit)
   const { changed, inFlight } = await db.write('outbox-skip', async (tx) => {
@@ -88,7 +88,7 @@ function lastOf(chosen: readonly Chosen[]): number | null {
   return chosen.at(-1)?.outbox_id ?? null
 }
 
-/** How many rows a retry or skip of these states would choose, without followers, counted up to `cap`. */
+/** Rows that a retry or skip of these states would choose, without followers, capped at `cap`. */
 export async function countChosen(q: Query, selection: OutboxSelection, states: readonly OutboxState[], cap: number): Promise<number> {
   return (await choose(q, selection, states, 0, cap)).length
 }
@@ -113,7 +113,7 @@ async function choose(
     order by ${number} limit ${sql.lit(limit)}`)
 }
 
-/** As many rows as fit into `limit` with their followers; at least one. */
+/** The first rows that, with followers, fit into `limit`; at least one. */
 async function limitWithFollowers(q: Query, chosen: readonly Chosen[], limit: number): Promise<readonly Chosen[]> {
   if (chosen.length < 2) return chosen
   const rows = await q.all(sql<{ outbox_id: number; n: number }>`
@@ -133,7 +133,7 @@ async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]>
     select f.outbox_id, f.destination, f.account, f.stream, f.state ${followers(tx, chosen)}`)
 }
 
-/** `f`: changes skipped because an insert `i` among `chosen` was not delivered. */
+/** `f`: changes skipped because their insert `i` in `chosen` wasn't delivered. */
 function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
   const inserts = sql`select * from sync_outbox where outbox_id in ${amongIds(q, chosen.map(idOf))} and operation = 'insert'`
   const follows = sql`
@@ -141,11 +141,11 @@ function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
     and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
     and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`
   if (q.kind === 'sqlite') return sql`from (${inserts}) i join sync_outbox f on ${follows}`
-  // From each insert to its followers: without statistics of a new queue, Postgres might go the other way, in quadratic time.
+  // Joins from inserts to followers. Without statistics of a new queue, Postgres might choose the reverse, in quadratic time.
   return sql`from (${inserts} offset 0) i cross join lateral (select * from sync_outbox f where ${follows} offset 0) f`
 }
 
-/** Locks the chosen rows that are still in one of `states`. */
+/** Locks the chosen rows that still have one of `states`. */
 async function lockRows(tx: Tx, chosen: readonly Chosen[], states: readonly OutboxState[]): Promise<Chosen[]> {
   if (chosen.length === 0) return []
   const lock = rowLock(tx, 'for update')
@@ -164,7 +164,10 @@ function idOf(row: Chosen): number {
   return row.outbox_id
 }
 
-/** Unblocks streams that one of the rows held, and makes others not in flight due. Clears expired leases, so that former holders cannot settle. */
+/**
+ * Unblocks streams blocked by one of the rows, and makes other idle streams due. Clears expired leases, so that former owners cannot
+ * settle.
+ */
 async function unblockStreams(tx: Tx, locked: readonly LockedStream[], rows: readonly Chosen[]): Promise<void> {
   const touched = new Set(rows.map(streamText))
   const ids = new Set(rows.map(idOf))
@@ -183,14 +186,14 @@ async function finish(tx: Tx, locked: readonly LockedStream[]): Promise<void> {
   wake(tx, 'outbox')
 }
 
-/** Condition: the row waits neither for a client nor behind a dead letter. */
+/** Condition: the row's stream isn't blocked. */
 const IS_OPEN = sql`exists (select 1 from sync_push_streams l where ${sql.raw(itsStream)} and l.blocked is null)`
 
 type Retrying = StreamKey & { readonly outbox_id: number }
 
 /**
- * Makes failed rows that wait for their next attempt due now, and ends the backoff of their destinations. Their attempts stay counted. One step of
- * up to `limit` rows after `after`. `inFlight`: rows of streams that are being sent.
+ * Makes failed rows that wait for their next attempt due now, and ends the backoff of their destinations. Keeps attempt counts. One step
+ * covers up to `limit` rows after `after`. `inFlight`: rows whose streams are being sent.
  */
 export async function retryNow(db: Db, filter: OutboxFilter, after: number, limit: number): Promise<OutboxStep> {
   const rows = await retrying(db.read, filter, after, limit)
@@ -212,10 +215,10 @@ export async function retryNow(db: Db, filter: OutboxFilter, after: number, limi
   })
 }
 
-/** Makes waiting streams due now. @returns how many; fewer than `limit` when none are left. */
+/** Makes waiting streams due now. @returns how many; fewer than `limit` if none are left. */
 export async function makeStreamsDue(db: Db, name: string, limit: number): Promise<number> {
   return db.write('destination-state', async (tx) => {
-    // A leased stream is in flight; its time is the end of the lease.
+    // A leased stream is in flight; `due_at` is its lease's end.
     const waiting = sql`select destination, account, stream from sync_push_streams
       where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
       order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)}`
@@ -225,7 +228,7 @@ export async function makeStreamsDue(db: Db, name: string, limit: number): Promi
   })
 }
 
-/** How many rows `retryNow` would make due, counted up to `cap`. */
+/** Number of rows `retryNow` would make due, capped at `cap`. */
 export async function countRetrying(q: Query, filter: OutboxFilter, cap: number): Promise<number> {
   return (await retrying(q, filter, 0, cap)).length
 }

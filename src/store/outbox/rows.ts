@@ -13,50 +13,50 @@ import type { PushProgress } from './progress.ts'
 import { namesClient } from './push-map.ts'
 import { givenStreams, type StreamKey } from './streams.ts'
 
-/** The `error` of a skipped change whose record has no known id at the target. A retry of the insert finds its followers by it. */
+/** `error` of a change skipped because its record's id at the target is unknown. A retry of the insert finds followers by this text. */
 export const ID_NOT_KNOWN =
   "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
 
-/** The subject of an outbox row. */
+/** The change that a row delivers. */
 export interface QueuedChange {
-  /** A UUID that stays the same on every attempt: the `webhook-id`, `refId` or external id. */
+  /** A UUID, the same on every attempt. Sent as `webhook-id`, `refId`, or external id. */
   readonly messageId: string
   readonly account: string
   readonly submissionId: string | null
   readonly entity: string
-  /** The key after `account`, as JSON array text. */
+  /** Key without `account`, as JSON array text. */
   readonly entityId: string
   readonly operation: string
   readonly cause: string
-  /** Number of the change; of a snapshot row, of the newest change in it. */
+  /** Number of the change. In a snapshot row: of its newest change. */
   readonly seq: number
 }
 
-/** An outbox row with everything needed to send it, personal fields included. */
+/** An outbox row with all data needed to send it, including personal fields. */
 export interface OutboxRow extends QueuedChange {
   readonly outboxId: number
   readonly snapshot: boolean
-  /** '' when the change was deleted or damaged in the log, so that it cannot be sent. */
+  /** '' if the change was deleted or damaged in the log, so that it cannot be sent. */
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
-  /** The exact JSON text of `after` from the log; null where the database does not return it. */
+  /** Exact JSON text of `after` in the log; null if the database doesn't return it. */
   readonly afterText: string | null
   readonly attempts: number
   /** HTTP status of the last attempt. */
   readonly status: number | null
-  /** Before this claim: an attempt of unknown outcome began. */
+  /** Whether an unknown outcome preceded this claim. */
   readonly uncertain: boolean
   readonly progress: PushProgress | null
-  /** Before this claim: when the last attempt ended, or may have begun (see `StreamClaim.lookupAfterMs`). */
+  /** When the last attempt before this claim ended, or may have begun (see `StreamClaim.lookupAfterMs`). */
   readonly triedAt: TimeText | null
-  /** Resent by an operator, under the same id or a new one. */
+  /** Resent by an operator, with the old id or a new one. */
   readonly resent: 'same' | 'new' | null
-  /** With this row the record ceases to match the destination's `filter`. */
+  /** This row makes the record stop matching the destination's `filter`. */
   readonly leftFilter: boolean
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
-  /** The submission's current row, without `raw`; null when missing or not requested. */
+  /** The submission's current row, without `raw`; null if missing or not requested. */
   readonly submission: Row | null
   /** `thread_messages.direction` of a message (`inbound`: written by the brokerage); otherwise null. */
   readonly direction: string | null
@@ -94,14 +94,14 @@ interface Found {
 }
 
 export interface FirstRows {
-  /** By `account stream`. Empty streams are missing. */
+  /** By `account stream`. No empty streams. */
   readonly byStream: ReadonlyMap<string, OutboxRow[]>
   /** Whether the byte limit excluded rows. */
   readonly isFull: boolean
 }
 
 /**
- * The first `limit` ready rows of each stream, the oldest up to the byte limit, and at least one.
+ * The first `limit` ready rows of each stream. Of these, the oldest within the byte limit; at least one.
  * @param options `submissions`: whether to read them.
  */
 export async function firstRows(
@@ -140,7 +140,7 @@ const unqueued = {
   left_filter: 'int',
 } as const
 
-/** A row before it is queued. */
+/** A row that isn't queued yet. */
 type UnsentRow = QueuedChange & { readonly snapshot: object | null; readonly leftFilter?: boolean }
 
 /** Rows as they would be sent now, queued or not, in order; numbered from 1. Writes nothing. */
@@ -165,7 +165,7 @@ export async function rowsAsSent(q: Query, rows: readonly UnsentRow[], destinati
   return await completed(q, await readRows(q, asSent))
 }
 
-/** The delivered rows among these, with everything that was sent, in order. Claims nothing. */
+/** The delivered rows among these, with all data that was sent, in order. Claims nothing. */
 export async function deliveredRows(q: Query, outboxIds: readonly number[]): Promise<OutboxRow[]> {
   const taken = sql`${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id and o.state = 'delivered'`
   return await completed(q, await readRows(q, taken))
@@ -180,7 +180,7 @@ async function completed(q: Query, found: readonly Found[]): Promise<OutboxRow[]
 }
 
 async function readRows(q: Query, from: RawBuilder<unknown>): Promise<Found[]> {
-  // On SQLite an expression is not a column, so its JSON text is returned undecoded.
+  // On SQLite, only columns are decoded; an expression returns the JSON text.
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const rows = await q.all(sql<Found>`
     select o.stream, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
@@ -203,19 +203,19 @@ function readText(row: Found): void {
   if (typeof stored === 'string') row.after_text = stored
 }
 
-/** Outbox ids for a `from` clause, under the name `given`, as one parameter. */
+/** A table `given` of outbox ids for a `from` clause, as one parameter. */
 function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
   const json = JSON.stringify(outboxIds)
   if (q.kind === 'sqlite') return sql`(select value as outbox_id from json_each(${json})) as given`
   return sql`(select value::bigint as outbox_id from json_array_elements_text(${json}::json)) as given`
 }
 
-/** Outbox ids for use after `in`. */
+/** Outbox ids, for use after `in`. */
 export function amongIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<number> {
   return sql<number>`(select outbox_id from ${givenIds(q, outboxIds)})`
 }
 
-/** A change has the direction only if it contains the whole message; otherwise it is looked up. @returns by `outbox_id`. */
+/** Directions of messages. From the change if it has the full message, otherwise from the mirror. @returns by `outbox_id`. */
 async function readDirections(q: Query, found: readonly Found[]): Promise<ReadonlyMap<number, string>> {
   const directionOf = new Map<number, string>()
   const missing = new Map<string, Row>()
@@ -247,13 +247,13 @@ function messageText(account: string, entityId: string): string {
 
 type Content = Pick<Found, 'changed_at' | 'before' | 'after' | 'after_text'>
 
-/** A change has its content in the log, a snapshot row in the outbox. */
+/** A change's content is in the log, a snapshot row's in the outbox. */
 function contentOf(row: Found): Content {
   if (row.snapshot === null) return isWhole(row.before) && isWhole(row.after) ? row : { changed_at: null, before: null, after: null }
   return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
 }
 
-/** False for a text or number written by hand. */
+/** False for hand-written text or numbers. */
 function isWhole(columns: Row | null): boolean {
   return columns === null || isObject(columns)
 }
@@ -289,7 +289,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
   }
 }
 
-/** Byte limit for the changes of one claim: parsing them blocks the event loop, and rows of several claims are in memory. */
+/** Byte limit for the changes of one claim. Parsing blocks the event loop, and rows of several claims are in memory. */
 const CLAIM_BYTES = 2 << 20
 
 /** `isFull`: the byte limit excluded rows. */
@@ -308,7 +308,7 @@ interface Measured {
   readonly bytes: number
 }
 
-/** Written for each database so that both get from stream to rows by the index. */
+/** One query per database, so that both get a stream's rows by index. */
 async function measureRows(q: Query, streams: readonly StreamKey[], limit: number): Promise<readonly Measured[]> {
   const given = givenStreams(q, streams)
   const ofStream = (columns: string) => sql`
@@ -327,7 +327,7 @@ async function measureRows(q: Query, streams: readonly StreamKey[], limit: numbe
     order by o.outbox_id`)
 }
 
-/** @returns the ids of the first rows within `limit` bytes; at least one. */
+/** @returns ids of the first rows within `limit` bytes; at least one. */
 function oldestWithin(rows: readonly Measured[], limit: number): number[] {
   let bytes = 0
   const tooMany = rows.findIndex((row, position) => {
@@ -337,7 +337,7 @@ function oldestWithin(rows: readonly Measured[], limit: number): number[] {
   return rows.slice(0, tooMany === -1 ? rows.length : tooMany).map((row) => row.outbox_id)
 }
 
-/** Length of a value as text, without reading it if the database knows its size. */
+/** Length of a value as text. Doesn't read the value if the size is known. */
 function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`
   return sql`coalesce(case when pg_column_size(${column}) < 2000 then pg_column_size(${column}) else octet_length(${column}::text) end, 0)`

@@ -16,7 +16,7 @@ export interface SnapshotRow {
   readonly after: Row
 }
 
-/** Accounts by name, their submissions, and their tables in the order of `entities`. */
+/** Accounts by name, then submissions, then tables in the order of `entities`. */
 export interface SnapshotScope {
   readonly accounts: readonly string[]
   readonly entities: readonly string[] | null
@@ -28,7 +28,7 @@ export interface SnapshotPage {
   readonly position: SnapshotPosition | null
 }
 
-/** About `limit` rows after `position`: a page ends when it is full, or after `limit` tables. */
+/** About `limit` rows after `position`. A page ends when it is full, or after `limit` tables. */
 export async function snapshotPage(
   q: Query,
   scope: SnapshotScope,
@@ -98,7 +98,7 @@ interface Placed {
   readonly entity_id: string
 }
 
-/** Whether a snapshot at `position` has still to reach each record. Changes of those need not be queued, because their rows will show them. */
+/** Whether a snapshot at `position` will still reach each record. If so, its changes need no queueing, because the snapshot has them. */
 export async function stillToCome(q: Query, position: SnapshotPosition | null, records: readonly Placed[]): Promise<boolean[]> {
   if (position === null) return records.map(() => true)
   const behind = await submissionsBehind(q, position.submissionId, records)

@@ -4,11 +4,11 @@ import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
 import type { StreamBlock } from '../schema/push.ts'
 
 /**
- * Streams of the outbox. A stream's row exists while the stream has ready rows or is held. A transaction that adds or removes ready rows locks the
- * stream first, so that none sees it as empty while another fills it.
+ * Streams of the outbox. A stream's row exists while it has ready rows or is blocked. A transaction that adds or removes ready rows locks
+ * the stream first. No other transaction can then delete the stream as empty.
  */
 
-/** Identifies a stream: everything sent to one destination in order. */
+/** Identifies a stream: a submission's changes for a destination. */
 export interface StreamKey {
   readonly destination: string
   readonly account: string
@@ -26,7 +26,7 @@ export function streamsOf(rows: readonly StreamKey[]): StreamKey[] {
 /** Creates missing streams, due immediately, and locks all of them. @param keys distinct. */
 export async function openStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
-  // The update only locks the row, in key order like all locks of streams.
+  // The update only locks the rows, in key order as everywhere.
   const kept = tx.kind === 'sqlite' ? sql`do nothing` : sql`(destination, account, stream) do update set due_at = sync_push_streams.due_at`
   await tx.run(sql`
     insert into sync_push_streams (destination, account, stream, due_at)
@@ -54,14 +54,14 @@ export async function lockStreams(tx: Tx, keys: readonly StreamKey[]): Promise<L
     order by l.destination, l.account, l.stream ${lock}`)
 }
 
-/** Ends the leases of locked streams, which are then due immediately. */
+/** Ends the leases of locked streams and makes them due immediately. */
 export async function makeDue(tx: Tx, streams: readonly StreamKey[]): Promise<void> {
   await tx.run(sql`
     update sync_push_streams set lease_token = null, due_at = ${dbTime(tx)}
     where (destination, account, stream) in (select destination, account, stream from ${givenStreams(tx, streams)})`)
 }
 
-/** Deletes locked streams that have no ready row and are not held. */
+/** Deletes locked streams without ready rows that aren't blocked. */
 export async function closeEmptyStreams(tx: Tx, keys: readonly StreamKey[]): Promise<void> {
   if (keys.length === 0) return
   await tx.run(sql`
@@ -72,13 +72,13 @@ export async function closeEmptyStreams(tx: Tx, keys: readonly StreamKey[]): Pro
           and o.stream = sync_push_streams.stream and o.state = 'ready')`)
 }
 
-/** Streams for a `from` clause, under the name `given`. */
+/** A table `given` of streams for a `from` clause. */
 export function givenStreams(q: Pick<Query, 'kind'>, keys: readonly StreamKey[]): RawBuilder<unknown> {
   const rows = keys.map(({ destination, account, stream }) => ({ destination, account, stream }))
   return valuesTable(q, { destination: 'text', account: 'text', stream: 'text' }, rows)
 }
 
-/** The number of blocked streams of a destination, by reason. Uses an index. */
+/** Number of blocked streams of a destination, by reason. Uses an index. */
 export async function countBlockedStreams(q: Query, destination: string): Promise<{ readonly unmapped: number; readonly held: number }> {
   const rows = await q.sql
     .selectFrom('sync_push_streams')

@@ -5,19 +5,19 @@ import type { Db, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** Longest delay between probes: for the first 20, which take about 9 minutes, and later. */
+/** Maximum delay between probes: the first 20 (about 9 minutes), and later ones. */
 const [FIRST_DELAYS_MS, LATER_DELAYS_MS] = [30_000, 300_000]
 const FIRST_PROBES = 20
-/** Delay between rejected logins. */
+/** Delay after a rejected login. */
 const LOGIN_DELAY_MS = 900_000
 
 /** When a suspended destination is retried. */
 export interface ProbeDelay {
-  /** `manually`: after an operator resumes it, or its settings change. */
+  /** `manually`: when an operator resumes it or the settings change. */
   readonly retry: 'soon' | 'slowly' | 'manually'
-  /** First delay, which doubles, in ms. */
+  /** First delay in ms, doubled each time. */
   readonly baseMs: number
-  /** Shortest delay that the target requested, in ms. */
+  /** Minimum delay in ms, requested by the target. */
   readonly leastMs: number
 }
 
@@ -27,7 +27,7 @@ export interface Suspension extends ProbeDelay {
   readonly refusedWith: string
 }
 
-/** Suspends an active destination, or keeps it suspended. A paused one stays paused. */
+/** Suspends a destination, or extends its suspension. Ignores a paused one. */
 export async function suspendDestination(db: Db, name: string, suspension: Suspension): Promise<void> {
   const { reason, refusedWith } = suspension
   await db.write('destination-state', async (tx) => {
@@ -41,7 +41,7 @@ export async function suspendDestination(db: Db, name: string, suspension: Suspe
   })
 }
 
-/** Schedules the next probe after one that didn't show whether the endpoint works. */
+/** Schedules the next probe if the last didn't show whether the endpoint works. */
 export async function postponeProbe(db: Db, name: string, delay: ProbeDelay): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const row = await readState(tx, name)
@@ -58,7 +58,7 @@ export async function endSuspension(db: Db, name: string): Promise<void> {
   await db.write('destination-state', (tx) => activate(tx, name))
 }
 
-/** Retries a suspended destination now: its last probe sent nothing, or its settings changed. */
+/** Makes a probe due now, because the last probe sent nothing or the settings changed. */
 export async function probeNow(db: Db, name: string): Promise<void> {
   await db.write('destination-state', async (tx) => {
     await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
@@ -66,7 +66,10 @@ export async function probeNow(db: Db, name: string): Promise<void> {
   })
 }
 
-/** Claims the next probe of a suspended destination; resumes it if nothing waits. @param leaseMs delay of the next probe without an outcome. */
+/**
+ * Claims the next probe of a suspended destination; resumes it if no stream waits. @param leaseMs delay until the next probe if this one
+ * has no outcome.
+ */
 export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<boolean> {
   const updated = await tx.run(sql`
     update sync_destinations set retry_at = ${dbTime(tx, leaseMs)}
@@ -77,7 +80,7 @@ export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<
   return false
 }
 
-/** Returns a probe that found nothing due. */
+/** Returns a probe: no stream was due. */
 export async function returnProbe(tx: Tx, name: string): Promise<void> {
   await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
 }

@@ -9,18 +9,18 @@ import type { VerificationSummary } from './destinations.ts'
 import type { NewOutboxRow } from './fan-out.ts'
 import { amongIds, type OutboxRow } from './rows.ts'
 
-/** Changes to query; fields left out do not narrow. */
+/** Changes to query. Omitted fields set no limit. */
 export interface DeliveredSelection {
   readonly submissionId?: string | undefined
   readonly since?: TimeText | undefined
 }
 
-/** Outbox rows searched per step. */
+/** Outbox rows to search per step. */
 const LOOKED = 5_000
 
 /**
- * The rows after `after` (0 to begin) of changes that count as delivered to a destination: of a resent change, the newest row.
- * @returns their numbers, and where to continue; null at the end.
+ * The rows after `after` (0 to begin) whose changes count as delivered. For a resent change: the newest row.
+ * @returns outbox ids, and where to continue; null at the end.
  */
 export async function deliveredAfter(
   q: Query,
@@ -40,7 +40,7 @@ export async function deliveredAfter(
   return { ids, next: rows.length < LOOKED ? null : (rows.at(-1)?.outbox_id ?? null) }
 }
 
-/** Condition: no later row `n` of the same change, under the same id or, resent by an operator, under another. */
+/** Condition: no later row `n` of the same change exists, neither with the same id nor resent under a new id. */
 const IS_NEWEST = sql`
   not exists (select 1 from sync_outbox n where n.message_id = o.message_id and n.destination = o.destination
     and n.outbox_id > o.outbox_id and n.state <> 'skipped')
@@ -49,7 +49,10 @@ const IS_NEWEST = sql`
       and n.destination = o.destination and n.entity = o.entity and n.entity_id = o.entity_id and n.snapshot is null
       and n.resent is not null and n.outbox_id > o.outbox_id))`
 
-/** Delivered rows that the target may lack: their submission was `mapped` to another client since, or the record `dropped` as requested. */
+/**
+ * Delivered rows that the target may lack. `mapped`: the submission got another client. `dropped`: the target deleted the record as
+ * requested.
+ */
 export async function unexpected(q: Query, outboxIds: readonly number[]): Promise<ReadonlyMap<number, 'mapped' | 'dropped'>> {
   if (outboxIds.length === 0) return new Map()
   const rows = await q.all(sql<{ outbox_id: number; why: 'mapped' | 'dropped' }>`
@@ -59,13 +62,13 @@ export async function unexpected(q: Query, outboxIds: readonly number[]): Promis
   return new Map(rows.map(({ outbox_id: id, why }) => [id, why]))
 }
 
-/** A row, and the target's answer about it. */
+/** A row, and the target's answer. */
 export interface Verified {
   readonly row: Pick<OutboxRow, 'messageId' | 'account' | 'submissionId' | 'entity' | 'entityId'>
   readonly result: VerificationResult
 }
 
-/** Stores a target's answers. `repaired_at` stays, unless the target lacks the change again. */
+/** Stores a target's answers. Keeps `repaired_at`, unless the target lacks the change again. */
 export async function storeVerifications(tx: Tx, destination: string, verified: readonly Verified[]): Promise<void> {
   if (verified.length === 0) return
   const rows = verified.map(
@@ -89,21 +92,21 @@ export async function storeVerifications(tx: Tx, destination: string, verified: 
 
 const GIVEN = { account: 'text', message_id: 'text', submission_id: 'text', entity: 'text', entity_id: 'text', result: 'text' } as const
 
-/** Condition: a newer change of the record waits. Without the record's id at the target, which a repair deletes, it would be skipped. */
+/** Condition: a newer change of the record waits. A repair deletes the record's id at the target, so the change would be skipped. */
 const aNewerWaits = (tx: Tx) => sql`
   exists (select 1 from sync_outbox n where n.destination = o.destination and n.account = o.account and n.stream = o.stream and n.state = 'ready'
     and n.entity = o.entity and n.entity_id = o.entity_id and ${unindexed(tx, 'n.seq')} > o.seq)`
 
-/** A row to send again, under its id. */
+/** A row to resend with the same message id. */
 export type Requeued = Omit<NewOutboxRow, 'uncertain'> & { readonly outboxId: number }
 
 /**
- * The rows among these that still count as delivered, in order, to be queued again. Leaves out rows in progress, dead or unknown, those that a
- * newer change of the record waits behind, and what the target dropped as requested or a purge emptied.
+ * The given rows that still count as delivered, in order, to be queued again. Excludes rows with a newer change of the record waiting.
+ * Excludes data that the target deleted as requested or a purge emptied.
  */
 export async function stillDelivered(tx: Tx, destination: string, outboxIds: readonly number[]): Promise<Requeued[]> {
   if (outboxIds.length === 0) return []
-  // Prevents purges of their submissions until the transaction ends.
+  // Prevents purges of the submissions until the transaction ends.
   await tx.run(sql`
     select 1 from submissions where (account, submission_id) in (
       select account, submission_id from sync_outbox where outbox_id in ${amongIds(tx, outboxIds)})
@@ -125,7 +128,9 @@ export async function stillDelivered(tx: Tx, destination: string, outboxIds: rea
   }))
 }
 
-/** Records that changes are queued again. Deletes the target's ids of records whose inserts are among them: the target will assign new ones. */
+/**
+ * Records that changes are queued again. For inserts, also deletes the record's id at the target, because the target will assign a new one.
+ */
 export async function markRepaired(tx: Tx, destination: string, rows: readonly Requeued[]): Promise<void> {
   for (const { account, messageId, operation, entity, entityId } of rows) {
     await tx.run(sql`
@@ -144,7 +149,7 @@ export async function storeVerificationSummary(tx: Tx, destination: string, summ
     update sync_destinations set verified_at = ${dbTime(tx)}, verified = ${JSON.stringify(summary)} where destination = ${destination}`)
 }
 
-/** The counts of a target's answers since a time. */
+/** Number of a target's answers since a time, by result. */
 export async function foundSince(q: Query, destination: string, since: TimeText): Promise<Record<VerificationResult, number>> {
   const rows = await q.all(sql<{ result: VerificationResult; n: number }>`
     select result, count(*) as n from sync_push_verifications
@@ -153,7 +158,10 @@ export async function foundSince(q: Query, destination: string, since: TimeText)
   return { has: count('has'), lacks: count('lacks'), differs: count('differs'), undetermined: count('undetermined') }
 }
 
-/** How many changes a target lacks by its last answers, without those resent since or dropped as requested; and the time of the oldest answer. */
+/**
+ * Number of changes that a target lacks by its last answers, and time of the oldest answer. Excludes changes resent since or dropped as
+ * requested.
+ */
 export async function lackingAt(q: Query, destination: string): Promise<{ readonly count: number; readonly oldest_at: TimeText | null }> {
   const row = await q.one(sql<{ count: number; oldest_at: TimeText | null }>`
     select count(*) as count, min(v.verified_at) as oldest_at from sync_push_verifications v

@@ -21,13 +21,13 @@ interface StreamLease extends StreamKey {
   readonly leaseToken: string
 }
 
-/** A stream that this process may send until its lease ends. */
+/** A stream that this process may send until the lease ends. */
 export interface ClaimedStream extends StreamLease {
-  /** The first rows of the stream, in order; at least one. */
+  /** First rows of the stream, in order; at least one. */
   readonly rows: readonly OutboxRow[]
-  /** Whether the claim reached its byte limit, so that more may be due. */
+  /** Whether the claim reached its byte limit; more may be due. */
   readonly isFull: boolean
-  /** Whether the destination is suspended and the first row tests it. */
+  /** Whether the first row tests a suspended destination. */
   readonly isProbe: boolean
 }
 
@@ -37,29 +37,29 @@ export interface StreamClaim {
   readonly leaseMs: number
   /** Marks rows as attempted when claiming them, so that an attempt with an unknown end is detected. */
   readonly uncertain: boolean
-  /** With `uncertain`: records the attempt's time in `tried_at`, unless an uncertain attempt is younger than this. */
+  /** With `uncertain`: records the attempt's time in `tried_at`, unless the row has a more recent uncertain attempt. */
   readonly lookupAfterMs?: number | undefined
   readonly withoutSubmissions?: boolean
-  /** Claims unmapped streams whose lookup is due, instead of ready ones. */
+  /** Claims unmapped streams due for a lookup, instead of ready ones. */
   readonly unmapped?: boolean
 }
 
-/** The result of a row; a StreamResult has none for unprocessed rows. */
+/** The result of a row. A StreamResult has only processed rows. */
 export interface RowResult {
   readonly outboxId: number
   readonly state: OutboxState
-  /** Finished attempts, including this one. */
+  /** Finished attempts, including this. */
   readonly attempts: number
   readonly uncertain: boolean
   readonly status: number | null
   readonly detail: string | null
   readonly error: string | null
   readonly progress: PushProgress | null
-  /** The record's id at the target; null keeps the stored one. */
+  /** The record's id at the target; null keeps the stored id. */
   readonly remoteId: string | null
 }
 
-/** The result of a claimed stream, and when it continues. */
+/** The result of a claimed stream, and its next due time. */
 export interface StreamResult {
   readonly stream: ClaimedStream
   readonly rows: readonly RowResult[]
@@ -79,7 +79,7 @@ export const claimedStreams = new Leased<StreamLease>({
   topic: 'outbox',
 })
 
-/** Claims due streams of a destination, longest due first; none while it is paused or backs off, one for a probe while it is suspended. */
+/** Claims due streams of a destination, longest due first. None if it is paused or backs off; one (the probe) if it is suspended. */
 export async function claimStreams(db: Db, destination: string, claim: StreamClaim): Promise<ClaimedStream[]> {
   const leaseToken = newLeaseToken(db)
   const take = async (tx: Tx): Promise<ClaimedStream[]> => {
@@ -96,7 +96,7 @@ export async function claimStreams(db: Db, destination: string, claim: StreamCla
       if (isProbe) await returnProbe(tx, destination)
       return []
     }
-    // The rows may have been sent by a server that has failed since.
+    // A server that has failed since may have sent the rows.
     await requireCheckedServer(tx)
     const { byStream, isFull } = await firstRows(tx, keys, {
       limit: isProbe ? 1 : claim.rowsPerStream,
@@ -108,14 +108,14 @@ export async function claimStreams(db: Db, destination: string, claim: StreamCla
     if (isFull && left.length > 0) await makeDue(tx, left)
     if (claim.uncertain) await setUncertain(tx, streams.flatMap(certainRows), true)
     if (claim.uncertain && claim.lookupAfterMs !== undefined) await noteAttempts(tx, streams, claim.lookupAfterMs)
-    // The update returns streams in any order. Sort by their oldest row, which nearly always is the longest due.
+    // The update returns streams in any order. The stream with the oldest row has usually been due longest.
     return streams.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
-  // The mark must be durable before the attempt; a lease doesn't survive its holder.
+  // `uncertain` must be durable before the attempt. A lease may be lost in a crash.
   return db.write('outbox-claim', take, { relaxedDurability: !claim.uncertain })
 }
 
-/** Settles streams. @param options `relaxedDurability`: a power failure may undo it. @returns unwritten results, whose lease was lost. */
+/** Settles streams. @param options `relaxedDurability`: a power failure may undo it. @returns results not written: their lease was lost. */
 export async function settleStreams(
   db: Db,
   results: readonly StreamResult[],
@@ -124,7 +124,7 @@ export async function settleStreams(
   if (results.length === 0) return []
   const settle = async (tx: Tx): Promise<StreamResult[]> => {
     const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ stream }) => stream)
-    // A mapping stored in between is seen here, or its transaction finds the streams blocked here.
+    // The lock orders this transaction and one that stores a mapping, so one sees the other.
     if (unmapped.length > 0) await lockMappings(tx)
     const held = await heldStreams(tx, streamsIn(results))
     const isOurs = ({ stream }: StreamResult) => held.includes(stream)
@@ -137,7 +137,7 @@ export async function settleStreams(
   return db.write('outbox-settle', settle, options)
 }
 
-/** Drops rows that were skipped because of an insert that is ready again: they must follow it. */
+/** Drops skipped rows whose insert is ready again, because they must be sent after the insert. */
 async function withoutRequeued(tx: Tx, results: readonly StreamResult[]): Promise<readonly StreamResult[]> {
   const skipped = results.flatMap(({ rows }) => rows.filter(({ state, error }) => state === 'skipped' && error === ID_NOT_KNOWN))
   if (skipped.length === 0) return results
@@ -170,7 +170,7 @@ async function writeRows(tx: Tx, results: readonly StreamResult[]): Promise<void
   await tx.updateMany(outbox, SETTLED, others)
 }
 
-/** An answer may repeat tax ids sent to the destination. */
+/** A target's answer may repeat tax ids. */
 function protectedProgress(tx: Tx, { account, entity, entityId }: OutboxRow, progress: PushProgress): string {
   return tx.protection.text(JSON.stringify(progress), { account, table: entity, key: entityId, column: 'raw' })
 }
@@ -208,7 +208,7 @@ async function writeStreams(tx: Tx, results: readonly StreamResult[], mapped: Re
   const streams = results.map(({ stream, rows, next }) => {
     const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(streamText(stream))) ? next.as : null
     const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
-    // A stream whose mapping was stored in between is not blocked.
+    // If a mapping was stored since the claim, nothing is blocked.
     const waits = next.type === 'due' || blocked === 'unmapped'
     const inMs = waits ? Math.max(0, Math.round(next.inMs ?? 0)) : 0
     const { destination, account, stream: name } = stream
@@ -230,13 +230,13 @@ function streamsIn(results: readonly StreamResult[]): ClaimedStream[] {
   return results.map(({ stream }) => stream)
 }
 
-/** Locks streams. @returns those whose lease this process still has. */
+/** Locks streams. @returns those this process still has leased. */
 async function heldStreams(tx: Tx, streams: readonly ClaimedStream[]): Promise<ClaimedStream[]> {
   const tokens = new Map((await lockStreams(tx, streams)).map((stream) => [streamText(stream), stream.lease_token]))
   return streams.filter((stream) => tokens.get(streamText(stream)) === stream.leaseToken)
 }
 
-/** Releases streams whose lease is held, due immediately. @param options `clearUncertain`: removes the marks of the claim. */
+/** Releases streams that are still leased, due immediately. @param options `clearUncertain`: undoes the claim's `uncertain`. */
 export async function releaseStreams(
   db: Db,
   streams: readonly ClaimedStream[],
@@ -253,12 +253,12 @@ export async function releaseStreams(
   })
 }
 
-/** Releases all claimed streams of a destination, for a process that is the only sender and has none in flight. Marks of attempts stay. */
+/** Releases all claimed streams of a destination. Only for the single sender, while it sends nothing. `uncertain` stays set. */
 export async function releaseAllStreams(db: Db, destination: string): Promise<void> {
   await db.write('outbox-release', (tx) => claimedStreams.releaseAll(tx, { destination }))
 }
 
-/** Excludes rows whose earlier attempt is too young for a lookup to decide. */
+/** Records attempt times, unless an earlier attempt is too recent for a lookup. */
 async function noteAttempts(tx: Tx, streams: readonly ClaimedStream[], lookupAfterMs: number): Promise<void> {
   const now = tx.clock.now()
   const rows = streams.flatMap((stream) => stream.rows)

@@ -18,7 +18,7 @@ const NO_AGREEMENT = [
 const BROKEN = ['the connection to Postgres broke off', 'check the log of the server, or of the proxy in front of it'] as const
 const NO_TLS = ['the Postgres server does not offer TLS', 'switch it on there, or remove it from the URL'] as const
 
-/** The pool's message when all connections stay in use. */
+/** The pool's message if all connections stay in use. */
 const POOL_EXHAUSTED = 'timeout exceeded when trying to connect'
 const NONE_FREE = [
   'no connection to Postgres became free in time',
@@ -30,7 +30,7 @@ const BROKEN_OFF = /^(?:Connection terminated unexpectedly|Client has encountere
 const LOCK_TIMEOUT = '55P03'
 const READ_ONLY = '25006'
 
-/** SQLSTATE classes and codes of temporary problems, or those an administrator can fix: what happened, and what to do. */
+/** SQLSTATE classes and codes of problems that are temporary or fixable by an administrator: description, fix. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: string])[] = [
   ['08', ...UNREACHABLE],
   ['28', 'Postgres refused the login', 'check user and password in DATABASE_URL, and what pg_hba.conf allows'],
@@ -59,17 +59,17 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
   ['40', 'the transaction conflicted with others in Postgres'],
 ]
 
-/** Whether a commit was acknowledged without its standby. The warning's text depends on the server's language; its routine does not. */
+/** Whether a commit was confirmed without its standby. Checks the routine, because the text depends on the server's language. */
 export function isCutWait(notice: { readonly routine?: string | undefined; readonly message?: string | undefined }): boolean {
   return notice.routine === 'SyncRepWaitForLSN' || (notice.message ?? '').startsWith('canceling wait for synchronous replication')
 }
 
-/** Whether a statement was not answered in time, so that its session may still run it. The driver has no code for it. */
+/** Whether a statement timed out without an answer, so it may still run. The driver has no error code for this. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** All connections of a pool wait for answers. */
+/** All connections of the pool wait for answers. */
 export function allUnanswered(count: number): TransientError {
   return new TransientError(
     `Postgres does not answer on any of ${count} connections; check whether commits wait for a standby that is away (wait_event SyncRep in pg_stat_activity), or the server hangs`,
@@ -93,12 +93,12 @@ export function noneWritable(failures: readonly (readonly [server: string, reaso
   })
 }
 
-/** For a commit whose outcome is unknown (invariant 1). */
+/** For a commit whose outcome is unknown. */
 export function commitUnknown(error: unknown): TransientError {
   return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
 }
 
-/** Whether the transaction lost against another (deadlock, serialization failure, same row) and can be run again. */
+/** Whether the transaction lost a conflict (deadlock, serialization failure, same row) and can be run again. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ConcurrentWriteError) return true
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
@@ -109,7 +109,7 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof TransientError && error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_TIMEOUT
 }
 
-/** The SQLSTATE of a query's error; undefined when the server did not answer. */
+/** SQLSTATE of a query's error; undefined if the server didn't answer. */
 export function sqlStateOf(error: unknown): string | undefined {
   const known = error instanceof TransientError ? error.cause : error
   return known instanceof pg.DatabaseError ? known.code : undefined
@@ -120,12 +120,12 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
 
-/** Whether the server answered with this error and the connection still works. */
+/** Whether the error came from the server and the connection still works. */
 export function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC'
 }
 
-/** @returns TransientError for temporary or fixable problems, FatalError for damaged data, other errors (a violated constraint) unchanged. */
+/** @returns TransientError for temporary or fixable problems, FatalError for damaged data; returns other errors unchanged. */
 export function postgresError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const code = error.code ?? ''

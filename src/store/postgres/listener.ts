@@ -11,7 +11,7 @@ import { PostgresServers } from './servers.ts'
 
 const RETRY_BASE_MS = 200
 const RETRY_CAP_MS = 5_000
-/** Interval of the probe for silently cut connections. */
+/** Interval in ms of the check for cut connections. */
 const PROBE_INTERVAL_MS = 30_000
 const PROBE_TIMEOUT_MS = 5_000
 
@@ -74,7 +74,7 @@ export class PostgresListener {
       if (problem) throw problem
     } finally {
       signal.removeEventListener('abort', stop)
-      // A dead connection may never confirm its end.
+      // A dead connection may never finish closing.
       await endsWithin(systemClock, PROBE_TIMEOUT_MS, client.end())
     }
   }

@@ -7,12 +7,12 @@ import type { PostgresPool } from './pool.ts'
 /** Postgres truncates longer names. */
 const MAX_NAME_LENGTH = 63
 
-/** The channel on which processes with the same schema notify each other. */
+/** Channel for notifications between processes with the same schema. */
 export function channelOf(schema: string): string {
   return `submission_mirror_${schema}`.slice(0, MAX_NAME_LENGTH)
 }
 
-/** Notifies other processes after commits: Postgres serializes the commits of notifying transactions, disk write included. */
+/** Notifies other processes after commits. Postgres would serialize commits that notify, including the disk write. */
 export class PostgresNotifier {
   readonly #pool: PostgresPool
   readonly #channel: string
@@ -48,7 +48,7 @@ export class PostgresNotifier {
         this.#log.debug(`other processes were not notified and will poll within a second: ${messageOf(error)}`)
       }
     }
-    // In the same tick as the last check of `#waiting`, so that the next `notify` starts a new run.
+    // Runs in the same tick as the last check of `#waiting`, so the next `notify` starts a new run.
     this.#running = null
   }
 
@@ -56,7 +56,7 @@ export class PostgresNotifier {
     const session = await this.#pool.connect()
     try {
       const notes = topics.map((topic) => `notify ${this.#channel}, '${topic}'`)
-      // Several statements in one query form one transaction. It writes nothing that must be durable.
+      // Several statements in one query are one transaction. It writes no data that must be durable.
       await session.query(['set local synchronous_commit = off', ...notes].join('; '))
     } finally {
       session.release()

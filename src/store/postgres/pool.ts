@@ -13,23 +13,22 @@ import { UnansweredConnections } from './unanswered.ts'
 export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
 
 const IDLE_MS = 60_000
-/** A session keeps its `synchronous_commit`; a stricter server default takes effect within this time. */
+/** A session keeps its `synchronous_commit`. This limits the delay of a stricter server default. */
 const MAX_LIFETIME_S = 600
 
-/** Whether the settings name a pooler: then listening has a URL of its own. */
+/** Whether a pooler is configured; then listening uses a separate URL. */
 function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
 }
 
 export interface PoolLimits {
   readonly max: number
-  /** Time limit for an answer. */
+  /** Answer time limit in ms. */
   readonly answerTimeoutMs: number
-  /** Time limit for locks; the default when left out. */
+  /** Lock time limit in ms; omitted: the default. */
   readonly lockTimeoutMs?: number
 }
 
-/** A pooled connection, and its server. */
 class ServerClient extends pg.Client {
   readonly server: ServerUrl
   readonly generation: number
@@ -56,7 +55,7 @@ class ServerClient extends pg.Client {
   }
 }
 
-/** Connections to the server of a database that accepts writes, opened on demand. */
+/** Connections to the database server that accepts writes, opened on demand. */
 export class PostgresPool {
   readonly #pool: pg.Pool
   readonly #servers: PostgresServers
@@ -83,13 +82,13 @@ export class PostgresPool {
           super(options ?? {}, servers)
         }
       },
-      // The pool awaits this before it returns the connection.
+      // The pool awaits `onConnect` before returning connections.
       onConnect: async (client) => {
         // Without a listener, a connection that breaks while in use would end the process.
         client.on('error', () => {})
         const connection = await this.#inspect(client as ServerClient, isPooled(config))
         this.#connections.set(client, connection)
-        // Behind a pooler, each transaction sets itself up; session settings would leak to other clients.
+        // Behind a pooler, session settings would affect other clients, so transactions apply their own.
         if (!connection.pooled) await client.query(limited(setUp, servers.attemptTimeoutMs))
       },
     })
@@ -101,7 +100,7 @@ export class PostgresPool {
     return this.#limits.lockTimeoutMs
   }
 
-  /** @throws TransientError when no connection is free, or no server accepts writes, within 5 s. */
+  /** @throws TransientError if within 5 s no connection is free or no server accepts writes. */
   async connect(): Promise<PostgresSession> {
     const { max, answerTimeoutMs } = this.#limits
     if (this.#unanswered.size >= max) {
@@ -123,7 +122,7 @@ export class PostgresPool {
     await this.#ending
   }
 
-  /** @returns a connection of the current generation; closes earlier ones. */
+  /** @returns a connection of the current generation; closes older ones. */
   async #trusted(): Promise<pg.PoolClient> {
     for (let closed = 0; ; closed++) {
       const client = await this.#pool.connect()
@@ -135,7 +134,7 @@ export class PostgresPool {
   async #inspect(client: ServerClient, named: boolean): Promise<Connection> {
     try {
       const session = await this.#servers.inspect(client, client.server)
-      // An unnamed pooler is detected by its backend, which is not the one from the login.
+      // An unconfigured pooler is detected by a different backend after the login.
       const pooled = named || session.backend !== (client as { readonly processID?: number | null }).processID
       return observe(client as unknown as pg.PoolClient, { pooled, backend: session.backend })
     } catch (error) {
@@ -147,7 +146,7 @@ export class PostgresPool {
   #giveBack(connection: Connection, condition: Condition): void {
     if (condition !== 'good') this.#servers.distrust()
     const { client, pooled, backend } = connection
-    // A pooler limits the server's sessions itself, and hides which one serves a connection.
+    // Behind a pooler, unanswered connections are closed: the pooler limits and hides sessions.
     if (condition !== 'unanswered' || pooled) client.release(condition !== 'good')
     else this.#unanswered.keep(client, (client as unknown as ServerClient).server, backend)
   }

@@ -21,9 +21,9 @@ import type { PostgresSession } from './session.ts'
 import { ANSWER_TIMEOUT_MS, beginStatement, SHORT_LOCK_TIMEOUT_MS } from './session-settings.ts'
 
 const MAX_CONNECTIONS = 8
-/** Reserved for `priority` transactions, so that deliveries never wait for workers' connections. */
+/** For `priority` transactions, so that deliveries never wait for workers' connections. */
 const FIRST_CONNECTIONS = 2
-/** A sender gets a 503 after 8 s, so no request waits longer. */
+/** In ms. A sender gets a 503 after 8 s anyway. */
 const FIRST_ANSWER_TIMEOUT_MS = 10_000
 const REPORT_CONNECTIONS = 2
 const MAX_ATTEMPTS = 5
@@ -88,7 +88,7 @@ export class PostgresDb extends Parts implements Db {
     try {
       const noTimeout = options.noTimeout ?? false
       const run: RunText = (text, values) => session.query(text, values, noTimeout)
-      // Behind a pooler, every statement needs the settings that come with `begin`.
+      // Behind a pooler, every statement needs the settings in `begin`.
       const alone = options.singleStatement === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
       const begin = beginStatement(this.#config.schema, noTimeout ? 'no-timeout' : 'write')
@@ -114,7 +114,7 @@ export class PostgresDb extends Parts implements Db {
     }
   }
 
-  /** @param begin also begins the transaction, because a failed `begin` needs a rollback, too. */
+  /** @param begin also begins the transaction, because a failed `begin` also needs a rollback. */
   async #runAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begin: () => Promise<T>): Promise<T> {
     let result: T
     try {
@@ -136,7 +136,7 @@ async function commit(session: PostgresSession): Promise<void> {
   try {
     command = (await session.query('commit')).command
   } catch (error) {
-    // An error from the server means that nothing was committed. After a broken connection, the outcome is unknown.
+    // After an error from the server, nothing was committed. After a broken connection, the outcome is unknown.
     if (isServerError(error)) throw error
     throw commitUnknown(error)
   }
@@ -154,7 +154,7 @@ function once(name: string, run: RunText): RunText {
 
 /** Runs single statements on any free connection. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
-  // Behind a pooler, the connection may not be set up, so each statement brings its settings.
+  // Behind a pooler, the connection may lack the settings, so each statement includes them.
   const begin = beginStatement(config.schema, 'read', pool.lockTimeoutMs)
   return async (text, values) => {
     const session = await pool.connect()
@@ -199,7 +199,7 @@ class PostgresQuery extends Statements implements Query {
     return rows.selectOfSubmissions(this.runText, table, account, submissionIds, limitEach)
   }
 
-  /** Rejects later statements: the connection is in use elsewhere. */
+  /** Rejects later statements: others may use the connection. */
   end(): void {
     this.#ended = true
   }

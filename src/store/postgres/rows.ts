@@ -5,11 +5,11 @@ import type { TableSpec } from '../engine/db.ts'
 /** Runs a statement on a connection. */
 export type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
 
-/** Character limit of a statement. */
+/** Maximum characters per statement. */
 const MAX_CHUNK_LENGTH = 4 * 1024 * 1024
 const MAX_CHUNK_ROWS = 5_000
 
-/** Types of the given rows. `raw` is text inside the JSON parameter, so that its own escapes stay unchanged. */
+/** Postgres types of inserted columns. `raw` is text in the JSON parameter, so its escapes stay unchanged. */
 const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   text: 'text collate "C"',
   int: 'bigint',
@@ -24,7 +24,7 @@ const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
 /** Passes all rows in one JSON parameter: no parameter limit, one plan, one round trip. */
 export async function insertMany(run: RunText, spec: TableSpec, rows: readonly Row[], ignore: boolean): Promise<number> {
   const columns = Object.keys(spec.columns)
-  // In key order, so that two processes inserting the same rows cannot deadlock.
+  // In key order, because two processes inserting the same rows could deadlock.
   const text = `insert into ${name(spec.table)} (${columns.map(name).join(', ')})
     select ${columns.map((column) => given(spec, column)).join(', ')} from ${recordset(spec, columns)}
     order by ${spec.key.map((column) => `given.${name(column)}`).join(', ')}${ignore ? ' on conflict do nothing' : ''}`
@@ -78,7 +78,7 @@ async function runAll(run: RunText, text: string, columns: readonly string[], ro
   return count
 }
 
-/** Rows as JSON arrays that fit into statements. An oversized row has its own array. */
+/** Splits rows into JSON arrays, one per statement. An oversized row is alone. */
 function* chunks(columns: readonly string[], rows: readonly Row[]): Generator<string> {
   let chunk: string[] = []
   let length = 0
@@ -124,7 +124,7 @@ function kindOf(spec: TableSpec, column: string): ColumnKind {
   return kind
 }
 
-/** Names come from the schema and contain no quotes. */
+/** Schema names contain no quotes to escape. */
 function name(identifier: string): string {
   return `"${identifier}"`
 }

@@ -7,7 +7,7 @@ import { connectionError } from './errors.ts'
 /** Time limit for connecting, all servers together. */
 export const CONNECT_TIMEOUT_MS = 5_000
 
-/** The current role of a server in the URL. */
+/** Current role of one server in the URL. */
 export interface ServerRole {
   readonly name: string
   readonly role: 'primary' | 'standby' | 'read-only' | 'unreachable'
@@ -15,7 +15,7 @@ export interface ServerRole {
   readonly problem: string | null
 }
 
-/** @param url a valid one: see `postgresUrl` in the settings. */
+/** @param url a valid URL; see `postgresUrl` in the settings. */
 export function serversOf(url: SecretText): readonly ServerUrl[] {
   const text = url.reveal()
   return splitServers(text) ?? [{ name: '', url: text }]
@@ -47,12 +47,12 @@ export async function roleOf({ name, url }: ServerUrl, timeoutMs: number): Promi
   }
 }
 
-/** The primary with the highest timeline; of equal ones, the first. */
+/** The primary with the highest timeline; the first if equal. */
 export function newestOf(primaries: readonly ServerRole[]): ServerRole | undefined {
   return primaries.toSorted((a, b) => b.timeline - a.timeline)[0]
 }
 
-/** A warning that several servers are primary. */
+/** Warning text: several servers are primary. */
 export function severalPrimaries(primaries: readonly ServerRole[]): string {
   const all = primaries.map(({ name, timeline }) => `${name} (timeline ${timeline})`).join(', ')
   const newest = newestOf(primaries)?.name
@@ -66,7 +66,7 @@ export interface SessionFacts {
   readonly isReadOnly: boolean
 }
 
-/** A pooler may accept the login and then delay statements endlessly, so there is a time limit. */
+/** Has a time limit, because a pooler may accept the login and then delay statements endlessly. */
 export async function inspectSession(client: pg.ClientBase, timeoutMs: number): Promise<SessionFacts> {
   const text = `select pg_backend_pid() as pid, pg_is_in_recovery() as standby, current_setting('transaction_read_only') as read_only`
   const { rows } = await client.query<{ pid: unknown; standby: boolean; read_only: string }>(limited(text, timeoutMs))
@@ -74,14 +74,13 @@ export async function inspectSession(client: pg.ClientBase, timeoutMs: number): 
   return { backend: Number(row?.pid), isStandby: row?.standby === true, isReadOnly: row?.read_only === 'on' }
 }
 
-/** The timeline of a primary, which a promotion increases; 0 if the server doesn't report one. */
+/** Timeline of a primary; a promotion increases it. 0 if the server doesn't report one. */
 export async function readTimeline(client: pg.ClientBase, timeoutMs: number): Promise<number> {
   const text = 'select left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) as timeline'
   const answer = await client.query<{ timeline: string }>(limited(text, timeoutMs)).catch(() => null)
   return Number.parseInt(answer?.rows[0]?.timeline ?? '0', 16)
 }
 
-/** A statement with its own time limit. */
 export function limited(text: string, timeoutMs: number): pg.QueryConfig {
   return { text, query_timeout: timeoutMs } as pg.QueryConfig
 }

@@ -16,22 +16,22 @@ import {
   severalPrimaries,
 } from './server-roles.ts'
 
-/** Time limit for other servers after one primary answered. */
+/** Time limit in ms for others after one primary answered. */
 const OTHERS_TIMEOUT_MS = 500
 
-/** The servers in a URL: a primary and its standbys. After an interrupted failover, the primary with the highest timeline is used. */
+/** The servers in a URL: a primary and its standbys. After an interrupted failover, uses the primary with the highest timeline. */
 export class PostgresServers {
   readonly all: readonly ServerUrl[]
   #current = 0
   #generation = 0
-  /** The choice of the current generation; undefined after its server failed. */
+  /** Choice of the current generation; undefined after its server failed. */
   #choice: { readonly generation: number; readonly made: Promise<void> } | undefined
   /** Timeline of the current primary; 0 if unknown. */
   #timeline = 0
   readonly #warn: (text: string) => void
   readonly #failedAt = new WeakMap<object, ServerUrl>()
 
-  /** @param url a valid one: see `postgresUrl` in the settings. @param warn called when two servers are primary. */
+  /** @param url a valid URL; see `postgresUrl` in the settings. @param warn called if two servers are primary. */
   constructor(url: SecretText, warn: (text: string) => void = () => {}) {
     this.#warn = warn
     this.all = serversOf(url)
@@ -41,22 +41,22 @@ export class PostgresServers {
     return this.all[this.#current] as ServerUrl
   }
 
-  /** Each attempt's share of the connect timeout. */
+  /** Share of the connect timeout per attempt, in ms. */
   get attemptTimeoutMs(): number {
     return CONNECT_TIMEOUT_MS / this.all.length
   }
 
-  /** Connections of earlier generations may lead to a former primary. */
+  /** Older connections may lead to a former primary. */
   get generation(): number {
     return this.#generation
   }
 
-  /** Called after a connection broke, or a server rejected a write: connections made before are not used again. */
+  /** Call after a connection broke or a server rejected a write. Existing connections are not used again. */
   distrust(): void {
     this.#generation++
   }
 
-  /** Called when a connection to `server` failed; the next server becomes current, unless it already did. */
+  /** Call if a connection to `server` failed. If `server` is current, the next one becomes current. */
   failed(server: ServerUrl, error: unknown): void {
     if (typeof error === 'object' && error !== null) this.#failedAt.set(error, server)
     if (this.current !== server) return
@@ -64,7 +64,7 @@ export class PostgresServers {
     this.#choice = undefined
   }
 
-  /** Selects the primary with the highest timeline, once per generation. Without a primary, `inTurn` reports why. */
+  /** Selects the primary with the highest timeline, once per generation. If there is none, `inTurn` reports why. */
   async choose(): Promise<void> {
     if (this.all.length === 1) return
     if (this.#choice?.generation !== this.#generation) this.#choice = { generation: this.#generation, made: this.#choosePrimary() }
@@ -91,7 +91,7 @@ export class PostgresServers {
 
   /**
    * Attempts to connect to each server in turn.
-   * @param attempt connects to `current`, and reports a failure to `failed`; other failures end the attempts.
+   * @param attempt connects to `current` and reports failures to `failed`; any other error ends the attempts.
    * @throws TransientError with the reason for each server.
    */
   async inTurn<T>(attempt: () => Promise<T>): Promise<T> {
@@ -134,7 +134,7 @@ export class PostgresServers {
     })
   }
 
-  /** Inspects a new connection. @throws TransientError for a standby or, of several servers, a read-only one or an earlier timeline. */
+  /** Inspects a new connection. @throws TransientError for a standby. With several servers, also if read-only or on an older timeline. */
   async inspect(client: pg.ClientBase, { name }: ServerUrl): Promise<SessionFacts> {
     const session = await inspectSession(client, this.attemptTimeoutMs)
     if (session.isStandby) throw notWritable(name, 'a standby')
@@ -143,14 +143,14 @@ export class PostgresServers {
     const timeline = await readTimeline(client, this.attemptTimeoutMs)
     if (timeline !== 0 && timeline < this.#timeline) throw outdatedPrimary(name, timeline, this.#timeline)
     if (timeline > this.#timeline) {
-      // Earlier connections lead to a replaced primary.
+      // Earlier connections lead to the former primary.
       this.#timeline = timeline
       this.distrust()
     }
     return session
   }
 
-  /** @param error of a connection, or the pool's error for it. */
+  /** @param error a connection's, or the pool's with it as cause. */
   #serverOf(error: unknown): ServerUrl | undefined {
     if (!(error instanceof Error)) return undefined
     return this.#failedAt.get(error) ?? (error.cause instanceof Error ? this.#failedAt.get(error.cause) : undefined)

@@ -2,10 +2,10 @@ import pg from 'pg'
 
 const STATEMENT_TIMEOUT_MS = 30_000
 const LOCK_TIMEOUT_MS = 10_000
-/** Lock timeout of health reports, whose late parts are reported as unread. */
+/** Lock timeout in ms of health reports. Late parts are reported as unread. */
 export const SHORT_LOCK_TIMEOUT_MS = 200
 const IDLE_IN_TRANSACTION_MS = 30_000
-/** Longer than the server's statement timeout: after it, the server or network is gone, or a commit waits for a standby. */
+/** In ms; longer than the server's statement timeout. No answer means: server or network down, or a commit waits for a standby. */
 export const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 
 function settings(schema: string, lockTimeoutMs: number): [name: string, value: string][] {
@@ -19,13 +19,13 @@ function settings(schema: string, lockTimeoutMs: number): [name: string, value: 
   ]
 }
 
-/** At least `on`: an acknowledged delivery is on disk here and on synchronous standbys (invariant 1). `remote_apply` is stricter. */
+/** At least `on`: an acknowledged delivery is on disk here and on synchronous standbys. Keeps the stricter `remote_apply`. */
 function durableCommits(local: boolean): string {
   const value = "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end"
   return `select set_config('synchronous_commit', ${value}, ${local})`
 }
 
-/** Set explicitly: after waiting for a lock, a transaction must see earlier commits (invariants 2 and 9). */
+/** Set explicitly, because after waiting for a lock, a transaction must see earlier commits. */
 const ISOLATION = 'isolation level read committed'
 
 export function sessionSettings(schema: string, lockTimeoutMs = LOCK_TIMEOUT_MS): string {
@@ -33,13 +33,13 @@ export function sessionSettings(schema: string, lockTimeoutMs = LOCK_TIMEOUT_MS)
   return [`set session characteristics as transaction ${ISOLATION}`, ...all, durableCommits(false)].join('; ')
 }
 
-/** One query that begins a transaction with its settings, because a pooler's session may be another client's. */
+/** One query that begins a transaction with its settings. Behind a pooler, other clients share the session. */
 export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout', lockTimeoutMs = LOCK_TIMEOUT_MS): string {
   const local = settings(schema, lockTimeoutMs).map(([name, value]) => {
     const limit = name === 'statement_timeout' || name === 'lock_timeout'
     return `set local ${name} = ${kind === 'no-timeout' && limit ? '0' : value}`
   })
-  // The default may have become stricter since the session began.
+  // The server default may have become stricter.
   const durable = ['set local synchronous_commit to default', durableCommits(true)]
   return [`begin ${ISOLATION}`, ...(kind === 'read' ? ['set transaction read only'] : []), ...local, ...durable].join('; ')
 }

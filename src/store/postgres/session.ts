@@ -4,7 +4,7 @@ import { connectionError, isCutWait, isReadOnly, isServerError, isUnanswered } f
 
 const PREPARED = /^\/\* prepared ([\w-]+) \*\//
 
-/** Marks a statement to be prepared once per connection, if it has a single sensible plan. @param name unique to this text. */
+/** Makes a statement prepared once per connection. Use if there is one sensible plan. @param name unique to this text. */
 export function prepared(name: string, text: string): string {
   return `/* prepared ${name} */ ${text}`
 }
@@ -13,18 +13,18 @@ function preparedName(text: string): string | undefined {
   return text.startsWith('/* prepared') ? PREPARED.exec(text)?.[1] : undefined
 }
 
-/** A connection, its backend, and warnings seen on it. */
+/** A connection, its backend, and received warnings. */
 export interface Connection {
   readonly client: pg.PoolClient
-  /** Whether there is a pooler: then each transaction sets itself up, and nothing stays prepared. */
+  /** Whether a pooler is used. If so, transactions apply their own settings; no statement stays prepared. */
   readonly pooled: boolean
-  /** Process id of the server; a pooler reports its own. */
+  /** Server process id, or an id from the pooler. */
   readonly backend: number
-  /** Whether a commit was reported without waiting for the standby. */
+  /** Whether a commit was confirmed without the standby. */
   isWaitCut: boolean
 }
 
-/** @returns a new connection whose warnings are recorded. */
+/** @returns a new connection that records its warnings. */
 export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' | 'backend'>): Connection {
   const connection: Connection = { client, ...facts, isWaitCut: false }
   client.on('notice', (notice) => {
@@ -33,7 +33,7 @@ export function observe(client: pg.PoolClient, facts: Pick<Connection, 'pooled' 
   return connection
 }
 
-/** Condition of a returned connection. `unanswered`: its last statement may still run. */
+/** Condition of a returned connection. `unanswered`: a statement may still run. */
 export type Condition = 'good' | 'broken' | 'unanswered'
 
 export class PostgresSession {
@@ -52,7 +52,7 @@ export class PostgresSession {
 
   /**
    * @param noTimeout disables the time limit.
-   * @throws pg's DatabaseError when the server answers with one; TransientError when the connection broke, or it is unknown whether a commit
+   * @throws pg's DatabaseError for an error from the server; TransientError if the connection broke, or it is unknown whether a commit
    * reached the standby.
    */
   async query(text: string, values?: readonly unknown[], noTimeout = false): Promise<pg.QueryResult<Record<string, unknown>>> {
@@ -70,7 +70,7 @@ export class PostgresSession {
     return result
   }
 
-  /** Rolls back. The server rolls back a broken connection itself. */
+  /** Rolls back. The server does this for a broken connection. */
   async rollback(): Promise<void> {
     if (this.#condition !== 'good') return
     await this.query('rollback').catch(() => {
@@ -88,7 +88,7 @@ export class PostgresSession {
       return await this.#connection.client.query<Record<string, unknown>>(query)
     } catch (error) {
       if (isUnanswered(error)) this.#condition = 'unanswered'
-      // A session stays read-only after the server has become writable.
+      // Broken if read-only: the session stays so after the server becomes writable.
       else if (!isServerError(error) || isReadOnly(error)) this.#condition = 'broken'
       throw isServerError(error) ? error : connectionError(error)
     }

@@ -4,7 +4,7 @@ import type { ServerUrl } from '../../base/postgres-url.ts'
 import { limited } from './server-roles.ts'
 import type { PostgresServers } from './servers.ts'
 
-/** Delays between probes. */
+/** Probe delays in ms. */
 const PROBE_BASE_MS = 1_000
 const PROBE_CAP_MS = 30_000
 
@@ -15,8 +15,8 @@ interface Unanswered {
 }
 
 /**
- * Connections whose last statement was not answered in time. A commit that waits for an absent standby may wait endlessly, so such a connection
- * keeps its place in the pool until its session has ended. Otherwise each attempt would leave another session on the server.
+ * Connections whose last statement timed out without an answer. A commit that waits for an absent standby may never end. Such a connection
+ * stays in the pool until its session ends; otherwise each attempt would leave another session on the server.
  */
 export class UnansweredConnections {
   readonly #servers: PostgresServers
@@ -33,13 +33,13 @@ export class UnansweredConnections {
     return this.#kept.size
   }
 
-  /** Keeps a connection out of use until its statement ends or it breaks; then closes it. */
+  /** Takes a connection out of use. Closes it after its statement ends or it breaks. */
   keep(client: pg.PoolClient, server: ServerUrl, backend: number): void {
     this.#kept.set(client, { client, server, backend })
     for (const event of ['drain', 'end', 'error'] as const) client.once(event, () => this.#drop(client))
   }
 
-  /** Closes connections whose sessions run no statement, or whose server is not the primary. Fruitless probes become rarer. */
+  /** Closes connections whose sessions are idle or whose server isn't the primary. Delays grow after unsuccessful probes. */
   async probe(): Promise<void> {
     if (performance.now() < this.#nextProbe) return
     this.#probing ??= this.#look().finally(() => {
@@ -73,7 +73,7 @@ export class UnansweredConnections {
   }
 }
 
-/** @returns the server processes that run a statement. */
+/** @returns ids of processes running a statement. */
 async function backendsAtWork(client: pg.Client, timeoutMs: number): Promise<Set<number>> {
   const { rows } = await client.query<{ pid: number }>(
     limited("select pid from pg_stat_activity where state is distinct from 'idle'", timeoutMs),

@@ -9,17 +9,17 @@ import type { AnswerPart, QueryOrder } from './query.ts'
 import { firstWordOf, WRITING, withNearTables } from './statement.ts'
 import { jsonOf, numberOf } from './values.ts'
 
-/** Syntax errors and unknown names, statements that are invalid in a transaction, and writes. */
+/** SQLSTATE of syntax errors, unknown names, writes, and statements invalid in a transaction. */
 const REFUSED = /^(42(?!501)|0A000$|25006$)/
-/** Statements without a cursor; their answers are short, or a rejection. */
+/** Statements without a cursor. The answer is short or an error. */
 const WHOLE = ['explain', 'show', ...WRITING]
 
 const [NUMERIC, INT8, INTERVAL] = [1700, 20, 1186]
-/** `timestamp`, and arrays of it and of `timestamptz`. */
+/** `timestamp`; arrays of `timestamp[tz]`. */
 const TIMES = [1114, 1115, 1185]
 const asWritten = (text: string) => text
 
-/** As on SQLite: sums are numbers, and nothing becomes a Date. */
+/** As on SQLite: sums are numbers, and no value becomes a Date. */
 const ours = new Map<number, (text: string) => unknown>([
   [NUMERIC, numberOf],
   [INT8, numberOf],
@@ -31,8 +31,8 @@ const types: pg.CustomTypesConfig = {
 }
 
 /**
- * Reads by one statement, in a read-only transaction whose path contains only the mirror's schema.
- * @throws UsageError with the server's words for an invalid or writing statement; otherwise the error of `postgresError`.
+ * Runs one statement in a read-only transaction. The search path has only the mirror's schema.
+ * @throws UsageError with the server's message for an invalid or writing statement; otherwise the error of `postgresError`.
  */
 export async function* readPostgres(
   { url, schema }: Extract<QueryOrder['database'], { kind: 'postgres' }>,
@@ -44,7 +44,7 @@ export async function* readPostgres(
   const client = await servers.open({ types, application_name: 'submission-mirror query' })
   try {
     await client.query(beginStatement(schema, 'read'))
-    // If this process is killed, the server stops after that time.
+    // If this process is killed, the server ends the statement then.
     await client.query(`set local statement_timeout = ${timeoutMs}; set local idle_in_transaction_session_timeout = ${timeoutMs}`)
     const { rows } = await client.query<{ has_tables: boolean }>("select to_regclass('mirror_info') is not null as has_tables")
     if (rows[0]?.has_tables !== true) throw new UsageError([NO_TABLES])
@@ -57,7 +57,7 @@ export async function* readPostgres(
 }
 
 async function* byCursor(client: pg.Client, sql: string, batch: number): AsyncGenerator<AnswerPart> {
-  // All rows are read, so a plan that is fast for the first ones is no gain.
+  // All rows are read, so plan for all rows, not for the first ones.
   await client.query('set local cursor_tuple_fraction = 1')
   await client.query(extended(`declare answer no scroll cursor for ${sql}`))
   for (let isFirst = true; ; isFirst = false) {

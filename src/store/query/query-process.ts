@@ -4,7 +4,7 @@ import { readPostgres } from './postgres.ts'
 import type { AnswerPart, QueryMessage, QueryOrder } from './query.ts'
 import { readSqlite } from './sqlite.ts'
 
-/** The process of query.ts. */
+/** Child process of query.ts. */
 
 /** Rows per message. */
 const BATCH = 200
@@ -37,7 +37,7 @@ function partsOf({ database, sql, limit, timeoutMs }: QueryOrder): AsyncIterable
   return database.kind === 'sqlite' ? readSqlite(database.path, sql, batch) : readPostgres(database, sql, batch, timeoutMs)
 }
 
-/** Waits until the other side has room, so that no long answer piles up here. */
+/** Waits until the parent accepts the message, to limit memory use. */
 function send(message: QueryMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(message, undefined, {}, (error) => (error === null ? resolve() : reject(error)))

@@ -8,30 +8,30 @@ import { refuseUnsuitable } from './statement.ts'
 
 export interface ReaderQuery {
   readonly sql: string
-  /** Most rows; null: all. */
+  /** Row limit; null for all. */
   readonly limit: number | null
   readonly timeoutMs: number
 }
 
-/** A piece of the answer: first the column names, then rows, each in the order of the columns. */
+/** Part of the answer: first the column names, then rows in column order. */
 export type AnswerPart = { readonly columns: readonly string[] } | { readonly rows: readonly (readonly Json[])[] }
 
-/** The input of the process of query-process.ts. */
+/** Input of the child process query-process.ts. */
 export interface QueryOrder extends ReaderQuery {
   readonly database:
     | { readonly kind: 'sqlite'; readonly path: string }
     | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
 }
 
-/** Its output. `isCut`: there are more rows than the limit. */
+/** Child process output. `isCut`: more rows than the limit. */
 export type QueryMessage = AnswerPart | { readonly isCut: boolean } | { readonly problems: readonly string[]; readonly isUsage: boolean }
 
 /**
- * Runs one read-only statement as a reader of the mirror, also during `serve`, in its own process: a SQLite statement can be stopped in no
- * other way.
- * @param onPart receives the answer piece by piece. @returns whether there are more rows than `limit`.
- * @throws UsageError for a statement that writes, is invalid or names an internal table; PermanentError if it failed or timed out; the
- * reason of `signal` when it aborts.
+ * Runs one read-only statement as a reader of the mirror. Works during `serve`. Uses a child process, because only killing a process stops
+ * a SQLite statement.
+ * @param onPart receives the answer in parts. @returns whether more rows exist than `limit`.
+ * @throws UsageError for a statement that writes, is invalid, or names an internal table; PermanentError if it failed or timed out; the
+ * reason of `signal` if aborted.
  */
 export async function runQuery(
   database: DatabaseConfig,
@@ -52,7 +52,7 @@ function orderOf(database: DatabaseConfig, query: ReaderQuery): QueryOrder {
 
 async function answerOf(order: QueryOrder, ending: AbortSignal, onPart: (part: AnswerPart) => void): Promise<boolean> {
   ending.throwIfAborted()
-  // The program's files end in .ts in its source, in .js when built.
+  // Source files end in .ts, built files in .js.
   const script = import.meta.url.endsWith('.ts') ? './query-process.ts' : './query-process.js'
   const child = startGuarded(new URL(script, import.meta.url), { stderr: 'inherit' })
   const done = Promise.withResolvers<boolean>()

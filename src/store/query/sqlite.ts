@@ -8,14 +8,14 @@ import type { AnswerPart } from './query.ts'
 import { withNearTables } from './statement.ts'
 import { jsonOf } from './values.ts'
 
-/** Waiting blocks nobody in this process. */
+/** In ms. The process has no other work. */
 const LOCK_WAIT_MS = 5_000
 
 type Prepared = Statement<[], unknown[]>
 
 /**
- * Reads by one statement, on a read-only connection. Booleans and JSON of the mirror's columns are converted as on Postgres; computed
- * values stay as SQLite returns them.
+ * Runs one statement on a read-only connection. Converts booleans and JSON of the mirror's columns as on Postgres; computed values stay as
+ * SQLite returns them.
  * @throws UsageError for an invalid or writing statement; otherwise the error of `sqliteError`.
  */
 export function* readSqlite(path: string, sql: string, batch: number): Generator<AnswerPart> {
@@ -39,7 +39,7 @@ function prepare(database: Database.Database, sql: string): Prepared {
   try {
     statement = database.prepare<[], unknown[]>(sql)
   } catch (error) {
-    // Invalid, or several statements. Any other code concerns the file.
+    // Invalid, or several statements. Other codes concern the file.
     if (error instanceof RangeError || (error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'))
       throw new UsageError([withNearTables(messageOf(error))])
     throw error
@@ -49,7 +49,7 @@ function prepare(database: Database.Database, sql: string): Prepared {
   return statement.raw().safeIntegers()
 }
 
-/** SQLite's own words about a writing statement, on a connection that cannot write. */
+/** Gets SQLite's error for a writing statement from the read-only connection. */
 function refusalOf(statement: Prepared): string {
   try {
     if (statement.reader) statement.get()

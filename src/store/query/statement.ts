@@ -5,25 +5,25 @@ import { relations } from '../schema/tables.ts'
 
 /** First words of statements that only read. */
 const READING = ['select', 'with', 'values', 'table', 'explain', 'show']
-/** Rejected by the database itself in a read-only transaction, in its own words, like unknown words. */
+/** The database rejects these, like unknown words, in read-only transactions with its own message. */
 export const WRITING = ['insert', 'update', 'delete', 'merge', 'replace', 'create', 'alter', 'drop', 'truncate']
-/** Might write elsewhere, or leave the read-only transaction. */
+/** May write elsewhere or leave the transaction. */
 const ELSEWHERE = new Set(
   'analyze attach begin call checkpoint close cluster comment commit copy deallocate declare detach discard do end execute fetch grant import listen load lock move notify pragma prepare reassign refresh reindex release reset revoke rollback savepoint security set start unlisten vacuum'.split(
     ' ',
   ),
 )
 const INTERNAL = /^sync_/i
-/** Functions that run SQL from a string, read tables named in one, or reach files and other databases. */
+/** Functions that run SQL from a string, read tables named in a string, or access files or databases. */
 const REACHING =
   /^(?:(?:query|table|cursor|schema|database)_to_xml|dblink|ts_stat$|ts_rewrite$|lo_(?:get|open|export|import|from_bytea|put|creat)|pg_(?:read|ls|stat_file)|load_extension$)/i
 
-/** Comments and strings contain no names. A nested comment is rejected, because only Postgres nests them. */
+/** Comments and strings contain no names. Nested comments are rejected: only Postgres nests them. */
 const PASSED_OVER = [String.raw`--[^\n]*`, String.raw`\/\*[\s\S]*?(?:\*\/|$)`]
 const STRING = "'(?:[^']|'')*'"
-/** SQLite takes a string for a name where only a name fits. */
+/** SQLite reads a string as a name if only a name fits. */
 const STRING_NAME = "'(?<string>sync_(?:[^']|'')*)'"
-/** A name with escapes, which hide the real name. */
+/** A name with escapes may hide the real name. */
 const ESCAPED_NAME = '[uU]&"(?<escaped>(?:[^"]|"")*)"'
 const NAMES = ['"(?<quoted>(?:[^"]|"")*)"', String.raw`(?<word>[\p{L}_][\p{L}\p{N}_$]*)`]
 
@@ -46,9 +46,9 @@ const PARTS: Readonly<Record<Query['kind'], RegExp>> = {
 }
 
 /**
- * A guard against mistakes, not a fence: a user of the command line can read the database in other ways. The database runs accepted
- * statements read-only.
- * @throws UsageError for a statement that may do more than read or write here, or that names an internal table.
+ * Guards against mistakes, not attacks: a command-line user can read the database in other ways. The database runs accepted statements
+ * read-only.
+ * @throws UsageError for a statement that names an internal table or does more than read or write in this database.
  */
 export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   const first = firstWordOf(text, kind)
@@ -68,12 +68,12 @@ export function refuseUnsuitable(text: string, kind: Query['kind']): void {
   throw new UsageError([`${internal} is internal; the public tables and views are described in migrations/README.md`])
 }
 
-/** @returns the first word of a statement in lower case, after comments and brackets. */
+/** @returns the statement's first word in lower case. Skips comments and brackets. */
 export function firstWordOf(text: string, kind: Query['kind']): string | undefined {
   return namesIn(text, kind)[0]?.toLowerCase()
 }
 
-/** @returns words and quoted names, in their order. */
+/** @returns words and quoted names, in text order. */
 function namesIn(text: string, kind: Query['kind']): string[] {
   return [...text.matchAll(PARTS[kind])].flatMap(({ groups = {} }) => {
     const { word, quoted, ticked, bracketed, string } = groups
@@ -83,7 +83,7 @@ function namesIn(text: string, kind: Query['kind']): string[] {
 
 const NO_TABLE = /^no such table: (?:main\.)?(?<sqlite>.+)$|^relation "(?:[^"]*\.)?(?<postgres>[^".]+)" does not exist$/
 
-/** @returns the database's message; for an unknown table with the tables and views that may be meant. */
+/** @returns the database's message. For an unknown table, adds similar tables and views. */
 export function withNearTables(message: string): string {
   const { sqlite, postgres } = NO_TABLE.exec(message)?.groups ?? {}
   const name = sqlite ?? postgres

@@ -15,12 +15,12 @@ export async function submissionIdsAfter(q: Query, account: string, after: strin
   return rows.map((row) => row.submission_id)
 }
 
-/** How many submissions of the account were read, counted up to `limit`. */
+/** Number of submissions of the account that were read, capped at `limit`. */
 export async function countReadSubmissions(q: Query, account: string, limit: number): Promise<number> {
   return (await sampleReadSubmissions(q, account, limit)).length
 }
 
-/** When the submission read longest ago by this kind of read was read; null when none was. */
+/** Time of the least recent last read of this kind, by submission; null if none was read. */
 export async function oldestRead(q: Query, account: string, read: ReadKind): Promise<TimeText | null> {
   const row = await q.one(sql<Columns<'sync_reads', 'last_read_at'>>`
     select last_read_at from sync_reads where account = ${account} and read = ${read} and last_read_at is not null order by last_read_at
@@ -28,7 +28,7 @@ export async function oldestRead(q: Query, account: string, read: ReadKind): Pro
   return row?.last_read_at ?? null
 }
 
-/** Some submissions of the account that were read, most recent first. */
+/** Up to `limit` submissions of the account, most recent read first. */
 export async function sampleReadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const rows = await q.all(sql<Columns<'sync_reads', 'submission_id'>>`
     select submission_id from sync_reads where account = ${account} and read = 'events' and last_read_at is not null
@@ -36,7 +36,7 @@ export async function sampleReadSubmissions(q: Query, account: string, limit: nu
   return rows.map((row) => row.submission_id)
 }
 
-/** Some unread submissions: those named by deliveries, and some never read. */
+/** Some unread submissions: with recent deliveries, or never read. */
 export async function sampleUnreadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)
   const woken = await some.where('rank', '=', rank.live).where('read', '=', 'thread').orderBy('due_at', 'desc').execute()
@@ -47,9 +47,9 @@ export async function sampleUnreadSubmissions(q: Query, account: string, limit: 
 const RESET_BATCH = 200
 
 /**
- * Makes reads that got "not found" due soon and resets their counts, because the account was at fault. Reads of submissions marked unreachable keep
- * theirs, so that finding the submission again removes the mark. Runs in batches; the account must be stopped, or its reads would count "not found"
- * again.
+ * Makes reads that got "not found" due soon and resets their counts, because the account caused the answers. Submissions marked unreachable
+ * keep their counts, so that finding them again removes the mark. Runs in batches. The account must be stopped; otherwise its reads would
+ * count "not found" again.
  */
 export async function resetNotFound(db: Db, account: string): Promise<void> {
   const confirmed = sql`exists (select 1 from submissions as s
@@ -67,7 +67,7 @@ export async function resetNotFound(db: Db, account: string): Promise<void> {
 }
 
 /**
- * Requests the feeds of submissions active since `activeSince`, of the next `limit`, without counting as activity.
+ * Requests the feeds of submissions active since `activeSince`, among the next `limit`. Doesn't count as activity.
  * @returns the last id; null at the end.
  */
 export async function sweepStep(db: Db, account: string, after: string, activeSince: TimeText, limit: number): Promise<string | null> {
@@ -80,7 +80,7 @@ export async function sweepStep(db: Db, account: string, after: string, activeSi
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 
-/** Claims a requested sweep, unless the last one was less than `everyMs` ago. If its process dies, it is claimed again after that. */
+/** Claims a requested sweep, unless the last one began under `everyMs` ago. After a crash, it is claimed again after `everyMs`. */
 export async function claimSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
   const isWanted = sql`account = ${account} and sweep_wanted <> ${sweep.none}`
   if (!(await db.read.exists(sql`select 1 from sync_accounts where ${isWanted}`))) return false
@@ -92,14 +92,14 @@ export async function claimSweep(db: Db, account: string, everyMs: number): Prom
   })
 }
 
-/** Marks the sweep as complete, unless another was requested since. */
+/** Marks the sweep as complete, unless one was requested since. */
 export async function endSweep(db: Db, account: string): Promise<void> {
   await db.write('sweep-end', (tx) =>
     tx.run(sql`update sync_accounts set sweep_wanted = ${sweep.none} where account = ${account} and sweep_wanted = ${sweep.begun}`),
   )
 }
 
-/** The error of the read's last attempt; null after a success. */
+/** Error of the read's last attempt; null after a success. */
 export async function readError(q: Query, claim: ReadClaim<ReadKind>): Promise<string | null> {
   const row = await q.one(
     sql<Columns<'sync_reads', 'error'>>`select error from sync_reads where ${isReadOf({ ...claim, ownId: claim.id })}`,

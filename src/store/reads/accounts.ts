@@ -18,18 +18,18 @@ export async function ensureAccounts(db: Db, names: readonly string[]): Promise<
   })
 }
 
-/** @returns null when the account was never configured. */
+/** @returns null if the account was never configured. */
 export async function findAccount(q: Query, account: string): Promise<AccountsTable | null> {
   return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
 }
 
-/** Whether reads other than the poller's are permitted: the account is active, and its brokerage was checked. */
+/** Whether the account is active with a checked brokerage. Only the poller may read other accounts. */
 export async function isAccountOpen(q: Query, account: string): Promise<boolean> {
   const row = await findAccount(q, account)
   return row !== null && row.state === 'active' && row.brokerage !== null
 }
 
-/** Whether a stopped account may be retried, by the database's clock (invariant 14). */
+/** Whether a stopped account may be retried, by the database's clock. */
 export async function isRetryDue(q: Query, account: string): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_accounts where account = ${account} and (retry_at is null or retry_at <= ${dbTime(q)})`)
 }
@@ -40,8 +40,8 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
 
 /**
  * Stops reading an account for `retryInMs`. Deliveries are still accepted.
- * @param state `suspended` after rejections, `paused` when the service answers for another brokerage.
- * @param refusedWith fingerprint of what was rejected.
+ * @param state `suspended` after rejections; `paused` if the service answers for another brokerage.
+ * @param refusedWith fingerprint of rejected settings.
  */
 export async function stopAccount(
   db: Db,
@@ -59,7 +59,7 @@ export async function stopAccount(
   })
 }
 
-/** Resumes reading an account. @returns false when there is no such account. */
+/** Resumes reading an account. @returns false if the account doesn't exist. */
 export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   return db.write('account-resume', async (tx) => {
     const result = await tx.run(sql`
@@ -70,7 +70,7 @@ export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   })
 }
 
-/** Retries a stopped account now. It stays stopped until that succeeds. */
+/** Makes a stopped account's retry due. A success resumes the account. */
 export async function retryAccountNow(db: Db, account: string): Promise<void> {
   await db.write('account-retry', async (tx) => {
     await tx.run(sql`update sync_accounts set retry_at = ${dbTime(tx)} where account = ${account}`)
@@ -78,7 +78,7 @@ export async function retryAccountNow(db: Db, account: string): Promise<void> {
   })
 }
 
-/** Records why the service doesn't identify the credentials' owner, and since when. `pinBrokerage` clears it. */
+/** Records why the service doesn't identify the credentials' owner, and since when. Cleared by `pinBrokerage`. */
 export async function noteIdentityFault(db: Db, account: string, reason: string): Promise<void> {
   await db.write('account-identity-fault', (tx) =>
     tx.run(sql`
@@ -94,7 +94,7 @@ export interface AccountIdentity {
   readonly activeStates?: readonly string[] | null
 }
 
-/** Stores the brokerage of the account's credentials, once. The other columns are only displayed. */
+/** Stores the brokerage of the credentials; never replaces it. Other columns are only displayed. */
 export async function pinBrokerage(
   db: Db,
   account: string,
@@ -108,22 +108,22 @@ export async function pinBrokerage(
   )
 }
 
-/** Requests a sweep after a delivery that named no submission (trap 25). */
+/** Requests a sweep after a delivery that names no submission (trap 25). */
 export async function requestSweep(tx: Tx, account: string): Promise<void> {
   await tx.run(sql`update sync_accounts set sweep_wanted = ${sweep.wanted} where account = ${account} and sweep_wanted <> ${sweep.wanted}`)
   wake(tx, 'reads')
 }
 
-/** For this long after an unreadable delivery, its events are found by a feed and don't count as lost webhooks. */
+/** Duration in ms after an unreadable delivery. Feeds find its events, and they don't count as lost webhooks. */
 const UNREADABLE_MS = 86_400_000
 
-/** Records that an event delivery of each account was readable, a day after the last unreadable one. */
+/** Call after readable event deliveries. Clears unreadable ones if over a day old. */
 export async function forgetUnreadableEvents(tx: Tx, accounts: readonly string[]): Promise<void> {
   const update = tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: null })
   await update.where('account', 'in', accounts).where('events_unreadable_at', '<', dbTime(tx, -UNREADABLE_MS)).execute()
 }
 
-/** Records that event deliveries of the account are unreadable: a lost one looks the same. */
+/** Records an unreadable event delivery. Its events look like lost webhooks. */
 export async function noteUnreadableEvents(tx: Tx, account: string, now: TimeText): Promise<void> {
   await tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: now }).where('account', '=', account).execute()
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { SubmissionRef } from '../../model/facts.ts'
 import { storableText } from '../../model/json.ts'
+import type { SubmissionRef } from '../../model/observations.ts'
 import { type IdRead, isDetail, isIdRead, type OwnRead, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
@@ -9,16 +9,16 @@ import { dbTime, distinctIn, least, timeValue } from '../engine/sql.ts'
 import { hashColumns } from './content-hashes.ts'
 import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
-/** A read that this process may perform until its lease ends. The submission of a read by id is ''. */
+/** A read that this process may perform until its lease ends. In a read by id, the submission is ''. */
 export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
   readonly read: R
   /** The id of a read by id; otherwise ''. */
   readonly id: string
-  /** The submission that the id was named for; '' when unknown, null without an id. */
+  /** Submission that named the id; '' if unknown, null without an id. */
   readonly namedFor: string | null
   readonly leaseToken: string
   readonly rank: number
-  /** Number of this read. Later reads have greater ones (invariant 6). */
+  /** Number of this read. Later reads have greater numbers. */
   readonly readNo: number
   readonly requestNo: number
   readonly cursor: string | null
@@ -31,24 +31,22 @@ export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
   readonly fullReadDueAt: TimeText | null
   /** Whether a full re-read is due, by the database's clock. */
   readonly fullReadDue: boolean
-  /** When the answer last changed; before that, when the id was first named. Null before a submission's first result. */
+  /** When the answer last changed; if never, when the id was first named. Null before a submission's first result. */
   readonly changedAt: TimeText | null
-  /** Whether the id is final. */
   readonly isFinal: boolean
 }
 
-/** Claimed read by id. */
 export type IdClaim = ReadClaim<IdRead>
 
-/** The due reads of one rank, or the reads of given submissions. */
+/** Selects due reads of one rank, or reads of given submissions. */
 export interface ClaimQuery<R extends ReadKind = OwnRead> {
   readonly account: string
   readonly rank?: number
-  /** Only reads of these submissions, due or not, unless another process performs them. */
+  /** Only reads of these submissions, due or not. Excludes reads in progress elsewhere. */
   readonly submissionIds?: readonly string[]
-  /** With `submissionIds`: only this kind. */
+  /** Kind, with `submissionIds` only. */
   readonly read?: R
-  /** Only the read of this id, like `submissionIds`. */
+  /** Only the read of this id, due or not. */
   readonly id?: string
   readonly without?: readonly ReadKind[]
   readonly limit: number
@@ -60,12 +58,12 @@ export const claimedReads = new Leased<ReadClaim<ReadKind>>({
   what: 'read',
   key: { account: 'account', submission_id: 'submissionId', read: 'read', id: 'id' },
   topic: 'reads',
-  // Claims end within the longest lease, so the index on `due_at` finds them.
+  // Leases end before the longest lease, so the index on `due_at` finds claims.
   claimed: (tx) => sql`account in ${distinctIn('sync_reads', 'account')}
     and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))}) and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)}`,
 })
 
-/** Avoids a write transaction that would claim nothing. */
+/** Avoids a write transaction that claims nothing. */
 export async function isReadDue(q: Query, { account, rank: which = rank.live, without }: ClaimQuery<ReadKind>): Promise<boolean> {
   const isOf = sql`account = ${account} and rank = ${sql.lit(which)} ${notOf(without)}`
   return await q.exists(sql`select 1 from sync_reads where ${isOf} and due_at <= ${dbTime(q)} limit 1`)
@@ -95,12 +93,12 @@ export async function claimReads<R extends ReadKind = OwnRead>(db: Db, query: Cl
 }
 
 export interface PageProgress {
-  /** Cursor to resume from; undefined keeps the stored one (a full re-read). */
+  /** Cursor to resume from; undefined keeps the stored cursor (full re-read). */
   readonly cursor?: string
   readonly leaseMs: number
 }
 
-/** Records an applied page in its transaction, and renews the lease. @throws LeaseLostError also when a later feed read has moved the cursor. */
+/** Records an applied page in its transaction and renews the lease. @throws LeaseLostError also if a later feed read moved the cursor. */
 export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): Promise<void> {
   const { cursor, leaseMs } = mark
   const progress = sql`due_since = ${dbTime(tx)}`
@@ -108,12 +106,12 @@ export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): 
   else await claimedReads.renew(tx, claim, leaseMs, sql`${progress}, cursor = ${cursor}, cursor_no = ${claim.readNo}`, ownCursor(claim))
 }
 
-/** Only a later feed read may have moved the cursor. */
+/** Condition: no later feed read moved the cursor. */
 function ownCursor({ readNo }: ReadClaim<ReadKind>): RawBuilder<unknown> {
   return sql`and cursor_no <= ${readNo}`
 }
 
-/** Clears a rejected cursor, keeping it in `refused_cursor` for diagnosis (trap 17). */
+/** Clears a rejected cursor; `refused_cursor` stores it for diagnosis (trap 17). */
 export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): Promise<void> {
   const set = sql`refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}`
   await claimedReads.renew(tx, claim, leaseMs, set, ownCursor(claim))
@@ -126,19 +124,19 @@ export interface ReadSettlement {
   readonly notFound: number
   readonly stalledFeedReads: number
   readonly error: string | null
-  /** The last cursor of the read; undefined keeps the stored one. */
+  /** Last cursor of the read; undefined keeps the stored cursor. */
   readonly cursor?: string
-  /** The read reached the end of the feed. */
+  /** Whether the end of the feed was read. */
   readonly complete: boolean
-  /** The read found something new. */
+  /** Whether new data was found. */
   readonly changed: boolean
-  /** Set after a full re-read: milliseconds until the next one, sooner if one was requested during it. */
+  /** Set after a full re-read: ms until the next, sooner if requested during this one. */
   readonly fullReadDueInMs?: number
-  /** Set after a failed full re-read: least milliseconds until the next one. */
+  /** Set after a failed full re-read: minimum ms until the next one. */
   readonly fullReadNotBeforeMs?: number
-  /** Requests a full re-read in this many ms, unless one is requested: repeated requests must not postpone it. */
+  /** Requests a full re-read in this many ms, unless already requested. Repetition must not postpone it. */
   readonly requestFullReadInMs?: number
-  /** Time of the last activity; undefined keeps the stored one. */
+  /** Last activity; undefined keeps the stored time. */
   readonly activeAt?: TimeText
   /** Hash of the applied content; see `isSameAgain`. */
   readonly contentHash?: string
@@ -147,9 +145,10 @@ export interface ReadSettlement {
 }
 
 /**
- * Ends a claim, in the transaction that applied its last page. A complete read that was requested again in between is due soon. An incomplete one
- * keeps its backoff, unless it got only "not found" (see `addReadRequests`). A requested full re-read is never postponed, except after failures.
- * @throws LeaseLostError when the lease is lost.
+ * Ends a claim, in the transaction that applied its last page. If the read was requested again during the claim, a complete read is due
+ * soon. An incomplete read keeps its backoff, unless it only got "not found" (see `addReadRequests`). Only failures postpone a requested
+ * full re-read.
+ * @throws LeaseLostError if the lease is lost.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Promise<void> {
   const now = dbTime(tx)
@@ -178,13 +177,13 @@ export async function settleRead(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSett
   await claimedReads.settle(tx, claim, sql.join(set), s.cursor === undefined ? undefined : ownCursor(claim))
 }
 
-/** @returns the delay in ms and the rank of a read that was requested again. */
+/** @returns delay in ms and rank of a read that was requested again. */
 function wokenAs(read: ReadKind): readonly [delayMs: number, rank: number] {
   if (isIdRead(read)) return [DETAIL_WAKE_DELAY_MS, rank.byId]
   return isDetail(read) ? [DETAIL_WAKE_DELAY_MS, rank.routine] : [WAKE_DELAY_MS, rank.live]
 }
 
-/** A re-read requested while this one ran may concern a part already passed, so it stays due (see `requestFullRead`). */
+/** A re-read requested during this one may concern a part already read, so it stays due (see `requestFullRead`). */
 function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): RawBuilder<unknown> {
   if (s.requestFullReadInMs !== undefined) return sql`coalesce(full_read_due_at, ${dbTime(tx, s.requestFullReadInMs)})`
   if (s.fullReadNotBeforeMs !== undefined) {
@@ -196,12 +195,12 @@ function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Raw
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.fullReadDueInMs, REPLAY_COALESCE_MS))} else ${dbTime(tx, s.fullReadDueInMs)} end`
 }
 
-/** A request during the feed read is later than everything that was read. */
+/** A request during the feed read is later than any activity read. */
 function activity(tx: Tx, claim: ReadClaim<ReadKind>, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
 }
 
-/** Releases a claim unchanged, due immediately. */
+/** Releases a claim. The read is due now. */
 export async function releaseRead(db: Db, claim: ReadClaim<ReadKind>): Promise<void> {
   await db.write('read-release', (tx) => claimedReads.release(tx, claim), { relaxedDurability: true })
 }

@@ -6,9 +6,9 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 
-/** The schedule of file downloads: a row in `sync_documents` for each document, written with it. */
+/** Schedule of file downloads. Each document is written with a row in `sync_documents`. */
 
-/** Lease of one download, longer than it may take. */
+/** Lease in ms; longer than one download. */
 export const FETCH_LEASE_MS = 900_000
 export const LONGEST_FETCH_WAIT_MS = 12 * 3_600_000
 
@@ -17,11 +17,11 @@ interface ClaimedFetch {
   readonly documentKey: string
   readonly leaseToken: string
   readonly failures: number
-  /** Since when all attempts failed; null when the last did not. */
+  /** First of the current failures; null if the last attempt succeeded. */
   readonly failingSince: TimeText | null
 }
 
-/** A document that this process may download until its lease ends. */
+/** A document that this process may download until the lease ends. */
 export interface FetchClaim extends ClaimedFetch {
   readonly document: DocumentRow
 }
@@ -33,16 +33,16 @@ export const claimedFetches = new Leased<ClaimedFetch>({
 })
 
 export interface FetchSettlement {
-  /** null for no further attempt. */
+  /** null: no more attempts. */
   readonly dueInMs: number | null
   readonly failures: number
-  /** The limit that the file exceeded. */
+  /** Exceeded size limit in bytes. */
   readonly refusedOverBytes?: number
 }
 
 /**
- * Makes documents due: new ones, those that lost their file, and those shown again or elsewhere.
- * @param newLinks documents with a new link: if one waits for another attempt, it is due now.
+ * Makes documents due: new ones, ones that lost their file, and ones shown again or with a new link.
+ * @param newLinks documents with a new link. A scheduled next attempt becomes due now.
  */
 export async function requestFetches(
   tx: Tx,
@@ -75,12 +75,12 @@ function needsFetch({ entity, operation, after }: Change): boolean {
   )
 }
 
-/** Avoids a write transaction that would claim nothing. */
+/** Avoids a write transaction that claims nothing. */
 export async function isFetchDue(q: Query, account: string): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_documents where account = ${account} and due_at <= ${dbTime(q)} limit 1`)
 }
 
-/** Claims documents to download, longest due first. Stored or removed ones are no longer due. */
+/** Claims documents to download, longest due first. Stored and removed documents aren't due. */
 export async function claimFetches(db: Db, account: string, limit: number): Promise<FetchClaim[]> {
   const leaseToken = newLeaseToken(db)
   return db.write('document-claim', async (tx) => {
@@ -108,7 +108,7 @@ function isOpen({ stored_at, gone_at }: DocumentRow): boolean {
   return stored_at === null && gone_at === null
 }
 
-/** Ends a claim, in the transaction that recorded the outcome. @throws LeaseLostError when another process has taken it over. */
+/** Ends a claim, in the transaction that records the outcome. @throws LeaseLostError if another process took over the claim. */
 export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures, refusedOverBytes }: FetchSettlement): Promise<void> {
   await claimedFetches.settle(
     tx,
@@ -118,12 +118,12 @@ export async function settleFetch(tx: Tx, claim: FetchClaim, { dueInMs, failures
   )
 }
 
-/** Releases a claim unchanged, due in `dueInMs`. */
+/** Releases a claim, due in `dueInMs`. */
 export async function releaseFetch(db: Db, claim: FetchClaim, dueInMs = 0): Promise<void> {
   await db.write('document-release', (tx) => claimedFetches.release(tx, claim, dueInMs))
 }
 
-/** Makes documents due that exceeded an earlier, smaller limit. */
+/** Makes documents due that only exceeded a smaller limit. */
 export async function requestRefused(tx: Tx, account: string, maxBytes: number): Promise<void> {
   await tx.run(sql`
     update sync_documents set due_at = ${dbTime(tx)}, failures = 0, failing_since = null, refused_over_bytes = null
@@ -139,7 +139,7 @@ export async function requestFailed(tx: Tx, account: string, errors: readonly st
       select document_key from documents where account = ${account} and error in (${sql.join(errors)}))`)
 }
 
-/** Makes these documents due, unless one is being downloaded. @returns how many. */
+/** Makes these documents due, except current downloads. @returns how many. */
 export async function retryFetches(db: Db, account: string, keys: readonly string[]): Promise<number> {
   return await db.write('document-retry', async (tx) => {
     return await tx.run(sql`
@@ -148,7 +148,7 @@ export async function retryFetches(db: Db, account: string, keys: readonly strin
   })
 }
 
-/** Documents no longer retried, by account and by error beginning with `prefix`, with their first failure: the 100 most frequent. */
+/** Documents that are no longer retried, by account and error starting with `prefix`, with first failure: the 100 most frequent. */
 export async function unfetchedBy(q: Query, prefix: string) {
   return await q.all(sql<{ account: string; error: string; count: number; since: TimeText | null }>`
     select d.account, d.error, count(*) as count, min(f.failing_since) as since
@@ -157,13 +157,13 @@ export async function unfetchedBy(q: Query, prefix: string) {
     group by d.account, d.error order by count(*) desc, d.account, d.error limit 100`)
 }
 
-/** The total bytes of stored files, each counted once. */
+/** Total bytes of stored files. Shared files count once. */
 export async function storedBytes(q: Query): Promise<number> {
   return await q.count(sql<{ bytes: number | null }>`
     select sum(bytes) as bytes from (select max(stored_bytes) as bytes from documents where stored_path is not null group by stored_path) as files`)
 }
 
-/** @returns which of the paths a document has. */
+/** @returns the paths that belong to a document. */
 export async function knownPaths(q: Query, paths: readonly string[]): Promise<Set<string>> {
   if (paths.length === 0) return new Set()
   const rows = await q.sql.selectFrom('documents').select('stored_path').distinct().where('stored_path', 'in', paths).execute()

@@ -7,9 +7,10 @@ import { dbTime, least, timePlus, timeValue } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 import { submissionIdsAfter } from './account-reads.ts'
 
-/** After a log divergence, every submission is re-read: deliveries that the lost database acknowledged are only in the feeds. */
-
-/** An epoch whose re-reads are incomplete. */
+/**
+ * A log epoch with incomplete full re-reads. After a log divergence, every submission is re-read: only the feeds have the deliveries that
+ * the lost database acknowledged.
+ */
 export interface UnreadEpoch {
   readonly log_epoch: string
   readonly began_at: TimeText
@@ -17,15 +18,15 @@ export interface UnreadEpoch {
   readonly full_reads_at: TimeText | null
 }
 
-/** The newest epoch with incomplete re-reads; null for none. */
+/** Newest epoch with incomplete re-reads; null for none. */
 export async function findUnreadEpoch(q: Query): Promise<UnreadEpoch | null> {
   return await q.one(sql<Columns<'sync_log_epochs', 'log_epoch' | 'began_at' | 'full_reads_at'>>`
     select log_epoch, began_at, full_reads_at from sync_log_epochs where fully_read_at is null order by epoch_no desc limit 1`)
 }
 
-/** Usual seconds per submission: the reads are spread over this time for each. */
+/** Seconds per submission. Their sum is the time to spread reads over. */
 const SECONDS_EACH = 0.5
-/** Reads of a submission active this many seconds ago are due after 1 s. */
+/** Divisor: time since last activity / 60 = delay of the reads. */
 const AGE_DIVISOR = 60
 
 export async function countSubmissions(q: Query, account: string): Promise<number> {
@@ -33,8 +34,8 @@ export async function countSubmissions(q: Query, account: string): Promise<numbe
 }
 
 /**
- * Requests full re-reads of the submissions after `after`, most recently active first, and reads of their state. Failing reads keep their backoff.
- * @param submissions of the account, for the spread.
+ * Requests full re-reads and state reads of the submissions after `after`, most recently active first. Failing reads keep their backoff.
+ * @param submissions count, to spread the reads.
  * @returns the last submission; null at the end.
  */
 export async function requestFullReads(db: Db, account: string, after: string, limit: number, submissions: number): Promise<string | null> {
@@ -62,7 +63,7 @@ export async function requestFullReads(db: Db, account: string, after: string, l
   })
 }
 
-/** Records that all re-reads of an epoch and earlier ones were requested. Discovery paths are due now. */
+/** Records that all re-reads up to this epoch were requested. Makes discovery paths due now. */
 export async function endRequests(db: Db, logEpoch: string): Promise<void> {
   await db.write('full-reads-requested-all', async (tx) => {
     await tx.run(sql`update sync_path_reads set due_at = ${dbTime(tx)} where path <> '' and lease_token is null and failures = 0`)
@@ -71,8 +72,8 @@ export async function endRequests(db: Db, logEpoch: string): Promise<void> {
 }
 
 /**
- * Finds a submission after `after` that was read before but not fully since.
- * @returns the last one searched, and whether it is re-read; null when all are.
+ * Finds a submission after `after` that was read, but not fully since `since`.
+ * @returns the last one searched, and whether it is re-read; null at the end.
  */
 export async function findUnreadSubmission(
   q: Query,

@@ -8,17 +8,17 @@ import type { Columns } from '../schema/tables.ts'
 import { DETAIL_WAKE_DELAY_MS, rank, type Wake } from './reads.ts'
 
 /**
- * Bind requests, policies and insureds are read once per known id. Their rows in `sync_reads` have no submission, because an answer may name
- * another.
+ * Bind requests, policies, and insureds are read once per known id. Their rows in `sync_reads` have no submission, because answers may name
+ * others.
  */
 
-/** An id, its account, and what named it. */
+/** An id, its account, and its source (`via`). */
 export interface NewKnownId extends KnownId {
   readonly account: string
   readonly via: string
 }
 
-/** Adds unknown ids, due immediately, and submissions of known ones: the first named, or that of the id's own object. */
+/** Adds unknown ids, due immediately. For known ids, stores the first named submission or the one that their object states. */
 export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<void> {
   if (given.length === 0) return
   const rows = [...given].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1)).map(rowOf)
@@ -33,7 +33,7 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   })
   if (fresh.length === 0) return
   const now = dbTime(tx)
-  // A bind request's path needs its submission; a document is not read here.
+  // A bind request's path needs a submission. Documents have no read by id.
   const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.named_for <> '') then ${now} end`
   for (const isStated of [0, 1]) {
     const some = fresh.filter(({ is_stated }) => is_stated === isStated)
@@ -52,7 +52,7 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   wake(tx, 'reads')
 }
 
-/** Makes bind requests of submissions due soon, and policies not found yet, because they appear with the bind (trap 79). */
+/** Makes bind requests of submissions due soon. Also missing policies, because they appear with the bind (trap 79). */
 export async function wakeIdsOf(tx: Tx, wakes: readonly Wake[], delayMs = DETAIL_WAKE_DELAY_MS): Promise<void> {
   const keys = new Map(wakes.filter(({ read }) => read === 'requirements').map((one) => [`${one.account} ${one.submissionId}`, one]))
   if (keys.size === 0) return
@@ -80,14 +80,14 @@ export interface NamedId {
   readonly namedFor: string
 }
 
-/** The ids that are read for submissions; `''` for none. */
+/** Ids read for these submissions; `''` for none. */
 export async function listIdsOf(q: Query, account: string, submissionIds: readonly string[]): Promise<NamedId[]> {
   return await q.all(sql<NamedId>`
     select read, id, named_for as "namedFor" from sync_reads
     where account = ${account} and named_for in (${sql.join(submissionIds)}) and due_at is not null order by read, id`)
 }
 
-/** How many of the ids are known. */
+/** Number of known ids among these. */
 export async function countKnownIds(q: Query, account: string, ids: readonly Pick<KnownId, 'kind' | 'id'>[]): Promise<number> {
   const rows = ids.map(({ kind, id }) => ({ kind, id }))
   return await q.count(sql<{ n: number }>`
@@ -95,12 +95,12 @@ export async function countKnownIds(q: Query, account: string, ids: readonly Pic
     join sync_reads k on k.account = ${account} and k.submission_id = '' and k.read = given.kind and k.id = given.id`)
 }
 
-/** The documents that answers named for a submission. */
+/** Documents that answers named for a submission. */
 export async function documentIdsOf(q: Query, account: string, submissionId: string): Promise<readonly string[]> {
   return (await documentIdsOfAll(q, account, [submissionId])).get(submissionId) ?? []
 }
 
-/** The documents that answers named, by submission. */
+/** Documents that answers named, by submission. */
 export async function documentIdsOfAll(q: Query, account: string, submissionIds: readonly string[]): Promise<Map<string, string[]>> {
   if (submissionIds.length === 0) return new Map()
   const rows = await q.all(sql<Columns<'sync_reads', 'id' | 'named_for'>>`

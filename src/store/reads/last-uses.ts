@@ -9,7 +9,7 @@ import type { LastUsesTable } from '../schema/reads.ts'
 
 const WRITE_EVERY_MS = 10_000
 
-/** `credential`: it got a token. `webhook_secret`: it verified a delivery. */
+/** `credential`: got a token. `webhook_secret`: verified a delivery. */
 export type UsedKind = LastUsesTable['kind']
 
 interface Use {
@@ -32,7 +32,7 @@ export class LastUses implements Service {
     this.#log = log
   }
 
-  /** Records a use; the newest counts. */
+  /** Records a use. Only the newest is stored. */
   note(kind: UsedKind, account: string, key: string, atMs: number): void {
     const id = `${account} ${kind} ${key}`
     this.#pending.set(id, { account, kind, key, atMs: Math.max(this.#pending.get(id)?.atMs ?? atMs, atMs) })
@@ -50,7 +50,7 @@ export class LastUses implements Service {
     }
   }
 
-  /** Writes the collected uses. After a failure, the next call repeats it. */
+  /** Writes the collected uses. After a failure, the next call retries. */
   async write(): Promise<void> {
     if (this.#pending.size === 0) return
     const pending = this.#pending
@@ -70,7 +70,7 @@ export class LastUses implements Service {
   }
 }
 
-/** Rows in key order, as every process locks them. An older use never overwrites a newer one. */
+/** Writes in key order, as every process locks. An older use never overwrites a newer one. */
 async function save(db: Db, uses: readonly Use[]): Promise<void> {
   await db.write('last-uses', async (tx) => {
     for (const { account, kind, key, atMs } of uses) {

@@ -8,14 +8,14 @@ import { syncPathReads } from '../schema/reads.ts'
 import { specOf } from '../schema/table.ts'
 import { withoutPurged } from './purged.ts'
 
-/** Configured paths. Answers of extra reads are stored in `extra_reads`; a discovery path has its ids filled in, and its last answer here. */
+/** Configured paths. Extra reads store answers in `extra_reads`. Discovery paths have ids filled in; their last answer is here. */
 
 export interface NamedPath {
-  /** The name of an extra read; for discovery, the configured path, with keys in braces for ids. */
+  /** Name of an extra read; for discovery, the configured path with placeholders in braces. */
   readonly name: string
-  /** The submission of an extra read; '' for none. */
+  /** Submission of an extra read; '' for none. */
   readonly submissionId: string
-  /** The path of discovery to request; '' for an extra read. */
+  /** The discovery path to request; '' for an extra read. */
   readonly path: string
 }
 
@@ -34,7 +34,7 @@ export const claimedPaths = new Leased<PathClaim>({
 const KEY = sql`account, submission_id, name, path`
 const pathReads = specOf(syncPathReads)
 
-/** Adds paths, due immediately, unless their submissions are purged; known ones stay unchanged. @returns how many are new. */
+/** Adds paths, due immediately, except for purged submissions. Keeps known paths unchanged. @returns how many are new. */
 export async function addPaths(tx: Tx, account: string, paths: readonly NamedPath[]): Promise<number> {
   if (paths.length === 0) return 0
   const { now } = await tx.sql.selectNoFrom(dbTime(tx).as('now')).executeTakeFirstOrThrow()
@@ -50,7 +50,7 @@ export async function addPaths(tx: Tx, account: string, paths: readonly NamedPat
   )
 }
 
-/** The extra reads of these names for each submission. @param submissionIds `''` for none. */
+/** The named extra reads for each submission. @param submissionIds `''` for none. */
 export function extraReadsOf(names: readonly string[], submissionIds: readonly string[]): NamedPath[] {
   return submissionIds.flatMap((submissionId) => names.map((name) => ({ name, submissionId, path: '' })))
 }
@@ -58,7 +58,7 @@ export function extraReadsOf(names: readonly string[], submissionIds: readonly s
 /**
  * Adds missing extra reads of the next submissions, due immediately.
  * @param after the last submission of the previous step, or ''.
- * @returns the last one of this step; null at the end.
+ * @returns this step's last submission; null at the end.
  */
 export async function addExtraReads(
   db: Db,
@@ -78,15 +78,15 @@ export async function addExtraReads(
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 
-/** The due paths of these names. */
+/** Selects due paths by name. */
 export interface PathQuery {
   readonly account: string
   readonly names: readonly string[]
-  /** Only the paths of this submission, due or not, unless another process reads them. */
+  /** Only the paths of this submission, due or not. Excludes reads in progress elsewhere. */
   readonly submissionId?: string
 }
 
-/** The first path of each name, so that each uses the index. */
+/** One query part per name, so that each uses the index. */
 function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: RawBuilder<unknown> = sql``): RawBuilder<unknown> {
   const isDue = sql`due_at <= ${dbTime(q)}`
   const which = submissionId === undefined ? isDue : sql`submission_id = ${submissionId} and (lease_token is null or ${isDue})`
@@ -96,13 +96,13 @@ function firstDue(q: Query, { account, names, submissionId }: PathQuery, lock: R
   return sql`(${sql.join(names.map(first), sql` union all `)})`
 }
 
-/** Avoids a write transaction that would claim nothing. */
+/** Avoids a write transaction that claims nothing. */
 export async function isPathDue(q: Query, query: PathQuery): Promise<boolean> {
   if (query.names.length === 0) return false
   return await q.exists(sql`select 1 from ${firstDue(q, query)} as due limit 1`)
 }
 
-/** Claims the longest due path; null when none is due. */
+/** Claims the path that is due longest; null if none is. */
 export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Promise<PathClaim | null> {
   if (!(await isPathDue(db.read, query))) return null
   const leaseToken = newLeaseToken(db)
@@ -114,22 +114,22 @@ export async function claimPath(db: Db, query: PathQuery, leaseMs: number): Prom
 }
 
 export interface PathEnd {
-  /** `ok`, `limited` (too many new ids in one answer), or the class of the failure. */
+  /** `ok`, `limited` (too many new ids in one answer), or the failure class. */
   readonly outcome: string
   readonly error: string | null
   readonly failures: number
   readonly dueInMs: number
   readonly answer?: {
-    /** Truncated. */
+    /** Truncated text. */
     readonly raw: string
     readonly bytes: number
-    /** Submission ids in the answer, and how many were new. */
+    /** Submission ids in the answer. `found`: new ones. */
     readonly ids: number
     readonly found: number
   }
 }
 
-/** @throws LeaseLostError when another process has taken over the path, or its submission was purged. */
+/** @throws LeaseLostError if another process took over the path or its submission was purged. */
 export async function settlePath(tx: Tx, claim: PathClaim, end: PathEnd): Promise<void> {
   const { outcome, failures, answer } = end
   const error = end.error === null ? null : storableText(end.error)
@@ -143,7 +143,7 @@ export async function settlePath(tx: Tx, claim: PathClaim, end: PathEnd): Promis
   await claimedPaths.settle(tx, claim, sql.join(set))
 }
 
-/** Stores the answer of an extra read and ends its claim. @throws LeaseLostError as `settlePath` does. */
+/** Stores the answer of an extra read and ends its claim. @throws LeaseLostError as in `settlePath`. */
 export async function keepExtraAnswer(tx: Tx, claim: PathClaim, text: string, dueInMs: number): Promise<void> {
   await settlePath(tx, claim, { outcome: 'ok', error: null, failures: 0, dueInMs })
   const { account, submissionId, name } = claim
@@ -154,12 +154,12 @@ export async function keepExtraAnswer(tx: Tx, claim: PathClaim, text: string, du
     on conflict (account, submission_id, name) do update set read_at = excluded.read_at, raw = excluded.raw`)
 }
 
-/** Releases a claim unchanged, due in `dueInMs`. */
+/** Releases a claim, due in `dueInMs`. */
 export async function releasePath(db: Db, claim: PathClaim, dueInMs = 0): Promise<void> {
   await db.write('path-settle', (tx) => claimedPaths.release(tx, claim, dueInMs))
 }
 
-/** Shortens waits longer than the settings permit. Failing paths keep their backoff. */
+/** Shortens waits that are longer than `everyMs`. Failing paths keep their backoff. */
 export async function shortenPathWaits(tx: Tx, account: string, names: readonly string[], everyMs: number): Promise<void> {
   const latest = dbTime(tx, everyMs)
   await tx.run(sql`
@@ -167,7 +167,7 @@ export async function shortenPathWaits(tx: Tx, account: string, names: readonly 
     where account = ${account} and name in (${sql.join(names)}) and due_at > ${latest} and failures = 0 and lease_token is null`)
 }
 
-/** How many paths a configured path has. */
+/** Number of paths of a configured path. */
 export async function countPaths(q: Query, account: string, name: string): Promise<number> {
   return await q.count(sql`select count(*) as n from sync_path_reads where account = ${account} and name = ${name}`)
 }
@@ -177,11 +177,11 @@ export async function discoveryStatus(q: Query, account: string, templates: read
   if (templates.length === 0) return []
   return await q.all(sql<{
     path: string
-    /** All paths; those that fail; those whose last answer had too many new submissions. */
+    /** All paths, failing paths, and paths whose last answer had too many new ids. */
     paths: number
     failing: number
     limited: number
-    /** The oldest of the last answers; null when a path was never answered. */
+    /** Least recent last answer; null if a path was never answered. */
     oldest_answer_at: TimeText | null
     found: number
     error: string | null

@@ -4,7 +4,7 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** A longer pause is reported to operators, and commands fail instead of waiting for its end. */
+/** Longer pauses (in ms) are reported to operators, and commands fail instead of waiting. */
 export const LONG_PAUSE_MS = 60_000
 
 /** A current pause of an account, requested by the service. */
@@ -13,13 +13,13 @@ export interface StoredPause {
   readonly since: TimeText
   readonly until: TimeText
   readonly ms: number
-  /** Whether it is longer in total than `LONG_PAUSE_MS`. */
+  /** Whether the full pause exceeds `LONG_PAUSE_MS`. */
   readonly isLong: boolean
   /** Status and request that caused the pause. */
   readonly reason: string
 }
 
-/** The current pauses, by the database's clock (invariant 14). */
+/** The current pauses, by the database's clock. */
 export async function listPauses(q: Query): Promise<StoredPause[]> {
   const rows = await q.sql
     .selectFrom('sync_accounts')
@@ -34,12 +34,11 @@ export async function listPauses(q: Query): Promise<StoredPause[]> {
   })
 }
 
-/** The current pause of an account; null for none. */
 export async function findPause(q: Query, account: string): Promise<StoredPause | null> {
   return (await listPauses(q)).find((pause) => pause.account === account) ?? null
 }
 
-/** Stores a pause that ends in `ms`, unless the account has a longer one. */
+/** Stores a pause that ends in `ms`, unless the current pause ends later. */
 export async function savePause(db: Db, account: string, { ms, reason }: Pick<StoredPause, 'ms' | 'reason'>): Promise<void> {
   await db.write('account-pause', async (tx) => {
     const [now, until] = [dbTime(tx), dbTime(tx, ms)]

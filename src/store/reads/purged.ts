@@ -1,6 +1,6 @@
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Row } from '../../model/entity.ts'
-import type { SubmissionRef } from '../../model/facts.ts'
+import type { SubmissionRef } from '../../model/observations.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { syncPurged } from '../schema/reads.ts'
@@ -9,13 +9,13 @@ import { relationOf, specOf } from '../schema/table.ts'
 const purged = specOf(syncPurged, 'account', 'submission_id')
 const named = specOf(relationOf(submissions), 'account', 'submission_id')
 
-/** @returns the distinct submissions of rows, as keys for `purgedAmong`. */
+/** @returns the rows' distinct submissions, as keys for `purgedAmong`. */
 export function submissionKeys(rows: readonly { readonly account: string; readonly submissionId: string | null }[]): Row[] {
   const keys = rows.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }] as const)
   return [...new Map(keys).values()].filter(({ submission_id }) => submission_id !== null && submission_id !== '')
 }
 
-/** @returns the purged ones of the given submissions, each as `account submission_id`. @param keys distinct. */
+/** @returns the purged submissions among the given ones, as `account submission_id`. @param keys distinct. */
 export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const rows = await q.selectMany(
@@ -25,12 +25,12 @@ export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<Reado
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Prevents purges of unknown submissions, which have no row, until the transaction ends. @param isShared true except for purges. */
+/** Prevents purges of unknown submissions (without a row) until the transaction ends. @param isShared false only for purges. */
 export function lockUnknown(tx: Tx, isShared: boolean): Promise<void> {
   return lockNamed(tx, 'purge', isShared)
 }
 
-/** Like `purgedAmong`, but prevents purges of the other submissions until the transaction ends. */
+/** Like `purgedAmong`. Also prevents purges of the others until the transaction ends. */
 export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const known = await tx.selectMany(named, keys, { lock: true })
@@ -38,7 +38,7 @@ export async function purgedUnderLock(tx: Tx, keys: readonly Row[]): Promise<Rea
   return await purgedAmong(tx, keys)
 }
 
-/** @returns places of unpurged submissions and of none (`submissionId` `''`). Prevents purges of them until the transaction ends. */
+/** @returns places whose submission isn't purged, or with none (`submissionId` `''`). Prevents purges until the transaction ends. */
 export async function withoutPurged<P extends SubmissionRef>(tx: Tx, places: readonly P[]): Promise<P[]> {
   const keys = new Map(places.map(({ account, submissionId }) => [`${account} ${submissionId}`, { account, submission_id: submissionId }]))
   const named = [...keys].filter(([, { submission_id }]) => submission_id !== '').sort(([a], [b]) => (a < b ? -1 : 1))

@@ -7,9 +7,9 @@ import type { ReadsOffTable } from '../schema/reads.ts'
 import { claimedReads } from './claims.ts'
 import { rank } from './reads.ts'
 
-/** Rows searched for reads of a kind. */
+/** Rows to search, per rank. */
 const LOOKED_AT = 1_000
-/** How long a read that is off is postponed, in ms. It becomes due and is postponed again. */
+/** Postponement of a read that is off, in ms. Repeated when it becomes due. */
 const PUT_OFF_MS = 86_400_000
 
 export async function listReadsOff(q: Query, account?: string): Promise<ReadsOffTable[]> {
@@ -17,7 +17,7 @@ export async function listReadsOff(q: Query, account?: string): Promise<ReadsOff
   return await (account === undefined ? query : query.where('account', '=', account)).execute()
 }
 
-/** The reads that are off, without those due for a retry. */
+/** Reads that are off and not due for a retry. */
 export async function readsOffNow(q: Query, account: string): Promise<ReadonlySet<OptionalRead>> {
   const rows = await q.all(sql<{ read: OptionalRead }>`
     select read from sync_reads_off where account = ${account} and ${isOffNow(q)}`)
@@ -28,7 +28,7 @@ function isOffNow(q: Query): RawBuilder<unknown> {
   return sql`(retry_at is null or retry_at > ${dbTime(q)})`
 }
 
-/** Switches off the reads that the settings exclude, and others on. @returns which were on again. */
+/** Switches off reads that the settings exclude, and others on. @returns those switched on. */
 export async function setReadsOffBySettings(db: Db, account: string, reads: readonly OptionalRead[]): Promise<OptionalRead[]> {
   const stored = (await listReadsOff(db.read, account)).filter(({ cause }) => cause === 'settings').map(({ read }) => read)
   const again = stored.filter((read) => !reads.includes(read))
@@ -41,29 +41,29 @@ export async function setReadsOffBySettings(db: Db, account: string, reads: read
   return again
 }
 
-/** Switches off a read that the service rejects, or postpones its retry. The settings' reason has precedence. @returns whether it was on. */
+/** Switches off a read that the service rejects, or postpones its retry. Keeps a reason from the settings. @returns whether it was on. */
 export async function switchReadOff(db: Db, account: string, read: OptionalRead, reason: string, retryMs: number): Promise<boolean> {
   return await db.write('read-switch', (tx) => put(tx, { account, read, cause: 'service', reason, retryMs }))
 }
 
-/** Switches a read on after the service answered it. @returns whether it was off. */
+/** Switches a read on if the service answered it. @returns whether it was off. */
 export async function switchReadOn(db: Db, account: string, read: OptionalRead): Promise<boolean> {
   return await db.write('read-switch', (tx) => remove(tx, account, read, 'service'))
 }
 
-/** Whether a read was ever completed, for any submission of the account. */
+/** Whether this kind of read was ever completed in the account. */
 export async function wasEverRead(q: Query, account: string, read: OptionalRead): Promise<boolean> {
   return await q.exists(sql`select 1 from sync_reads where account = ${account} and read = ${read} and last_read_at is not null limit 1`)
 }
 
-/** How many of the submissions had a successful last read of their requirements. */
+/** Number of these submissions whose last requirements read succeeded. */
 export async function countSucceeding(q: Query, account: string, submissionIds: readonly string[]): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_reads where account = ${account} and submission_id in (${sql.join(submissionIds)})
       and read = 'requirements' and last_read_at is not null and failures + not_found = 0`)
 }
 
-/** Postpones due reads of a kind that is off by a day, up to `limit`; none when the kind is due for a retry. @returns how many. */
+/** Postpones up to `limit` due reads of a kind that is off by a day. Nothing if a retry is due. @returns how many. */
 export async function putOffReads(db: Db, account: string, read: OptionalRead, limit: number): Promise<number> {
   const due = (q: Query) => firstDue(q, account, read)
   if (!(await db.read.exists(sql`select 1 from ${due(db.read)} limit 1`))) return 0
@@ -76,7 +76,7 @@ export async function putOffReads(db: Db, account: string, read: OptionalRead, l
   })
 }
 
-/** Reads of a kind among those claimed next. Others move up when these are gone. */
+/** Reads of one kind among the next rows to claim. Postponing them reveals more. */
 function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unknown> {
   const ofRank = (one: number) => sql`select * from (select account, submission_id, read, id, lease_token from sync_reads
     where account = ${account} and rank = ${sql.lit(one)} and due_at <= ${dbTime(q)} order by due_at limit ${sql.lit(LOOKED_AT)})
@@ -85,7 +85,7 @@ function firstDue(q: Query, account: string, read: OptionalRead): RawBuilder<unk
   return sql`(${sql.join(ranks.map(ofRank), sql` union all `)}) as due where read = ${read} and lease_token is null`
 }
 
-/** Makes postponed reads due now. @param after the last submission or id, or ''. @returns the last of this step; null at the end. */
+/** Makes postponed reads due now. @param after last submission or id, or ''. @returns the last key of this step; null at the end. */
 export async function bringBackReads(db: Db, account: string, read: OptionalRead, after: string, limit: number): Promise<string | null> {
   const [key, isOfKind] = isIdRead(read) ? [sql`id`, sql`submission_id = '' and read = ${read}`] : [sql`submission_id`, sql`read = ${read}`]
   const rows = await db.read.all(sql<{ key: string }>`
@@ -126,7 +126,7 @@ async function put(tx: Tx, { account, read, cause, reason, retryMs }: Off): Prom
   return false
 }
 
-/** @returns whether the read was off for that cause. */
+/** @returns whether the read was off for this cause. */
 async function remove(tx: Tx, account: string, read: OptionalRead, cause: Off['cause']): Promise<boolean> {
   const query = tx.sql.deleteFrom('sync_reads_off').where('account', '=', account).where('read', '=', read).where('cause', '=', cause)
   return (await query.executeTakeFirst()).numDeletedRows > 0n

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { StateFact, SubmissionRef } from '../../model/facts.ts'
+import type { StateObservation, SubmissionRef } from '../../model/observations.ts'
 import { detailReads, isDetail, isIdRead, type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
@@ -10,21 +10,21 @@ import { specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 import { withoutPurged } from './purged.ts'
 
-/** Delay of a requested read: deliveries of a burst share one feed read. */
+/** In ms. Deliveries of a burst share one feed read. */
 export const WAKE_DELAY_MS = 1_000
-/** Delay of reads other than feeds and requirements: those of a burst share one round, after the feeds. */
+/** In ms, for reads other than feeds and requirements. A burst shares one round after the feeds. */
 export const DETAIL_WAKE_DELAY_MS = 5_000
-/** Full re-reads requested by new lanes happen at most this often per submission. */
+/** Minimum ms between full re-reads of a submission that new lanes request. */
 export const REPLAY_COALESCE_MS = 60_000
 /** Delay of another attempt when a delivery names an object that the service did not find. */
 export const LOOK_AGAIN_MS = 120_000
 
-/** `live` is first: a user waits. `background`: state reads except requirements, unless requested. `byId`: all reads by id. */
+/** `live` is first, because users wait. `background`: state reads except requirements, unless requested. `byId`: all reads by id. */
 export const rank = { live: 0, routine: 1, failing: 2, background: 3, byId: 4 } as const
 
 const readsTable = specOf(syncReads)
 
-/** Adds the reads of new submissions, due immediately, except of purged ones. Both feeds start from the beginning (trap 22). */
+/** Adds the reads of new submissions, due immediately. Skips purged ones. Both feeds start from the beginning (trap 22). */
 export async function addReads(tx: Tx, places: readonly SubmissionRef[], now: string, live: boolean): Promise<void> {
   const kept = await withoutPurged(tx, places)
   const rows = kept.flatMap((place) =>
@@ -49,20 +49,20 @@ export async function addReads(tx: Tx, places: readonly SubmissionRef[], now: st
   wake(tx, 'reads')
 }
 
-/** A read to make soon. */
+/** A read requested soon. */
 export interface Wake extends SubmissionRef {
   readonly read: ReadKind
 }
 
-/** The delay of requested reads, and whether the request counts as activity. */
+/** `delayMs`: delay of requested reads. `moved`: counts as activity. */
 export interface WakeOptions {
   readonly delayMs: number
   readonly moved: boolean
 }
 
 /**
- * Makes reads due soon. A read in flight is repeated after it ends (`request_no`). Failing reads keep their backoff, except after "not found": the
- * service may show the submission again (trap 48).
+ * Makes reads due soon. A read in flight runs again afterwards (`request_no`). Failing reads keep their backoff, except after "not found":
+ * the service may show the submission again (trap 48).
  */
 export async function addReadRequests(
   tx: Tx,
@@ -90,9 +90,8 @@ export async function addReadRequests(
 }
 
 /**
- * Requests a full re-read of the events of submissions with a new lane, which may have more before the cursor (trap 8). A feed that was never
- * completed needs none. A re-read in flight may have passed that place, so its due time changes and it is repeated. A due re-read is never
- * postponed.
+ * Requests a full re-read of events if a submission has a new lane. The lane may have events before the cursor (trap 8). A feed that was
+ * never completed needs no re-read. A re-read in flight may have passed these events, so it runs again. Never postpones a due re-read.
  */
 export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   if (places.length === 0) return
@@ -115,19 +114,19 @@ export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]):
   wake(tx, 'reads')
 }
 
-/** A read number greater than all earlier ones (invariant 6), also than the applied ones, in case a counter was set back. */
+/** A read number greater than all earlier issued and applied numbers, even if a counter was set back. */
 export function nextReadNumber(tx: Tx): RawBuilder<number> {
   return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`, sql`cursor_no`)} + 1`
 }
 
-/** Claims the right to apply a state read (invariant 6). @returns false when a read with a greater number was applied. */
-export async function advanceAppliedNumber(tx: Tx, fact: ReadOf, readNo: number): Promise<boolean> {
-  const result = await tx.run(sql`update sync_reads set applied_no = ${readNo} where ${isReadOf(fact)} and applied_no < ${readNo}`)
+/** Claims the right to apply a state read. @returns false if a read with a greater number was already applied. */
+export async function advanceAppliedNumber(tx: Tx, observation: ReadOf, readNo: number): Promise<boolean> {
+  const result = await tx.run(sql`update sync_reads set applied_no = ${readNo} where ${isReadOf(observation)} and applied_no < ${readNo}`)
   if (result > 0) return true
-  return isIdRead(fact.read) && !(await tx.exists(sql`select 1 from sync_reads where ${isReadOf(fact)}`))
+  return isIdRead(observation.read) && !(await tx.exists(sql`select 1 from sync_reads where ${isReadOf(observation)}`))
 }
 
-/** Takes a number for an unscheduled state read (invariant 6); null when it has no row. */
+/** Takes a number for an unscheduled state read; null if the read has no row. */
 export async function takeReadNumber(db: Db, of: ReadOf): Promise<number | null> {
   return db.write('reconcile-number', async (tx) => {
     const set = sql`issued_no = ${nextReadNumber(tx)}`
@@ -137,10 +136,10 @@ export async function takeReadNumber(db: Db, of: ReadOf): Promise<number | null>
   })
 }
 
-/** The read of a submission, or of an id. */
-export type ReadOf = Pick<StateFact, 'account' | 'submissionId' | 'ownId'> & { readonly read: ReadKind }
+/** The read of a submission or an id. */
+export type ReadOf = Pick<StateObservation, 'account' | 'submissionId' | 'ownId'> & { readonly read: ReadKind }
 
-/** Condition: the row of this read. */
+/** Condition: this read's row. */
 export function isReadOf({ account, submissionId, read, ownId = '' }: ReadOf): RawBuilder<unknown> {
   return sql`account = ${account} and submission_id = ${isIdRead(read) ? '' : submissionId} and read = ${read} and id = ${ownId}`
 }

@@ -5,7 +5,7 @@ import { updateInPages } from '../engine/pages.ts'
 import { dbTime, least } from '../engine/sql.ts'
 import { rank } from './reads.ts'
 
-/** The longest waits for submissions without activity for up to `untilMs`: feeds and state, other reads, full re-reads. */
+/** Maximum waits after activity in the last `untilMs`: feeds and state, other reads (`detailMs`), full re-reads. */
 export interface LongestWaits {
   readonly untilMs: number
   readonly pollMs: number
@@ -13,12 +13,12 @@ export interface LongestWaits {
   readonly fullReadMs: number
 }
 
-/** Shortens waits longer than the settings permit. Failing and claimed reads stay. @param longest ascending; the last applies to all others. */
+/** Shortens waits to what the settings permit. Skips failing and claimed reads. @param longest ascending; the last is for all others. */
 export async function shortenWaits(db: Db, account: string, longest: readonly LongestWaits[], signal: AbortSignal): Promise<void> {
   const change = (q: Query) => {
     const share = q.clock.random()
     const isDetail = sql`read in (${sql.join(detailReads)})`
-    /** The end of a wait by the time since the last activity. */
+    /** End of the longest wait, by last activity. */
     const end = (part: number, msOf: (waits: LongestWaits) => number) => {
       const arms = longest
         .slice(0, -1)
@@ -31,7 +31,7 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
     const replay = (part: number) => end(part, ({ fullReadMs }) => fullReadMs)
     const isLate = sql`due_at > ${poll(1)}`
     const isFullReadLate = sql`full_read_due_at > ${replay(1)}`
-    // A feed read makes the re-read, so it must not come later than a due one.
+    // A feed read performs the re-read, so it must not be due later.
     const fullReadDue = sql`case when ${isFullReadLate} then ${replay(share)} else full_read_due_at end`
     const due = sql`case when ${isLate} then ${poll(share)} else due_at end`
     const set = sql`full_read_due_at = ${fullReadDue}, due_at = ${least(q, due, sql`coalesce(${fullReadDue}, due_at)`)}`
@@ -41,5 +41,5 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
   await updateInPages(db, 'read-shorten', { table: 'sync_reads', key: ['account', 'submission_id', 'read', 'id'], part, change }, signal)
 }
 
-/** Condition: reads that neither fail nor are in progress. */
+/** Condition: the read is neither failing nor in progress. */
 const isSettled: RawBuilder<unknown> = sql`lease_token is null and rank <> ${sql.lit(rank.failing)} and failures = 0 and not_found = 0 and stalled_feed_reads = 0`

@@ -4,19 +4,19 @@ import type { Query } from '../engine/db.ts'
 import type { VerificationResult } from '../schema/push.ts'
 import { isAnswered } from '../schema/push-states.ts'
 
-/** What a destination accepted of an account, and its answers when it was queried. */
+/** Changes that a destination accepted from an account, and its answers to queries. */
 export interface AtDestination extends Readonly<Record<VerificationResult, number>> {
   readonly destination: string
-  /** Accepted changes that retention kept; resent ones count once. */
+  /** Accepted, still stored changes. Resent ones count once. */
   readonly delivered: number
   /** Missing changes that were queued again. */
   readonly repaired: number
-  /** Times of its oldest and newest answers; null when it was never queried. */
+  /** Times of the oldest and newest answer; null if never queried. */
   readonly oldest_at: TimeText | null
   readonly newest_at: TimeText | null
 }
 
-/** Every destination with deliveries or answers of an account. Counts everything, so it is for reports, not for a timer. */
+/** Every destination with deliveries or answers for an account. Counts all rows: for reports, not for a timer. */
 export async function atDestinations(q: Query, account: string): Promise<AtDestination[]> {
   const of = (result: VerificationResult) => sql`sum(case when result = ${sql.lit(result)} then 1 else 0 end)`
   return await q.all(sql<AtDestination>`

@@ -8,7 +8,7 @@ import type { RunState } from '../schema/reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
 export const RUN_LEASE_MS = 20_000
-/** Runs considered per account and state. */
+/** Maximum runs per account and state. */
 const MOST_OPEN = 100
 /** Exit code of an incomplete run. */
 const STOPPED_EXIT_CODE = 4
@@ -17,7 +17,7 @@ export interface RunClaim {
   readonly account: string
   readonly run: RunRow
   readonly leaseToken: string
-  /** Whether an earlier process began the run and died. */
+  /** Whether an earlier process started this run and died. */
   readonly resumed: boolean
 }
 
@@ -35,7 +35,7 @@ export interface RunBusy {
   readonly leaseUntil: TimeText
 }
 
-/** Creates the missing rows of accounts, from which their schedule counts. */
+/** Creates missing rows. An account's schedule starts with its row. */
 export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
   await db.write('reconcile-accounts', async (tx) => {
     for (const account of [...accounts].sort()) await ensureRow(tx, account)
@@ -46,7 +46,9 @@ async function ensureRow(tx: Tx, account: string): Promise<void> {
   await tx.run(sql`insert into sync_reconcile (account, since) values (${account}, ${dbTime(tx)}) on conflict do nothing`)
 }
 
-/** Stores a run, which starts when no other run of the account is in progress. @returns its id, or that of a waiting run with the same options. */
+/**
+ * Stores a run that starts when no other run of the account is in progress. @returns its id, or the id of a waiting run with equal options.
+ */
 export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   return db.write('reconcile-request', async (tx) => {
     await ensureRow(tx, request.account)
@@ -60,7 +62,7 @@ export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   })
 }
 
-/** Starts a run now, unless one of the account is in progress. Resumes an interrupted run with the same options; others wait. */
+/** Starts a run now, unless one is in progress. Resumes an interrupted run with equal options; other runs wait. */
 export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
   await ensureReconcileRows(db, [request.account])
   return db.write('reconcile-claim', async (tx) => {
@@ -74,7 +76,7 @@ export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim
   })
 }
 
-/** Claims the next run of an account: an interrupted one, otherwise the oldest requested. Null for none. */
+/** Claims an interrupted run of an account, otherwise the oldest requested run. Null for none. */
 export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim | null> {
   const open = sql`select 1 from reconcile_runs where account = ${account} and state in ('requested', 'running') limit 1`
   if (!(await db.read.exists(open))) return null
@@ -89,7 +91,7 @@ export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim
   })
 }
 
-/** Ends waiting and interrupted runs of accounts that are no longer served. @param accounts the served ones. */
+/** Ends waiting and interrupted runs of accounts that are no longer served. @param accounts served accounts. */
 export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Promise<void> {
   const open = db.read.sql.selectFrom('reconcile_runs').select('account').distinct().where('state', 'in', ['requested', 'running'])
   const abandoned = (await open.execute()).map(({ account }) => account).filter((account) => !accounts.includes(account))
@@ -110,7 +112,7 @@ export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Pro
 }
 
 /**
- * Locks the row of an account until the transaction ends: before requesting, starting or stopping one of its runs.
+ * Locks the account's row until the transaction ends. Call before requesting, starting, or stopping a run.
  * @returns since when the account has been served; null if it has no row.
  */
 export async function lockAccount(tx: Tx, account: string): Promise<TimeText | null> {
@@ -130,7 +132,7 @@ async function takeLease(tx: Tx, token: string, account: string): Promise<{ toke
   return { busy: true, runId: held.run_id ?? '', leaseUntil: held.lease_until ?? '' }
 }
 
-/** Runs in progress. For the holder of the account's lease: their process is dead. */
+/** Runs marked as running. If you have the account's lease, their process is dead. */
 function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
   return runsIn(tx, account, 'running', MOST_OPEN)
 }
@@ -143,7 +145,7 @@ async function runsIn(tx: Tx, account: string, state: RunState, limit: number): 
 
 async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
   const updated_at = timeFromMs(tx.clock.now())
-  // A dry run stores no progress, so it restarts (see `deleteFindings`).
+  // A dry run stores no progress; it restarts (see `deleteFindings`).
   const counts = resumed && run.options.dry_run === true ? NOTHING_DONE : {}
   // By the database's clock, because a resumed run compares its start with visits recorded by other processes.
   const { started_at } = await tx.sql
@@ -157,12 +159,12 @@ async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean):
   return { account: run.account, run: begun, leaseToken, resumed }
 }
 
-/** @throws LeaseLostError when another process has taken over the run. */
+/** @throws LeaseLostError if another process took over the run. */
 export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.renew(tx, claim, RUN_LEASE_MS)
 }
 
-/** Checks and locks the lease, in a transaction that corrects or reports. @throws LeaseLostError when another process has taken over the run. */
+/** Checks and locks the lease, in a transaction that corrects or reports. @throws LeaseLostError if another process took over the run. */
 export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
   await claimedRuns.hold(tx, claim)
 }
@@ -173,7 +175,7 @@ export interface RunEnd {
   readonly note: string | null
 }
 
-/** Ends a run and releases the account. @throws LeaseLostError when another process has taken over the run. */
+/** Ends a run and releases the account. @throws LeaseLostError if another process took over the run. */
 export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void> {
   await db.write('reconcile-end', async (tx) => {
     await claimedRuns.settle(tx, claim, sql`run_id = null, lease_until = ${dbTime(tx)}`)
@@ -181,7 +183,7 @@ export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void
   })
 }
 
-/** Ends a run on request, which takes its process's lease; findings and corrections stay. @returns false when no such run was open. */
+/** Stops a run on request and removes its process's lease. Keeps findings and corrections. @returns false if the run wasn't open. */
 export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account' | 'run_id'>, note: string): Promise<boolean> {
   return db.write('reconcile-stop', async (tx) => {
     await lockAccount(tx, account)
@@ -193,7 +195,7 @@ export async function stopRun(db: Db, { account, run_id }: Pick<RunRow, 'account
   })
 }
 
-/** Releases a run unchanged, for another process to resume immediately. */
+/** Releases a run unchanged, so that another process resumes it. */
 export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
   await db.write('reconcile-release', (tx) => releaseAccount(tx, claim))
 }

@@ -3,9 +3,9 @@ import { entities } from '../../model/entities.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** Figures for reports. They read every row of an account, so no timer may call them. */
+/** Counts for reports. They read all rows of an account; don't call from a timer. */
 
-/** Records of one table first seen in the same bucket and way. */
+/** Records of one table first seen in one time bucket, by `via`. */
 export interface SeenCount {
   readonly at: TimeText
   readonly via: string
@@ -15,21 +15,21 @@ export interface SeenCount {
 
 const DAY_MS = 86_400_000
 
-/** Length of the time prefix for buckets: up to the second, minute, hour or day. */
+/** Length of a bucket's time prefix: up to second, minute, hour, or day. */
 function piecesOf(spanMs: number): number {
   if (spanMs < 90_000) return 19
   if (spanMs < 90 * 60_000) return 16
   return spanMs < 5 * DAY_MS ? 13 : 10
 }
 
-/** Condition: `first_seen_at` is a time from the years 1 to 9999. */
+/** Condition: `first_seen_at` is a time in the years 1 to 9999. */
 function isSeen(q: Query): RawBuilder<boolean> {
   return q.kind === 'sqlite'
     ? sql<boolean>`datetime(first_seen_at) is not null`
     : sql<boolean>`first_seen_at >= '0001-01-01T00:00:00Z' and first_seen_at < '10000-01-01T00:00:00Z'`
 }
 
-/** Counts events and messages of an account by time bucket and way of their first sighting. */
+/** Counts events and messages of an account by time bucket and way of first appearance. */
 export async function countFirstSeen(q: Query, account: string): Promise<SeenCount[]> {
   const rows = await q.all(sql<{ first: TimeText | null; last: TimeText | null }>`
     select min(first_seen_at) as first, max(first_seen_at) as last from (
@@ -63,11 +63,11 @@ export interface MirrorFigures {
   readonly firstSeq: number
   readonly lastSeq: number
   readonly submissions: number
-  /** No longer shown by the service. */
+  /** Not shown by the service. */
   readonly unreachable: number
-  /** By `webhook`, `command` and so on. */
+  /** `webhook`, `command`, and so on. */
   readonly trackedVia: readonly { readonly via: string; readonly submissions: number }[]
-  /** Rows of the account, without those that are gone. */
+  /** Rows of the account, except those that are gone. */
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
 }
 

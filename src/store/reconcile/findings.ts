@@ -9,12 +9,12 @@ import type { RunCounts } from './runs.ts'
 
 export type FindingRow = ReconcileFindingsTable
 
-/** Findings deleted per transaction (invariant 13). */
+/** Findings deleted per transaction. */
 const DELETE_BATCH = 1_000
 
 const findingsTable = specOf(reconcileFindings)
 
-/** Inserts findings, without stored ones and those of purged submissions. @returns the increase of the counts. */
+/** Inserts findings, except stored ones and those of purged submissions. @returns the increase of each count. */
 export async function insertFindings(tx: Tx, findings: readonly ReconcileFindingsTable[]): Promise<Partial<RunCounts>> {
   const counts: { -readonly [name in keyof RunCounts]?: number } = {}
   const named = findings.flatMap(({ account, submission_id }) => (submission_id === null ? [] : [{ account, submission_id }]))
@@ -33,7 +33,7 @@ export async function insertFindings(tx: Tx, findings: readonly ReconcileFinding
   return counts
 }
 
-/** The counts of a run's findings, and the last number. */
+/** Counts of a run's findings, and the highest number. */
 export async function sumFindings(q: Query, runId: string): Promise<{ counts: Partial<RunCounts>; lastNo: number }> {
   const rows = await q.all(sql<{ kind: FindingKind; known: number | boolean; n: number; repaired: number; last: number }>`
     select kind, known, count(*) as n, count(repaired_at) as repaired, max(finding_no) as last
@@ -52,8 +52,8 @@ export async function sumFindings(q: Query, runId: string): Promise<{ counts: Pa
 }
 
 /**
- * Deletes the findings of a dry run: it records no visits, so when resumed it visits and reports every submission again.
- * @throws LeaseLostError when another process has taken over the run.
+ * Deletes the findings of a dry run. A dry run records no visits, so a resumed one visits and reports every submission again.
+ * @throws LeaseLostError if another process took over the run.
  */
 export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
   const found = sql`select finding_no from reconcile_findings where run_id = ${claim.run.run_id} limit ${sql.lit(DELETE_BATCH)}`
@@ -89,7 +89,7 @@ export async function listFindings(q: Query, filter: FindingFilter): Promise<Fin
     .execute()
 }
 
-/** The number of findings of a run, by kind and table. */
+/** Number of findings of a run, by kind and table. */
 export async function countFindings(q: Query, runId: string) {
   return q.sql
     .selectFrom('reconcile_findings')
@@ -103,8 +103,8 @@ export async function countFindings(q: Query, runId: string) {
 }
 
 /**
- * Condition on rows of `reconcile_findings`: another run has reported the finding, and not as new in a dry run. A finding that a dry run calls
- * known was reported by an earlier run.
+ * Condition on rows of `reconcile_findings`: another run reported the finding. New findings of dry runs don't count; known ones do, because
+ * an earlier run reported them.
  * @param findings the table's name in the statement.
  */
 export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
@@ -114,7 +114,7 @@ export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings =
     or not exists (select 1 from reconcile_runs reporter where reporter.run_id = ${of('run_id')} and ${isDry})))`
 }
 
-/** Whether an earlier run has reported that the service cannot have a submission with that id. */
+/** Whether another run reported that the service cannot have a submission with this id. */
 export async function isMisnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
   return await q.exists(sql`
     select 1 from reconcile_findings where account = ${account} and submission_id = ${submissionId} and kind = 'absent'

@@ -6,11 +6,11 @@ import { isReadOf } from '../reads/reads.ts'
 export interface IdOfSubmission {
   readonly kind: IdRead
   readonly id: string
-  /** Whether the id is known, so that it is polled. */
+  /** Whether the id is known; known ids are polled. */
   readonly isKnown: boolean
 }
 
-/** The ids of a submission that have their own reads: known ones and those in rows, bind requests first. */
+/** Ids of a submission that have reads of their own: known ids and ids in rows, bind requests first. */
 export async function idsOfSubmission(q: Query, account: string, submissionId: string): Promise<IdOfSubmission[]> {
   const of = sql`account = ${account} and submission_id = ${submissionId}`
   const rows = await q.all(sql<{ kind: IdRead; id: string; known: number }>`
@@ -23,7 +23,7 @@ export async function idsOfSubmission(q: Query, account: string, submissionId: s
   return rows.filter(({ id }) => typeof id === 'string').map(({ kind, id, known }) => ({ kind, id, isKnown: known === 1 }))
 }
 
-/** Whether a 404 of an id may be temporary: the id was read before, and polling has not missed it often enough. */
+/** Whether a 404 for an id may be temporary: the id was read before, and polling got few 404s so far. */
 export async function mayComeBack(q: Query, account: string, read: IdRead, id: string): Promise<boolean> {
   const isRead = isReadOf({ account, submissionId: '', read, ownId: id })
   return await q.exists(sql`select 1 from sync_reads where ${isRead} and last_read_at is not null and not_found < ${NOT_FOUND_TO_CONFIRM}`)

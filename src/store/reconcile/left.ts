@@ -8,15 +8,15 @@ interface RunLeft {
   readonly unreadable: number
 }
 
-/** An ended run, and its unresolved findings. */
+/** An ended run with its unresolved findings. */
 export type EndedRun = RunRow & { readonly left: RunLeft }
 
-/** Later visits resolve no findings about the change log or destinations. */
+/** Later visits don't resolve findings about the change log or destinations. */
 const RESOLVABLE: readonly FindingKind[] = ['missing', 'different', 'absent', 'unreadable']
 
 /**
- * @returns the run with its findings that were not corrected, and whose submissions no later run reconciled. Undelivered changes do not count: the
- * state of their destination reports them.
+ * @returns the run with findings neither corrected nor resolved by a later reconciling run. Excludes undelivered changes, because their
+ * destination's state reports them.
  */
 export async function withLeft(q: Query, run: RunRow): Promise<EndedRun> {
   const differences = Math.max(0, run.missing + run.different + run.absent + run.lost - run.repaired)

@@ -10,13 +10,13 @@ import type { RunCounts } from './runs.ts'
 export interface Visited {
   readonly submissionId: string
   readonly at: TimeText
-  /** Whether it matched the service, or was corrected. */
+  /** Whether it matched the service or was corrected. */
   readonly proved: boolean
-  /** Parts of the requirements view that the answer left out. */
+  /** Parts of the requirements view missing from the answer. */
   readonly unconfirmed?: readonly ViewPart[]
 }
 
-/** Saves a run's progress and renews its lease. @throws LeaseLostError when another process has taken over the run. */
+/** Saves a run's progress and renews its lease. @throws LeaseLostError if another process took over the run. */
 export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, visited: readonly Visited[]): Promise<void> {
   const { account, run_id } = claim.run
   await db.write('reconcile-progress', async (tx) => {
@@ -34,7 +34,7 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
       unconfirmed: unconfirmed?.join(', ') || null,
     }))
     const given = valuesTable(tx, { submission_id: 'text', at: 'text', proved: 'int', unconfirmed: 'text' }, rows)
-    // By the database's clock (invariant 14), because a later run in another process compares with it.
+    // Uses the database's clock, because a later run in another process compares with this time.
     const ahead = sql`(${timeFromMs(tx.clock.now())}::timestamptz - statement_timestamp())`
     const at = tx.kind === 'sqlite' ? sql`given.at` : sql`(given.at::timestamptz - ${ahead})`
     await tx.run(sql`

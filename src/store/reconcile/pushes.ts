@@ -9,7 +9,7 @@ import { itsStream } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
-/** A change that waits longer is reported. */
+/** In ms. Longer waits are reported. */
 const OVERDUE_MS = 3_600_000
 
 export type UndeliveredState = 'dead' | 'unknown' | 'ready'
@@ -17,19 +17,19 @@ export type UndeliveredState = 'dead' | 'unknown' | 'ready'
 export interface Undelivered
   extends Columns<'sync_outbox', 'outbox_id' | 'account' | 'submission_id' | 'entity' | 'entity_id' | 'operation' | 'seq'>,
     Columns<'sync_outbox', 'attempts' | 'queued_at' | 'status' | 'error' | 'stream'> {
-  /** Why its stream is blocked; null when it is not. */
+  /** Why the stream is blocked; null if it isn't. */
   readonly blocked: string | null
-  /** Whether the stream's row was deleted: nothing is sent until a new change enters the stream. */
+  /** Whether the stream's row was deleted. Sending resumes with a new change in the stream. */
   readonly stream_lost: boolean
-  /** Whether it waits too long; always true for dead and unknown ones. */
+  /** Whether the wait is too long; always true for dead and unknown. */
   readonly overdue: boolean
-  /** Whether an earlier run has reported it, not counting dry runs. */
+  /** Whether an earlier run reported the row. Dry runs don't count. */
   readonly reported: boolean
 }
 
 type Flag = 'overdue' | 'reported' | 'stream_lost'
 
-/** The destinations in the store, each with its oldest overdue unqueued change. @param configured the others get nothing more. */
+/** All stored destinations. Configured ones have their oldest overdue unqueued change. @param configured names. */
 export async function pushDestinations(
   q: Query,
   account: string,
@@ -50,7 +50,7 @@ export async function pushDestinations(
   return found
 }
 
-/** Undelivered changes of all accounts in one state after `after`, in queue order. @param runId its findings are no earlier reports. */
+/** Undelivered changes of all accounts in one state after `after`, in queue order. @param runId not an earlier report. */
 export async function undeliveredAfter(
   q: Query,
   destination: string,
@@ -73,7 +73,7 @@ export async function undeliveredAfter(
   return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), stream_lost: is(row.stream_lost) }))
 }
 
-/** Creates the missing streams of waiting rows, due immediately. */
+/** Creates missing streams of waiting rows, due immediately. */
 export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise<void> {
   await db.write('reconcile-streams', async (tx) => {
     await openStreams(tx, streamsOf(rows))
@@ -81,7 +81,7 @@ export async function reopenStreams(db: Db, rows: readonly StreamKey[]): Promise
   })
 }
 
-/** Whether an earlier run has reported a destination as a whole. @param seq the change it named; null for none. */
+/** Whether an earlier run reported a whole destination. @param seq the change in the report; null for none. */
 export async function isDestinationReported(
   q: Query,
   { account, destination, entity, seq }: { account: string; destination: string; entity: string; seq: number | null },

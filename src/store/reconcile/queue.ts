@@ -11,26 +11,26 @@ import type { RunRow } from './runs.ts'
 const DORMANT_AFTER_MS = 90 * 86_400_000
 
 /**
- * A submission is known while one of these tables has a row of it. Of `sync_reconciled` only reconciled rows count, because other visited ids may be
- * wrong. Documents follow from other tables.
+ * A submission is known if one of these tables has a row for it. `sync_reconciled` only counts if reconciled, because other visited ids may
+ * be wrong. Other tables cover documents.
  */
 const KNOWN_BY = [...entities.filter(({ read }) => read !== 'document').map(({ table }) => table), 'sync_reads', 'sync_reconciled']
 
 /** A submission to visit. */
 export interface Candidate {
   readonly submissionId: string
-  /** The run that reconciled it; otherwise the last that visited it. */
+  /** The run that reconciled it; if none, the last that visited it. */
   readonly runId: string | null
   readonly visitedAt: TimeText | null
   readonly reconciledAt: TimeText | null
-  /** Whether the run's options include it. */
+  /** Whether the options include it. */
   readonly wanted: boolean
-  /** Whether the events feed was never completed, so that its old records are not new. Likewise `firstThread`. */
+  /** Whether the events feed was never completed; its old records aren't new then. Same: `firstThread`. */
   readonly firstEvents: boolean
   readonly firstThread: boolean
   readonly eventsReadAt: TimeText | null
   readonly threadReadAt: TimeText | null
-  /** Whether rows in `sync_reads` are missing, so that it is not polled. */
+  /** Whether `sync_reads` lacks rows; then polling skips it. */
   readonly unpolled: boolean
   readonly unreachableSince: TimeText | null
 }
@@ -47,7 +47,7 @@ export async function candidatesById(q: Query, account: string, options: RunOpti
   return details(q, account, options, ids, sql`ids.submission_id`)
 }
 
-/** The known submissions among the given ones. */
+/** Known submissions among the given ids. */
 export async function candidatesOf(q: Query, account: string, options: RunOptions, ids: readonly string[]): Promise<Candidate[]> {
   const list = JSON.stringify(ids)
   const given =
@@ -61,7 +61,7 @@ export async function candidatesOf(q: Query, account: string, options: RunOption
   return details(q, account, options, known, sql`ids.submission_id`)
 }
 
-/** Reconciled submissions after `after`, oldest first. */
+/** Reconciled after `after`, longest ago first. */
 export async function candidatesByReconciled(
   q: Query,
   account: string,
@@ -76,7 +76,7 @@ export async function candidatesByReconciled(
   return details(q, account, options, ids, sql`ids.reconciled, ids.submission_id`)
 }
 
-/** When a submission of the account was last reconciled; null for never. */
+/** When any submission was last reconciled; null for never. */
 export async function newestReconciled(q: Query, account: string): Promise<TimeText | null> {
   const { newest } = await q.sql
     .selectFrom('sync_reconciled')
@@ -86,7 +86,7 @@ export async function newestReconciled(q: Query, account: string): Promise<TimeT
   return newest
 }
 
-/** When the first other run started after this one; null for never. Later visits may be that run's. */
+/** Start of the account's next other run; null if none. Later visits may belong to that run. */
 export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
   const { first } = await q.sql
     .selectFrom('reconcile_runs')
@@ -130,7 +130,7 @@ async function details(
     left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.read = 'events'
     left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
     order by ${order}`)
-  // SQLite allows a blob as an id, which sorts last and is no submission.
+  // SQLite allows a blob as an id. It sorts last and isn't a submission.
   const named = rows.filter((row) => typeof row.submissionId === 'string')
   return named.map(({ wanted, firstEvents, firstThread, reads, ...row }) => ({
     ...row,
@@ -146,7 +146,7 @@ function readCount(account: string): RawBuilder<unknown> {
     and r.read in (${sql.join(readKinds)}))`
 }
 
-/** Includes submissions with missing reads, whose activity is unknown. */
+/** Includes submissions with missing reads: their activity is unknown. */
 function wanted(q: Query, account: string, options: RunOptions): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]
   const movedSince = (at: RawBuilder<unknown>) =>

@@ -16,7 +16,7 @@ import { specOf } from '../schema/table.ts'
 
 export type RunRow = ReconcileRunsTable
 
-/** Newest runs searched for a complete one. */
+/** Runs to search for a complete one. */
 const NEWEST_RUNS = 100
 
 export interface RunFilter {
@@ -46,7 +46,7 @@ export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow
     .execute()
 }
 
-/** The run ids that a shortened one may mean. */
+/** Run ids that match a shortened id. */
 export async function runIdsLike(q: Query, shortened: string, limit: number): Promise<string[]> {
   return await idsLike(q, 'reconcile_runs', 'run_id', shortened.toLowerCase(), { limit })
 }
@@ -55,7 +55,7 @@ export async function findRun(q: Query, runId: string): Promise<RunRow | null> {
   return (await q.sql.selectFrom('reconcile_runs').selectAll().where('run_id', '=', runId.toLowerCase()).executeTakeFirst()) ?? null
 }
 
-/** Ended runs of the account, without stopped ones, newest first, up to the newest of the whole account; at most 100. */
+/** Ended runs of the account, newest first, except stopped runs. Ends with the newest complete run; at most 100. */
 export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   const rows = await q.sql
     .selectFrom('reconcile_runs')
@@ -71,12 +71,12 @@ export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   return whole === -1 ? rows : rows.slice(0, whole + 1)
 }
 
-/** The newest ended run of the whole account; null for none. */
+/** Newest ended run of the whole account; null for none. */
 export async function lastEndedRun(q: Query, account: string): Promise<RunRow | null> {
   return (await endedRuns(q, account)).findLast(({ options }) => !isNarrowed(options)) ?? null
 }
 
-/** Whether a run visited only some submissions. */
+/** Whether a run covered only some submissions. */
 export function isNarrowed({ submissions, since, active_only }: RunOptions): boolean {
   return submissions !== undefined || since !== undefined || active_only === true
 }
@@ -86,17 +86,17 @@ export interface RunRequest {
   readonly options: RunOptions
   /** `command`, `cron`, `admin:<token name>`. */
   readonly requestedBy: string
-  /** Its scheduled time. */
+  /** Scheduled time. */
   readonly slot?: TimeText
 }
 
-/** Whether two runs do the same work; concurrency makes no difference. */
+/** Whether two runs do the same work. Ignores concurrency. */
 export function sameOptions(a: RunOptions, b: RunOptions): boolean {
   const about = ({ concurrency: _, ...rest }: RunOptions): Json => rest as Json
   return canonicalJson(about(a)) === canonicalJson(about(b))
 }
 
-/** Condition: the run has no options except some of `names`. */
+/** Condition: the run has no options other than `names`. */
 export function hasNoOptionsBut(
   q: Pick<Query, 'kind'>,
   column: string,
@@ -141,7 +141,7 @@ export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
   }
 }
 
-/** @returns false when the account already has a run of that scheduled time. */
+/** @returns false if the account already has a run for this scheduled time. */
 export async function insertRun(tx: Tx, row: RunRow): Promise<boolean> {
   return (await tx.insertMany(runsTable, [row as unknown as Record<string, Json>], { ignore: true })) > 0
 }

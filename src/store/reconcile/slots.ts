@@ -8,20 +8,20 @@ import { lockAccount, RUN_LEASE_MS } from './claims.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
 
 /**
- * The result of a scheduled time. `requested`: its run waits for a process. `again`: its run failed and another waits. `taken`: it has its run.
- * `before`: the account was not served yet. `skipped`: another run does the same.
+ * Result of a scheduled time. `requested`: a run was requested. `again`: after a failure, another was requested. `taken`: a run exists.
+ * `before`: the account was not yet served. `skipped`: another run does the same.
  */
 export type SlotOutcome = 'requested' | 'again' | 'taken' | 'before' | 'skipped'
 
-/** Delay before a failed run is repeated, and the number of repetitions. */
+/** Delay before a failed run is repeated, and maximum repetitions. */
 const AGAIN_AFTER_MS = 15 * 60_000
 const AGAIN_TIMES = 4
 
 const OPTIONS = {}
 
 /**
- * Requests the run of a scheduled time once. Ignores times before the account was served. While another complete run is in progress or waits,
- * records the time as skipped. After a narrower run, or one interrupted earlier, the new run waits.
+ * Requests one run per scheduled time. Ignores times before the account was served. If another complete run is in progress or waiting,
+ * records the time as skipped. If a narrower or interrupted run is open, the new run waits.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)
@@ -71,7 +71,7 @@ function isDueAgain(runs: readonly SlotRun[], nowMs: number): boolean {
   return rested && runs.length <= AGAIN_TIMES
 }
 
-/** A complete run that waits, or was in progress at that time. One interrupted earlier doesn't count. */
+/** A complete run that waits, or was in progress at that time. Ignores earlier interruptions. */
 async function openLikeIt(tx: Tx, account: string, slot: TimeText): Promise<string | null> {
   const alive = timeValue(tx, timeFromMs(msFromTime(slot) - RUN_LEASE_MS))
   const open = await tx.all(sql<Columns<'reconcile_runs', 'run_id' | 'options'>>`

@@ -13,7 +13,7 @@ const ofEvents = (meaning: string) => orNull(time(meaning, { source: '`market_ev
 export const laneBoard = relation({
   name: 'lane_board',
   type: 'view',
-  holds: 'One row for each market of a submission that is not gone: its status, and since when. Events without a lane are not counted.',
+  holds: 'One row for each lane that is not gone: its status, and since when. Events without a lane are not counted.',
   key: [],
   columns: {
     ...copied(lanes, 'account', 'submission_id'),
@@ -38,7 +38,7 @@ export const laneBoard = relation({
 export const laneLines = relation({
   name: 'lane_lines',
   type: 'view',
-  holds: 'One row for each market of a submission that is not gone and each of its lines of business, for counting by line.',
+  holds: 'One row for each lane that is not gone and each of its lines of business, for counting by line.',
   key: [],
   columns: {
     ...copied(lanes, 'account', 'submission_id', 'lane_id', 'market_name'),

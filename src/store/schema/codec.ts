@@ -15,7 +15,7 @@ export function encoderOf(kind: ColumnKind): Encode {
   return (value) => (value ?? null) as SqliteValue
 }
 
-/** @returns the decoder for columns of `kind`. It never throws: a value of another kind is returned as stored. */
+/** @returns the decoder for columns of `kind`. Never throws; returns a value of another kind as stored. */
 export function decoderOf(kind: ColumnKind): Decode {
   if (kind === 'bool') return (value) => (value === 1 ? true : value === 0 ? false : (value as Json))
   if (kind === 'json') return (value) => (typeof value === 'string' ? jsonOrText(value) : (value as Json))
@@ -36,15 +36,15 @@ const convertedKinds = new Map<string, ColumnKind>(
   ),
 )
 
-/** Decoders for statements without a TableSpec, by table and column, so that booleans and JSON are converted as on Postgres. */
+/** Decoders for statements without a TableSpec, by table and column. They convert booleans and JSON as on Postgres. */
 export function decoderOfColumn(table: string | null, column: string | null): Decode | null {
   const kind = convertedKinds.get(`${table}.${column}`)
   return kind === undefined ? null : decoderOf(kind)
 }
 
 /**
- * Converts a parameter of a statement without a TableSpec: booleans become 0 and 1, lists and objects JSON text. @throws TypeError for a
- * Date, which has no microseconds: times are TimeText.
+ * Converts a parameter of a statement without a TableSpec: booleans to 0 and 1, lists and objects to JSON text. @throws TypeError for a
+ * Date, because it has no microseconds; use TimeText.
  */
 export function bindable(value: unknown): SqliteValue {
   if (typeof value === 'boolean') return value ? 1 : 0

@@ -1,6 +1,6 @@
 import { bytes, each, int, internal, orNull, serial, type TableOf, text, time } from './table.ts'
 
-/** `ready`: due at `available_at`, which a lease moves. `done`. `aside`: stored but unreadable. `dead`: dead-lettered. */
+/** `ready`: due at `available_at` (moved by a lease). `done`: applied. `aside`: unreadable, stored. `dead`: dead-lettered. */
 export type InboxState = 'ready' | 'done' | 'aside' | 'dead'
 
 export const syncInbox = internal({

@@ -1,17 +1,17 @@
 import type { ColumnTypes } from './migration.ts'
 
 /**
- * Expressions that order and filter the list of submissions. The indexes of the schema and the queries of the list share them, because a
- * query in other words would not use its index.
+ * Expressions that order and filter the list of submissions. Schema indexes and list queries share them, because a query with a different
+ * expression would not use its index.
  */
 
 type Kind = Pick<ColumnTypes, 'kind'>
 
 const ORDER_LENGTH = 200
-/** Greater than any other text, by its bytes. */
+/** Sorts after any other text, by bytes. */
 export const LAST = '\u{10ffff}'
 
-/** The keys of the list's orders, none of them null, as expressions of a row of `submissions`. */
+/** Sort keys of the list, as expressions on a row of `submissions`. Never null. */
 export function orderKeys({ kind }: Kind) {
   const isSqlite = kind === 'sqlite'
   return {
@@ -24,8 +24,8 @@ export function orderKeys({ kind }: Kind) {
 }
 
 /**
- * Unindexed keys, as expressions of a row `s` of `submissions`, computed for each sorted row. @param none the lowest quote of a submission
- * without quotes: last in either direction.
+ * Unindexed keys, as expressions on a row `s` of `submissions`, computed for each sorted row. @param none value for submissions without
+ * quotes, which are always last.
  */
 export function computedKeys(kind: Kind, none: number) {
   const ofIt = 'x.account = s.account and x.submission_id = s.submission_id'
@@ -38,15 +38,15 @@ export function computedKeys(kind: Kind, none: number) {
   } as const
 }
 
-/** The name of a lane's market, in search form. */
+/** Name of a lane's market, in search form. */
 export function marketKey({ kind }: Kind): string {
   return kind === 'sqlite' ? 'lower(market_name)' : 'lower(market_name collate "C")'
 }
 
-/** The chips of lanes, the most advanced first. An unknown chip is in progress. */
+/** Lane chips, most advanced first. An unknown chip counts as in progress. */
 export const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available'] as const
 
-/** The index of a lane's chip in CHIPS. */
+/** Index of a lane's chip in CHIPS. */
 export function chipRank({ kind }: Kind): string {
   const bound = kind === 'sqlite' ? 'bound = 1' : 'bound'
   return `(case when ${bound} or chip = 'bound' then 0 when chip = 'quoted' then 1 when chip = 'needs_info' then 2 when chip = 'not_available' then 4 else 3 end)`

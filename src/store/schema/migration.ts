@@ -1,7 +1,7 @@
-/** The names of column types in one database, so that a migration is written once for both. */
+/** Column type names of one database, so that a migration is written once for both. */
 export interface ColumnTypes {
   readonly kind: 'sqlite' | 'postgres'
-  /** Ids, names and other parts of keys: ordered by bytes, as on SQLite and in code, independent of the libc version. */
+  /** Ids, names, and other key parts. Ordered by bytes, as on SQLite and in code, independent of the libc version. */
   readonly id: string
   readonly time: string
   readonly date: string
@@ -11,13 +11,13 @@ export interface ColumnTypes {
   readonly int: string
   readonly real: string
   readonly bytes: string
-  /** A whole number that the database assigns, with `primary key`. */
+  /** An integer that the database assigns, with `primary key`. */
   readonly serial: string
 }
 
 /**
- * One step of the schema. `oldestCompatible` is the oldest schema version whose code still runs on the result: an expanding step keeps it,
- * a contracting one raises it.
+ * One step of the schema. `oldestCompatible` is the oldest schema version whose code still runs on the result. Expanding steps keep it;
+ * contracting steps raise it.
  */
 export interface Migration {
   readonly version: number
@@ -26,7 +26,7 @@ export interface Migration {
   statements(types: ColumnTypes): readonly string[]
 }
 
-/** Column types of each database. On SQLite times are TimeText, booleans 0 and 1, JSON its text. */
+/** Column types of each database. On SQLite: TimeText, 0 and 1 for booleans, text for JSON. */
 export const columnTypes: Readonly<Record<ColumnTypes['kind'], ColumnTypes>> = {
   sqlite: {
     kind: 'sqlite',

@@ -1,16 +1,16 @@
 import { each, int, internal, json, orNull, relation, serial, type TableOf, text, time } from './table.ts'
 
-/** `pending`: true for too short a time to send an alert. */
+/** `pending`: true, but not long enough for an alert. */
 export type AlarmState = 'pending' | 'firing' | 'resolved'
 
 export type AlarmSeverity = 'warning' | 'critical'
 
 export type NoticeKind = 'firing' | 'repeated' | 'resolved'
 
-/** `begun`: in progress, or its process died before it ended. */
+/** `begun`: in progress, or its process died during it. */
 export type ActionOutcome = 'begun' | 'done' | 'failed'
 
-/** What an alarm is about: the same in both tables. */
+/** Columns that identify an alarm, in both tables. */
 const alarmKey = {
   name: text('the alarm, such as `webhook_silence`'),
   account: text('the account that it concerns; empty if none'),

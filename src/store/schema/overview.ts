@@ -29,7 +29,10 @@ export const submissionOverview = relation({
     outstanding_count: int('items that the broker must still supply', { source: '`outstanding_items`' }),
     ...copied(submissions, 'outstanding_answerable_count', 'outstanding_markets_total'),
     bind_status: orNull(
-      text('the status of the newest bind request; null if none is known', { source: '`bind_requests`', class: 'business' }),
+      text('the status of the newest bind request, which may be a draft although another one is bound; null if none is known', {
+        source: '`bind_requests`',
+        class: 'business',
+      }),
     ),
     policy_count: int('its known policies', { source: '`policies`' }),
     policy_id: orNull(text('its policy, as in `policies`; null if none or several are known', { source: '`bind_requests`, `policies`' })),

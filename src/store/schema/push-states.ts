@@ -1,28 +1,28 @@
 /**
- * Expressions about a push: its row `o` of `sync_outbox`, the row `l` of its stream (null for none) and the row `d` of its destination. The
- * view `push_status` and all lists and counts of pushes share them.
+ * SQL expressions about a push. `o`: row of `sync_outbox`; `l`: row of its stream (may be null); `d`: row of its destination. The view
+ * `push_status` and all lists and counts of pushes share them.
  */
 
-/** The row's stream; missing if nothing of the stream waits. */
+/** The row's stream; missing if it has no waiting rows. */
 export const itsStream = 'l.destination = o.destination and l.account = o.account and l.stream = o.stream'
 
-/** The id in `sync_remote_ids` that the destination gave the record. */
+/** Matches the record's id at the destination, in `sync_remote_ids`. */
 export const itsRemoteId = 'r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id'
 
 /**
- * Whether its destination is expected to keep what the row sent. A receiver that keeps records drops one that is gone, purged, or outside
- * the filter, until it is sent again.
+ * Whether the destination should still have what the row sent. A receiver deletes a record that is gone, purged, or outside the filter,
+ * until it is sent again.
  */
 export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('gone', 'purged') and not exists (
   select 1 from sync_outbox e where e.destination = o.destination and e.account = o.account and e.entity = o.entity
     and e.entity_id = o.entity_id and (e.operation in ('gone', 'purged') or e.left_filter = 1)
     and e.state = 'delivered' and e.outbox_id > o.outbox_id)`
 
-/** Whether the row `v` of `sync_push_verifications` answers for a delivery that is still known. */
+/** Whether the row `v` of `sync_push_verifications` concerns a delivery that is still stored. */
 export const isAnswered =
   "exists (select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered')"
 
-/** The states of a ready row, and when each applies. */
+/** Displayed states of a ready row, with conditions. */
 export const readyAs = {
   waiting: 'l.blocked is null and o.attempts = 0',
   retrying: 'l.blocked is null and o.attempts > 0',
@@ -30,14 +30,14 @@ export const readyAs = {
   held: "l.blocked = 'held'",
 } as const
 
-/** For a ready row. */
+/** For ready rows. */
 export const ofReady = {
   state: "case when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end",
   nextTryAt: `case when l.blocked is not null or d.state = 'paused' or (d.state = 'suspended' and d.retry_at is null) then null
     when d.retry_at > l.due_at then d.retry_at else l.due_at end`,
 } as const
 
-/** For any row. */
+/** For all rows. */
 export const ofPush = {
   state: `case when o.state <> 'ready' then o.state else ${ofReady.state} end`,
   nextTryAt: `case when o.state = 'ready' then ${ofReady.nextTryAt} end`,

@@ -107,7 +107,7 @@ export const extraReads = relation({
   },
 })
 
-/** One row per path of discovery, and per extra read of each submission that has it. */
+/** One row per discovery path, and one per submission for each of its extra reads. */
 export const syncPathReads = internal({
   name: 'sync_path_reads',
   key: ['account', 'submission_id', 'name', 'path'],
@@ -152,7 +152,7 @@ export const syncAccounts = internal({
 
 export type AccountsTable = TableOf<typeof syncAccounts>
 
-/** Secrets and credentials are stored nowhere. */
+/** Contains no secrets or credentials. */
 export const syncLastUses = internal({
   name: 'sync_last_uses',
   holds:

@@ -4,12 +4,12 @@ import type { TimeText } from '../../model/time.ts'
 import { bool, each, int, internal, json, orNull, relation, type TableOf, text, time } from './table.ts'
 
 /**
- * `requested`: waits for a process. `running`: in progress, or interrupted and about to resume. `budget`: its time ended first. `failed`:
- * it could not continue. `stopped`: an operator stopped it, or another run kept it from starting.
+ * `requested`: waits for a process. `running`: in progress, or interrupted and about to resume. `budget`: ran out of time. `failed`: could
+ * not continue. `stopped`: an operator stopped it, or another run prevented its start.
  */
 export type RunState = 'requested' | 'running' | 'done' | 'budget' | 'failed' | 'stopped'
 
-/** Options of a run; missing ones do not limit it. JSON in `reconcile_runs.options`. */
+/** Options of a run; omitted ones set no limit. JSON in `reconcile_runs.options`. */
 export type RunOptions = {
   /** Only these submissions. */
   readonly submissions?: readonly string[]
@@ -17,18 +17,18 @@ export type RunOptions = {
   readonly since?: TimeText
   /** Only submissions with activity in the last 90 days. */
   readonly active_only?: boolean
-  /** Repairs and marks nothing. */
+  /** Corrects no data, records no visits. */
   readonly dry_run?: boolean
-  /** Only the feeds, without the state. */
+  /** Only the feeds, not the state. */
   readonly no_state?: boolean
-  /** Concurrent reads. Default: the setting. */
+  /** Concurrent reads. Default: setting. */
   readonly concurrency?: number
 }
 
 export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered', 'lost', 'moved'] as const
 export type FindingKind = (typeof findingKinds)[number]
 
-/** A differing column: the mirror's value and the service's. */
+/** A column that differs, with both values. */
 export type FieldDifference = { readonly field: string; readonly mirror: Json; readonly service: Json }
 
 export const reconcileRuns = relation({

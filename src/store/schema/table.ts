@@ -3,7 +3,7 @@ import type { ColumnKind, DescribedColumn, Entity, RowOf } from '../../model/ent
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** A column of a table or view outside the mirror. `T` is the type of its values. */
+/** A column of a table or view outside the mirror. `T` is the value type. */
 export interface Column<T = unknown> extends Omit<DescribedColumn, 'kind'> {
   readonly kind: ColumnKind | 'bytes'
   readonly isNullable?: true
@@ -11,30 +11,28 @@ export interface Column<T = unknown> extends Omit<DescribedColumn, 'kind'> {
   readonly value?: T
 }
 
-/**
- * A table or view. It defines the type for kysely, the conversion of SQLite's values, the data dictionary, and the comments in Postgres.
- */
+/** A table or view. Defines the kysely type, the conversion of SQLite values, the data dictionary, and the Postgres comments. */
 export interface Relation {
   readonly name: string
   readonly type: 'table' | 'view'
-  /** A table of the program's own, which a release may change without notice. */
+  /** Marks an internal table, which a release may change without notice. */
   readonly isInternal?: true
-  /** Its contents, in sentences; for an internal table in a phrase. */
+  /** Contents in sentences; one phrase for an internal table. */
   readonly holds: string
-  /** Key columns in order; none for a view, and for an internal table only if rows are accessed by key. */
+  /** Key columns in order. Empty for views, and for internal tables whose rows are not accessed by key. */
   readonly key: readonly string[]
-  /** In the order of the table; of an internal table in any. */
+  /** In table order; in any order for an internal table. */
   readonly columns: Readonly<Record<string, Column>>
   /** Further paragraphs about columns. */
   readonly notes?: readonly string[]
 }
 
-/** A table or view for readers. */
+/** A public table or view. */
 export function relation<const R extends Relation>(description: R): R {
   return description
 }
 
-/** A table of the program's own. */
+/** Declares an internal table. */
 export function internal<const R extends Pick<Relation, 'name' | 'holds' | 'columns'> & Partial<Pick<Relation, 'key'>>>(description: R) {
   return { key: [], ...description, type: 'table', isInternal: true } as const satisfies Relation
 }
@@ -43,14 +41,14 @@ export function relationOf({ table, holds, key, fields }: Entity): Relation {
   return { name: table, type: 'table', holds, key, columns: fields }
 }
 
-/** A table for the store's row functions. @param columns default: all. */
+/** A spec for the store's row functions. @param columns default: all. */
 export function specOf<R extends Relation>({ name, key, columns: all }: R, ...columns: readonly (keyof R['columns'] & string)[]) {
   const taken = Object.entries(all).filter(([column]) => columns.length === 0 || columns.includes(column))
   const kinds = taken.map(([column, { kind }]): [string, ColumnKind] => [column, kind as ColumnKind])
   return { table: name, key, columns: Object.fromEntries(kinds) }
 }
 
-/** `specOf` without some of its columns. */
+/** `specOf` without the columns `left`. */
 export function specWithout<R extends Relation>(relation: R, ...left: readonly (keyof R['columns'] & string)[]) {
   const { columns, ...spec } = specOf(relation)
   return { ...spec, columns: Object.fromEntries(Object.entries(columns).filter(([column]) => !left.includes(column))) }
@@ -59,7 +57,7 @@ export function specWithout<R extends Relation>(relation: R, ...left: readonly (
 type Spec = Pick<Entity, 'table' | 'key' | 'columns'>
 const specsWithoutRaw = new WeakMap<Entity, Spec>()
 
-/** An entity for the row functions, without `raw`: always the same object, because it is the key of SQLite's cached statements. */
+/** Spec of an entity without `raw`. Returns the same object each time, because it is the key of SQLite's cached statements. */
 export function specWithoutRaw(entity: Entity): Spec {
   const { table, key, columns } = entity
   const spec = specsWithoutRaw.get(entity) ?? {
@@ -71,10 +69,10 @@ export function specWithoutRaw(entity: Entity): Spec {
   return spec
 }
 
-/** The type of a table or view for kysely. */
+/** kysely type of a table or view. */
 export type TableOf<R extends Relation> = { -readonly [C in keyof R['columns']]: R['columns'][C] extends Column<infer T> ? T : never }
 
-/** Properties of a column that is not set by the program or not of the class `none`. */
+/** Overrides of a column's defaults: set by the program, class `none`. */
 type More = Partial<Pick<DescribedColumn, 'source' | 'class' | 'cents'>>
 
 function column<T>(kind: Column['kind'], meaning: string, more: More): Column<T> {
@@ -91,10 +89,10 @@ export const json = <T extends Json = Json>(meaning = '', more: More = {}) => co
 export const time = (meaning = '', more: More = {}) => column<TimeText>('time', meaning, more)
 export const raw = (meaning = '', more: More = {}) => column<string>('raw', meaning, more)
 export const bytes = (meaning = '') => column<Buffer>('bytes', meaning, {})
-/** A whole number that the database assigns. */
+/** An integer that the database assigns. */
 export const serial = (meaning = '') => column<Generated<number>>('int', meaning, {})
 
-/** Equal columns without a meaning of their own. */
+/** Identical columns without a description. */
 export function each<C extends Column, N extends string>(column: C, ...names: readonly N[]): { readonly [K in N]: C } {
   return Object.fromEntries(names.map((name) => [name, column])) as { readonly [K in N]: C }
 }
@@ -103,7 +101,7 @@ export function orNull<T>(of: Column<T>): Column<T | null> {
   return { ...of, isNullable: true } as Column<T | null>
 }
 
-/** Columns that a view takes unchanged from a table of the mirror. */
+/** Columns that a view copies unchanged from a mirror table. */
 export function copied<E extends Entity, C extends keyof E['columns'] & keyof RowOf<E> & string>(from: E, ...columns: readonly C[]) {
   const taken = columns.map((name) => {
     const field = from.fields[name]

@@ -14,7 +14,7 @@ import * as reconcile from './reconcile.ts'
 import { type Relation, relationOf, type TableOf } from './table.ts'
 import * as upkeep from './upkeep.ts'
 
-/** Public tables outside the mirror, then views, in the order of the data dictionary. */
+/** Public tables outside the mirror, then views, in data dictionary order. */
 const publicRelations = [
   reads.extraReads,
   log.changes,
@@ -88,7 +88,7 @@ const ownTables = [
   log.syncMigrations,
 ] as const
 
-/** Every public table, then every view. */
+/** All public tables, then all views. */
 export const relations: readonly Relation[] = [...entities.map(relationOf), ...publicRelations]
 
 export const internalTables: readonly Relation[] = ownTables
@@ -97,7 +97,7 @@ type TablesOf<Relations extends readonly Relation[]> = { [R in Relations[number]
 
 type MirrorTables = { [E in (typeof entities)[number] as E['table']]: RowOf<E> }
 
-/** Every table and view, for kysely. migrations/README.md describes them. */
+/** All tables and views, for kysely. See migrations/README.md. */
 export interface Tables extends MirrorTables, TablesOf<typeof publicRelations>, TablesOf<typeof ownTables> {}
 
 /** Some columns of a row, as read. */

@@ -2,12 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { CheckpointAnswer, CheckpointMode } from './checkpoints.ts'
 
-/** The worker thread of checkpoints.ts: checkpoints the write-ahead log on its own connection, by the mode of each message. */
+/** Worker thread of checkpoints.ts. Each message contains a checkpoint mode. Uses its own connection. */
 
-/** Under constant writing, a pass ends before the log's end; the next pass is shorter. */
+/** During constant writes, a pass doesn't reach the log's end. Later passes are shorter. */
 const MAX_PASSES = 4
 const SHORT_REST_PAGES = 500
-/** Wait for readers of other processes before the log can restart. */
+/** Maximum wait in ms for readers of other processes. */
 const READER_WAIT_MS = 10
 
 const database = new Database(String(workerData), { fileMustExist: true, timeout: READER_WAIT_MS })

@@ -4,7 +4,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { WriteGate } from '../engine/write-gate.ts'
 
-/** `passive` blocks no one; `restart` also restarts the log; `truncate` also empties its file. */
+/** `passive` doesn't block. `restart` also restarts the log. `truncate` also empties its file. */
 export type CheckpointMode = 'passive' | 'restart' | 'truncate'
 
 export interface CheckpointAnswer {
@@ -15,12 +15,12 @@ export interface CheckpointAnswer {
 }
 
 const INTERVAL_MS = 1_000
-/** From this length the log is restarted. Its file keeps its size: overwriting is faster than growing. */
+/** Restarts the log at this length. The file keeps its size: overwriting is faster than growing. */
 const RESTART_PAGES = 4_096
 const TRUNCATE_PAGES = 65_536
 const PAGE_BYTES = 4_096
 
-/** Keeps the write-ahead log short from a worker thread, so that no transaction pays for it (invariant 13). */
+/** Keeps the write-ahead log short from a worker thread, so that checkpoints don't delay transactions. */
 export class SqliteCheckpoints {
   readonly #path: string
   readonly #gate: WriteGate
@@ -41,19 +41,19 @@ export class SqliteCheckpoints {
     this.#failed = failed
   }
 
-  /** Schedules a checkpoint within a second, after a commit. */
+  /** Schedules a checkpoint within a second. Call on commit. */
   written(): void {
     if (this.#timer || this.#closed) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      // The last one may still run on a slow disk; the next commit schedules another.
+      // On a slow disk, one may still be running; the next commit schedules another.
       this.#running ??= this.#checkpoint().finally(() => {
         this.#running = null
       })
     }, INTERVAL_MS).unref()
   }
 
-  /** Empties the log file, which has earlier versions of pages. @returns false when another process is reading it. */
+  /** Empties the log file, which has old versions of pages. @returns false if another process reads it. */
   async empty(): Promise<boolean> {
     while (this.#running !== null) await this.#running
     let isEmpty = false
@@ -94,7 +94,7 @@ export class SqliteCheckpoints {
     }
   }
 
-  /** A log that cannot be shortened has a long-running reader, and grows until the disk is full. */
+  /** A log that can't be shortened has a long-running reader and will fill the disk. */
   #warnOfReader(pages: number): void {
     const held = pages >= TRUNCATE_PAGES
     if (held && !this.#warnedOfReader) {
@@ -117,7 +117,7 @@ export class SqliteCheckpoints {
     return answer
   }
 
-  /** If the system refuses a thread, the next commit tries again. */
+  /** @returns null if no thread can start; a commit retries. */
   #startOrFail(): Worker | null {
     try {
       this.#worker ??= this.#start()

@@ -4,17 +4,17 @@ import { TransientError } from '../../base/errors.ts'
 import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { isBusy } from './errors.ts'
 
-/** Prepared statements kept. Only lists of varying length add many. */
+/** Maximum cached statements. Only lists of varying length add many. */
 const MAX_STATEMENTS = 500
-/** Attempts to enter the log that end without one. */
+/** Attempts that may fail to open the log. */
 const LOG_ATTEMPTS = 10
-/** Time limit against other processes, and the longest pause. */
+/** Time limit for locks, and longest pause, in ms. */
 const LOG_WAIT_MS = 5_000
 const LOG_PAUSE_MS = 20
 
 interface Prepared {
   readonly statement: Statement<SqliteValue[], Record<string, SqliteValue>>
-  /** Decoders of columns that need one. */
+  /** Decoders, if columns need them. */
   readonly decoders: readonly { readonly name: string; readonly decode: Decode }[]
 }
 
@@ -58,7 +58,7 @@ export class SqliteConnection {
     return { rows }
   }
 
-  /** Sets whether commits wait for the disk; not within a transaction. */
+  /** Sets whether commits wait for the disk. Don't call within a transaction. */
   flushCommits(flushes: boolean): void {
     if (this.#flushes === flushes) return
     this.database.pragma(`synchronous = ${flushes ? 'full' : 'normal'}`)
@@ -71,7 +71,7 @@ export class SqliteConnection {
   }
 
   /**
-   * Runs a step of the open transaction. A disk error may end the transaction, after which SQLite would commit each statement separately.
+   * Runs a step of the open transaction. After a disk error ends the transaction, SQLite would commit each later statement separately.
    * @throws the error that ended the transaction.
    */
   step<T>(run: () => T): T {
@@ -88,15 +88,15 @@ export class SqliteConnection {
     this.step(() => this.prepare('commit').statement.run())
   }
 
-  /** Rolls back an open transaction, unless an error has ended it. */
+  /** Rolls back the transaction, unless an error already ended it. */
   rollback(): void {
     if (this.database.inTransaction) this.database.exec('rollback')
   }
 
   /**
-   * Copies the log into the database, syncs it, and restarts the log: after a failed sync, later commits would follow a gap and be lost with a
-   * power failure (invariant 1).
-   * @throws SqliteError when the disk still fails; TransientError when another process is reading the log.
+   * Copies the log into the database, syncs it, and restarts the log. After a failed sync, later commits would follow a gap, and a power
+   * failure would lose them.
+   * @throws SqliteError if the disk still fails; TransientError if another process is reading the log.
    */
   restartLog(): void {
     const [state] = this.database.pragma('wal_checkpoint(restart)') as { busy: number }[]
@@ -107,8 +107,9 @@ export class SqliteConnection {
   }
 
   /**
-   * Creates and opens a write-ahead log, which prevents other processes from removing it. Where the file system allows no log, `doctor` reports it.
-   * @throws SqliteError when the database is damaged or locked.
+   * Creates and opens a write-ahead log. While open, other processes can't remove it. If the file system supports no log, `doctor` reports
+   * it.
+   * @throws SqliteError if the database is damaged or locked.
    */
   enterLog(): void {
     const deadline = performance.now() + LOG_WAIT_MS
@@ -119,14 +120,14 @@ export class SqliteConnection {
         if (this.database.pragma('journal_mode', { simple: true }) === 'wal') return
         attempts++
       } catch (error) {
-        // Two processes that enter the log together may deadlock: then SQLite fails immediately.
+        // If two processes create the log together, they may deadlock: SQLite then fails.
         if (!isBusy(error) || performance.now() > deadline) throw error
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * LOG_PAUSE_MS)
       }
     }
   }
 
-  /** Copies the log into the database, if no other connection is open, so that one file remains, which read-only users can open. */
+  /** Copies the log into the database, unless another connection is open. Read-only users can open the remaining file. */
   leaveLog(): void {
     try {
       // Only a connection that has opened the log can remove it.
@@ -134,11 +135,11 @@ export class SqliteConnection {
       this.flushCommits(true)
       this.database.pragma('journal_mode = delete')
     } catch {
-      // The database is open elsewhere, or the disk fails. The next process that opens it finds the log.
+      // The database is open elsewhere, or the disk fails. The next process to open it finds the log.
     }
   }
 
-  /** Reads, and ignores errors: the next use of the database reports them. */
+  /** Opens the log by reading. The next use reports errors. */
   #openLog(): void {
     try {
       this.database.pragma('schema_version')

@@ -5,7 +5,7 @@ const TRANSIENT: readonly (readonly [code: string, sentence: string])[] = [
   ['SQLITE_BUSY', 'is locked by another process'],
   ['SQLITE_LOCKED', 'is locked by another connection'],
   ['SQLITE_FULL', 'cannot grow: the disk is full'],
-  // The I/O error of a full disk when no other process has the database open.
+  // I/O error of a full disk if no other process has the database open.
   ['SQLITE_IOERR_SHMSIZE', 'cannot be opened: the disk is full, without space for the -shm file'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk answers with an error'],
   ['SQLITE_READONLY', 'cannot be written: it is read-only'],

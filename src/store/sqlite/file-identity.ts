@@ -4,22 +4,24 @@ import { TransientError } from '../../base/errors.ts'
 /** Device and inode, unique while the file is open; '' when it does not exist; null when unknown. */
 type Identity = string | null
 
-/** Instruction for a file that only a running process still has. */
+/** How to recover a deleted file that a process has open. */
 export const RECOVER_FILE =
   'move it back, or copy it out before that process ends (docker/runbook.md, "Deliveries cannot be stored"); a restart would begin without it'
 
-/** Detects that the open database file or its log was deleted or replaced, to which SQLite would keep writing silently (invariant 1). */
+/**
+ * Detects that the open database file or its log was deleted or replaced. SQLite would continue to write to the old file without errors.
+ */
 export class FileIdentity {
   readonly #path: string
   readonly #opened: readonly { readonly file: string; readonly identity: Identity }[]
 
-  /** @param path of a database whose log is open. */
+  /** @param path of a database with an open log. */
   constructor(path: string) {
     this.#path = path
     this.#opened = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }))
   }
 
-  /** @throws TransientError when another file, or none, is at the path. */
+  /** @throws TransientError if a path now has a different file or none. */
   check(): void {
     for (const { file, identity } of this.#opened) {
       const found = identityOf(file)
@@ -33,13 +35,13 @@ export class FileIdentity {
   }
 }
 
-/** Uses only `stat`: closing another handle of the file would drop SQLite's locks. */
+/** Uses only `stat`: closing a second handle of the file drops SQLite's locks. */
 function identityOf(file: string): Identity {
   try {
     const found = statSync(file, { throwIfNoEntry: false })
     return found ? `${found.dev}:${found.ino}` : ''
   } catch {
-    // A process without access to the path can still write its open file.
+    // Without access to the path, the process can still write to the file.
     return null
   }
 }

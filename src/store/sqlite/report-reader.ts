@@ -3,8 +3,8 @@ import { dbWith } from '../engine/parts.ts'
 import { WorkerConnection, WorkerQuery } from './worker-thread.ts'
 
 /**
- * The same database, but on SQLite reads outside a transaction run in a worker thread, so that a long report blocks neither the event loop nor a
- * delivery (invariant 13). `close` ends the thread and leaves `db` open.
+ * Wraps the database for long reports. On SQLite, reads outside a transaction run in a worker thread, so that they block neither the event
+ * loop nor deliveries. `close` ends the thread and leaves `db` open.
  */
 export function openReportReader(db: Db, database: DatabaseConfig): Db {
   if (database.kind === 'postgres') return dbWith(db, { close: async () => {} })

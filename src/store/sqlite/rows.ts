@@ -7,7 +7,7 @@ import type { SqliteConnection } from './connection.ts'
 
 type Prepared = Statement<SqliteValue[], Record<string, SqliteValue>>
 
-/** A statement and its columns in parameter order. */
+/** A statement with its columns in order. */
 interface Bound {
   readonly statement: Prepared
   readonly columns: readonly string[]
@@ -18,7 +18,7 @@ interface Select extends Bound {
   readonly decoders: readonly (readonly [column: string, decode: Decode])[]
 }
 
-/** The row functions on SQLite: one prepared statement per table and function, run once per row. A hot path. */
+/** Row functions on SQLite. For speed, one prepared statement per table and function, run once per row. */
 export class SqliteRows {
   readonly #connection: SqliteConnection
   readonly #made = new WeakMap<TableSpec, Map<string, Bound | Select>>()
@@ -37,7 +37,7 @@ export class SqliteRows {
     return found
   }
 
-  /** @param limit in no order. Usually left out: a limit makes a short statement several times slower. */
+  /** @param limit in no order. Usually omitted, because it makes a short statement several times slower. */
   selectWhere(spec: TableSpec, where: Row, limit?: number): Row[] {
     const columns = Object.keys(where)
     const nulls = columns.filter((column) => where[column] === null)

@@ -16,7 +16,7 @@ import { FileIdentity } from './file-identity.ts'
 import { SqliteRows } from './rows.ts'
 import { WorkerConnection, WorkerTx } from './worker-thread.ts'
 
-/** SQLite blocks the event loop while it waits for a lock, so it waits only this long; later retries are asynchronous. */
+/** Maximum lock wait inside SQLite in ms, because the wait blocks the event loop. Further retries are asynchronous. */
 const BUSY_TIMEOUT_MS = 20
 const LOCK_WAIT_MS = 5_000
 const PATIENT_LOCK_WAIT_MS = 15_000
@@ -36,11 +36,11 @@ export class SqliteDb extends Parts implements Db {
   readonly #checkpoints: SqliteCheckpoints
   readonly #worker: WorkerConnection
   readonly #files: FileIdentity
-  /** Whether a sync of the log failed, so that it may be incomplete on the disk. */
+  /** Whether a sync of the log failed, so the log may be incomplete on disk. */
   #isLogDoubtful = false
   #closed = false
 
-  /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
+  /** @throws FatalError if the file is damaged; TransientError if opening fails temporarily. */
   constructor(path: string, options: OpenOptions) {
     super(newParts('sqlite', options))
     this.#path = path
@@ -116,7 +116,7 @@ export class SqliteDb extends Parts implements Db {
     if (isFailedSync(error)) this.#isLogDoubtful = true
   }
 
-  /** Begins a transaction. Waits in real time even under a test clock, because other processes' locks do. */
+  /** Begins a transaction. Waits in real time even under a test clock, as other processes' locks do. */
   async #begin(deadline: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -160,7 +160,7 @@ export class SqliteDb extends Parts implements Db {
 }
 
 function openWriter(path: string): SqliteConnection {
-  // Blocking is harmless at start.
+  // At start, blocking is harmless.
   const connection = new SqliteConnection(path, { timeout: LOCK_WAIT_MS })
   try {
     const { database } = connection
@@ -170,7 +170,7 @@ function openWriter(path: string): SqliteConnection {
     database.pragma('wal_autocheckpoint = 0')
     // A container's root file system may be read-only.
     database.pragma('temp_store = memory')
-    // Overwrites deleted data, so that no file keeps what a purge or `PROTECT` removed.
+    // Overwrites deleted data, so that files don't keep data that a purge or `PROTECT` removed.
     database.pragma('secure_delete = on')
     database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return connection
@@ -205,7 +205,7 @@ class SqliteQuery extends Statements implements Query {
     return this.use((rows) => submissionIds.flatMap((id) => rows.selectWhere(table, { account, submission_id: id }, limitEach)))
   }
 
-  /** Rejects later statements: they would run in another transaction. */
+  /** Rejects later statements, which would run in another transaction. */
   end(): void {
     this.#ended = true
   }

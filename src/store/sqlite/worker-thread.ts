@@ -9,9 +9,9 @@ import { Statements } from '../engine/parts.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
 
-/** A request to the worker thread, answered in order. */
+/** A worker thread request, answered in order. */
 export type WorkerRequest = WorkerStep & {
-  /** Rejected when no transaction is open, because an error or a restart of the thread has ended it. */
+  /** Rejected if no transaction is open, because an error or a restart of the thread ended it. */
   readonly inTransaction?: boolean
 }
 
@@ -28,8 +28,8 @@ type WorkerStep =
 export type WorkerAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
 
 /**
- * Another connection to a SQLite database, in a worker thread, for long work that must not block the event loop, such as retention (invariant 13).
- * Its writers hold the gate, so there is still one writer at a time.
+ * A connection to a SQLite database in a worker thread. For long work that must not block the event loop, such as retention. Its writers
+ * enter the write gate, so there is still one writer at a time.
  */
 export class WorkerConnection {
   readonly path: string
@@ -40,7 +40,7 @@ export class WorkerConnection {
     this.path = path
   }
 
-  /** @throws SqliteError of the connection; TransientError when the thread has ended. */
+  /** @throws SqliteError of the connection; TransientError if the thread ended. */
   async ask<T>(request: WorkerRequest): Promise<T> {
     this.#worker ??= this.#start()
     const answer = Promise.withResolvers<unknown>()
@@ -136,7 +136,7 @@ export class WorkerTx extends WorkerQuery implements Tx {
 
   notifyOthers(): void {}
 
-  /** Rejects later statements: they would run in another transaction. */
+  /** Rejects later statements, which would run in another transaction. */
   end(): void {
     this.#ended = true
   }

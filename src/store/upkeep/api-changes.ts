@@ -6,10 +6,10 @@ import { greatest, timeValue } from '../engine/sql.ts'
 import type { ApiChangesTable } from '../schema/reads.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Row limit per account, because a service may invent field names endlessly. */
+/** Row limit per account, because a service may send endless field names. */
 export const MOST_DRIFT = 1_000
 
-/** API changes seen in an account since they were last written. */
+/** API changes seen in an account since the last write. */
 export interface ApiChangeSeen extends Surprise {
   readonly account: string
   readonly resource: string
@@ -18,7 +18,7 @@ export interface ApiChangeSeen extends Surprise {
   readonly answers: number
 }
 
-/** Adds API changes; of new ones only as many as the account has room for. A power failure may lose the last ones. */
+/** Adds API changes, new ones up to the account's row limit. A power failure may lose the last changes. */
 export async function writeApiChanges(db: Db, seen: readonly ApiChangeSeen[]): Promise<void> {
   await db.write(
     'api-changes',
@@ -42,7 +42,7 @@ async function withinRoom(tx: Tx, account: string, seen: readonly ApiChangeSeen[
   const known = new Set(stored.map(keyOf))
   const fresh = seen.filter((one) => !known.has(keyOf(one))).slice(0, Math.max(0, MOST_DRIFT - stored.length))
   const rows = [...seen.filter((one) => known.has(keyOf(one))), ...fresh]
-  // In key order, so that two processes never wait for each other.
+  // In key order, so that two processes don't deadlock.
   return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
@@ -80,7 +80,7 @@ export async function readApiChanges(q: Query): Promise<ApiChangesTable[]> {
     select * from sync_api_changes order by account, first_seen_at desc, resource, path, kind, type`)
 }
 
-/** The number of API changes by account and kind. */
+/** Number of API changes by account and kind. */
 export async function apiChangeCounts(q: Query): Promise<{ readonly account: string; readonly kind: string; readonly count: number }[]> {
   return await q.sql
     .selectFrom('sync_api_changes')

@@ -9,15 +9,14 @@ import type { InboxState } from '../schema/inbox.ts'
 import type { ReadCoverage } from './coverage.ts'
 import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
-/** Totals of one account. */
 export interface AccountTotals {
   readonly submissions: number
-  /** No longer shown by the service. */
+  /** Not shown by the service. */
   readonly unreachable: number
-  /** Submissions with a main read that was never completed, counted up to a limit. */
+  /** Submissions with a main read that was never completed. Capped. */
   readonly never_read: number
   readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
-  /** Requests per second that the schedule needs. */
+  /** Requests per second the schedule needs. */
   readonly demand_rps: number
   readonly coverage: {
     readonly submissions: readonly ReadCoverage[]
@@ -29,7 +28,7 @@ export interface AccountTotals {
   readonly inbox: Readonly<Record<InboxState, number>>
   readonly conflicts: number
   readonly unreadable: number
-  /** null when the account was never started. */
+  /** null if the account was never started. */
   readonly completeness: AccountCompletenessView | null
 }
 
@@ -40,7 +39,7 @@ export interface CachedTotals {
   readonly sums: Totals
 }
 
-/** Totals of an account that was added after they were counted. */
+/** Totals of an account that was added after the last count. */
 export const noTotals: AccountTotals = {
   submissions: 0,
   unreachable: 0,
@@ -56,10 +55,10 @@ export const noTotals: AccountTotals = {
   completeness: null,
 }
 
-/** Up to this many changes, counting everything takes about 10 ms. */
+/** Number of changes below which a full count takes about 10 ms. */
 const LITTLE = 20_000
 
-/** Whether the mirror is small enough for a request to count everything. @param most changes ever made. */
+/** Whether the mirror is small enough to count all rows in a request. @param most highest `seq` that counts as small. */
 export async function isSmallMirror(q: Query, most = LITTLE): Promise<boolean> {
   return (await logEnds(q)).last_seq <= most
 }
@@ -71,7 +70,7 @@ export async function cachedTotals(q: Query): Promise<CachedTotals | null> {
   return row && isObject(sums) ? { countedAt: row.counted_at, sums: sums as Totals } : null
 }
 
-/** Replaces the cached totals. @throws LeaseLostError when another process has taken over. */
+/** Replaces the cached totals. @throws LeaseLostError if another process took over. */
 export async function cacheTotals(db: Db, lease: UpkeepLease, sums: Totals): Promise<void> {
   await db.write(
     'sums',

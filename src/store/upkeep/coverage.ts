@@ -9,16 +9,15 @@ import { countCapped } from './gauges.ts'
 export interface ReadCoverage {
   /** A kind of read, or `extra:` and the name of an extra read. */
   readonly read: string
-  /** Submissions to read, or known ids. */
+  /** Submissions or ids to read. */
   readonly total: number
-  /** Read to the end. */
+  /** Fully read. */
   readonly done: number
   readonly never: number
   readonly oldest_at: TimeText | null
   readonly median_at: TimeText | null
 }
 
-/** The coverage of these kinds of reads. */
 export async function readCoverage(
   q: Query,
   account: string,
@@ -30,7 +29,7 @@ export async function readCoverage(
   return all
 }
 
-/** The coverage of the extra reads that were ever scheduled. */
+/** Coverage of all extra reads that were ever scheduled. */
 export async function extraReadCoverage(q: Query, account: string): Promise<ReadCoverage[]> {
   const names = distinctIn('sync_path_reads', 'name', { where: sql`account = ${account} and path = ''` })
   const rows = await q.all(sql<{ value: string }>`select value from ${names} as known`)
@@ -51,7 +50,7 @@ async function coverageOf(q: Query, read: string, from: RawBuilder<unknown>): Pr
   return { read, total, done, never: total - done, oldest_at: row?.oldest ?? null, median_at: middle[0]?.at ?? null }
 }
 
-/** Rows of the tables of service data, counted up to `COUNT_CAP`, and the read that fills them. */
+/** Row counts of service data tables, capped at `COUNT_CAP`, and the read that fills each. */
 export async function tableCoverage(q: Query, account: string) {
   const all = []
   for (const { table, read } of entities) {
@@ -61,7 +60,7 @@ export async function tableCoverage(q: Query, account: string) {
   return all
 }
 
-/** Known documents, and those whose file is stored, counted up to `COUNT_CAP`. */
+/** Known documents, and those with a stored file, capped at `COUNT_CAP`. */
 export async function documentCoverage(q: Query, account: string): Promise<{ readonly known: number; readonly stored: number }> {
   const of = sql`documents where account = ${account}`
   return { known: await countCapped(q, of), stored: await countCapped(q, sql`${of} and sha256 is not null`) }

@@ -6,14 +6,14 @@ import { appendAndRemove } from '../inbox/append.ts'
 
 export interface DatabaseHealth {
   readonly server: string
-  /** Settings that acknowledged deliveries need to survive a power cut. */
+  /** Settings that protect acknowledged deliveries in a power cut. */
   readonly durability: readonly { readonly name: string; readonly value: string; readonly ok: boolean }[]
   readonly sizeBytes: number
 }
 
 const SYNCHRONOUS = ['off', 'normal', 'full', 'extra']
 
-/** Reads the settings on the writing connection, and makes a durable test write. @throws TransientError when nothing can be written. */
+/** Reads the settings on the writing connection and makes a durable test write. @throws TransientError if writing fails. */
 export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
   return db.write('doctor', async (tx) => {
     const health = tx.kind === 'sqlite' ? await sqliteHealth(tx) : await postgresHealth(tx)
@@ -58,7 +58,7 @@ async function one(tx: Tx, text: string, column: string): Promise<string> {
   return String(row?.[column] ?? '')
 }
 
-/** Time limit for connecting, then for a notification. */
+/** Time limit for each: connecting, a notification. */
 const HEAR_MS = 5_000
 const LONG_MS = 3_600_000
 

@@ -13,8 +13,8 @@ export interface ReleasedClaims {
 }
 
 /**
- * Releases leftover claims when a service starts, also after a database failure: it has no work in flight then. On SQLite only one process serves
- * (invariant 13), so every claim is left over unless a command reads now. On Postgres the claims of this process are released.
+ * Releases leftover claims when a service starts or after a database failure; no work is in flight then. On SQLite, only one process
+ * serves, so all claims are leftovers unless a command is reading. On Postgres, releases this process's claims.
  * @param of columns of the rows, such as the account.
  */
 export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>, of: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -25,8 +25,8 @@ export async function releaseLeft<C extends Claimed>(db: Db, claimed: Leased<C>,
 const READS = [claimedReads, claimedPaths, claimedFetches]
 
 /**
- * Removes processes that were not seen for a while and releases their claimed deliveries and reads, which they can then no longer settle. Streams
- * of pushes and messages to alert recipients keep their leases, because a request may still be in flight.
+ * Removes processes that were not seen for a while. Releases their claims on deliveries and reads, which they can then no longer settle.
+ * Push streams and alert messages keep their leases, because a request may still be in flight.
  */
 export async function releaseClaimsOfDeadProcesses(tx: Tx): Promise<ReleasedClaims[]> {
   const left: ReleasedClaims[] = []

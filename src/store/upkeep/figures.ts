@@ -5,7 +5,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** Numbers by series and label, of one step. */
+/** Numbers of one step, by series and label. */
 export type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 export interface FigureStep {
@@ -17,12 +17,12 @@ export interface FigureStep {
 export const figureSteps = { minute: 60, hour: 3_600 } as const
 
 const DAY_MS = 86_400_000
-/** Retention: minutes serve the last day, hours the last 30 days. */
+/** Retention in ms. Minute steps cover a day, hours 30 days. */
 const KEPT_MS: Readonly<Record<number, number>> = { [figureSteps.minute]: 2 * DAY_MS, [figureSteps.hour]: 31 * DAY_MS }
 
 /**
- * Writes what this process counted, and removes old steps. A step is written whole, so a commit of unknown outcome can be repeated.
- * @param lastSuccesses when destinations last accepted a change, as far as this process knows.
+ * Writes the counts of this process and removes old steps. Writes each step completely, so a commit of unknown outcome can be repeated.
+ * @param lastSuccesses when destinations last accepted a change, if this process knows.
  */
 export async function writeFigures(
   db: Db,
@@ -60,7 +60,7 @@ export async function writeFigures(
   )
 }
 
-/** What all processes counted in the steps since `from`, oldest first: a row per process and step. */
+/** Counts of all processes since `from`, oldest first. One row per process and step. */
 export async function readFigures(
   q: Query,
   stepSeconds: number,
@@ -71,7 +71,7 @@ export async function readFigures(
   return rows.map(({ at, figures }) => ({ at, figures: parsed(figures) }))
 }
 
-/** A damaged row counts nothing. */
+/** A damaged row has no counts. */
 function parsed(text: string): Figures {
   const value = parsedJson(text)
   return isObject(value) ? (value as Figures) : {}

@@ -9,13 +9,13 @@ import { rank } from '../reads/reads.ts'
 /** Cap for counts that each scrape makes several times. */
 export const SMALL_COUNT_CAP = 10_000
 
-/** Counts rows up to `cap`. @param from the text after `from` in a select. */
+/** Counts rows up to `cap`. @param from text after `from` in a select. */
 export async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(cap)}) as capped`)
 }
 
-/** A count up to `COUNT_CAP`, and the time of the oldest. */
+/** A count capped at `COUNT_CAP`, with the oldest time. */
 export interface Pile {
   readonly count: number
   readonly oldest_at: TimeText | null
@@ -23,11 +23,11 @@ export interface Pile {
 
 export interface InboxGauge extends Pile {
   readonly state: 'ready' | 'aside' | 'dead'
-  /** null for `ready`: all accounts share one queue. */
+  /** null for `ready`: all accounts share it. */
   readonly account: string | null
 }
 
-/** The backlog of the inbox. Every query uses an index. */
+/** Backlog of the inbox. Every query uses an index. */
 export async function inboxGauges(q: Query, accounts: readonly string[]): Promise<InboxGauge[]> {
   const gauges: InboxGauge[] = [await readyGauge(q)]
   for (const account of accounts) {
@@ -42,7 +42,7 @@ export async function inboxGauges(q: Query, accounts: readonly string[]): Promis
   return gauges
 }
 
-/** The oldest is the one received first: claims and retries move `available_at`. The index holds all columns of the inner query. */
+/** Finds the oldest by `received_at`: claims and retries move `available_at`. The index has all columns of the inner query. */
 async function readyGauge(q: Query): Promise<InboxGauge> {
   const row = await q.one(sql<{ n: number; received_at: TimeText | null }>`
     select waiting.n, i.received_at from (
@@ -55,9 +55,9 @@ async function readyGauge(q: Query): Promise<InboxGauge> {
 export const rankNames = ['live', 'routine', 'failing'] as const satisfies readonly (keyof typeof rank)[]
 export type RankName = (typeof rankNames)[number]
 
-/** When the longest-due read of each rank is due; null for none. Of a claimed read, `due_since` counts: `due_at` is the end of the lease. */
+/** When the longest-due read of each rank was due; null for none. For a claimed read, `due_since`: its `due_at` is the end of the lease. */
 export async function oldestDue(q: Query, account: string): Promise<Record<RankName, TimeText | null>> {
-  // One statement, because it runs every few seconds.
+  // One statement: this runs every few seconds.
   const due = rankNames.map((name) => {
     const first = (column: 'due_at' | 'due_since') => sql`select * from (
       select ${sql.ref(column)} as at from sync_reads where account = ${account} and rank = ${sql.lit(rank[name])} and ${sql.ref(column)} is not null
@@ -68,7 +68,7 @@ export async function oldestDue(q: Query, account: string): Promise<Record<RankN
   return row ?? { live: null, routine: null, failing: null }
 }
 
-/** For each kind of read: the oldest last read, and how many submissions or ids were never read to the end, up to `SMALL_COUNT_CAP`. */
+/** For each kind of read: the least recent last read, and the submissions or ids never fully read, capped at `SMALL_COUNT_CAP`. */
 export async function freshnessGauges(q: Query, account: string) {
   const gauges: { readonly read: ReadKind; readonly oldestAt: TimeText | null; readonly never: number }[] = []
   for (const read of [...readKinds, ...idReads]) {
@@ -79,7 +79,7 @@ export async function freshnessGauges(q: Query, account: string) {
   return gauges
 }
 
-/** Paths of an account whose probes fail, counted up to `SMALL_COUNT_CAP`. @param templates the configured ones. */
+/** Paths of an account whose probes fail, capped at `SMALL_COUNT_CAP`. @param templates configured paths. */
 export async function failingProbes(q: Query, account: string, templates: readonly string[]): Promise<number> {
   if (templates.length === 0) return 0
   const failing = sql`sync_path_reads where account = ${account} and failures > 0 and name in (${sql.join(templates)})`

@@ -28,7 +28,7 @@ const MOST_COUNTED = 1_000
 type AccountColumn = 'account' | 'state' | 'reason' | 'since' | 'brokerage' | 'identity_error' | 'identity_failing_since'
 
 export interface AccountReads {
-  /** When the oldest read was due that a delivery or an operator requested. */
+  /** When the oldest read requested by a delivery or an operator was due. */
   readonly oldest_read_request_at: TimeText | null
   /** When the oldest scheduled read was due. */
   readonly oldest_read_due_at: TimeText | null
@@ -38,17 +38,17 @@ export interface AccountReads {
 }
 
 export interface AccountHealth extends AccountReads, Pick<AccountsTable, AccountColumn> {
-  /** null when not counted yet. */
+  /** null if not counted yet. */
   readonly submissions: number | null
-  /** No longer shown by the service; the counts below leave them out. */
+  /** Not shown by the service. Excluded from the counts below. */
   readonly unreachable: number | null
-  /** Submissions with a main read that was never completed, counted up to `COUNT_CAP`. */
+  /** Submissions with a main read that was never completed, capped at `COUNT_CAP`. */
   readonly never_read: number
   readonly dead: Pile
   readonly loss: WebhookLoss
-  /** The current pause requested by the service. */
+  /** Current pause requested by the service. */
   readonly pause: StoredPause | null
-  /** Ended runs, newest first, up to the newest of the whole account. */
+  /** Ended runs, newest first, back to the newest complete run. */
   readonly runs: readonly EndedRun[]
 }
 
@@ -59,17 +59,17 @@ export interface DestinationHealth extends Pick<DestinationRow, DestinationColum
   readonly unknown: Pile
   readonly held: Pile
   readonly unmapped: Pile
-  /** Missing at the destination, by its own last answers. */
+  /** Changes missing at the destination, by its answers. */
   readonly lacking: Pile
   /** When the oldest sendable change was made or queued. */
   readonly oldest_unsent_at: TimeText | null
 }
 
-/** The facts in the database that the verdict is based on. */
+/** The stored data on which the health verdict is based. */
 export interface Health {
   readonly accounts: readonly AccountHealth[]
   readonly destinations: readonly DestinationHealth[]
-  /** Deliveries waiting to be applied, of all accounts. */
+  /** Deliveries of all accounts waiting to be applied. */
   readonly inbox: Pile
   readonly alarms: readonly AlarmRow[]
   /** When all alarms were last evaluated; null for never. */
@@ -80,9 +80,9 @@ export interface Health {
 }
 
 /**
- * Every query has an index and a limit, but for the counts of submissions.
- * @param kept cached totals, null for none; left out, they are counted now.
- * @throws TransientError when nothing can be read.
+ * Every query has an index and a limit, except the counts of submissions.
+ * @param kept cached totals, null for none; if omitted, counts now.
+ * @throws TransientError if nothing can be read.
  */
 export async function readHealth(q: Query, kept?: Totals | null, parts = new PartReader(q.clock)): Promise<Health> {
   const [rows, pauses, lastSeq, named, alarms, alarmsAt, processes] = await gather(q, [
@@ -176,18 +176,18 @@ async function countNow(q: Query, account: string): Promise<Counted> {
   return { submissions: 0, unreachable: 0, ...row, never_read: await countNeverRead(q, account) }
 }
 
-/** Never-read submissions are counted now, because there are few except during the first fill. */
+/** Counts never-read submissions now, because there are few except during the first fill. */
 async function countKept(q: Query, account: string, kept: Totals | null): Promise<Counted> {
   const never = await countNeverRead(q, account, MOST_COUNTED)
   const { submissions = null, unreachable = null, never_read = 0 } = kept?.[account] ?? {}
   return { submissions, unreachable, never_read: never < MOST_COUNTED ? never : Math.max(never, never_read) }
 }
 
-/** Visible submissions with a main read that was never completed, counted up to `cap`. */
+/** Visible submissions with a main read that was never completed, capped at `cap`. */
 export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP): Promise<number> {
   const isShown = sql`not exists (select 1 from submissions s where s.account = r.account and s.submission_id = r.submission_id
     and s.unreachable_since is not null)`
-  // One kind of read per part, so that each uses the index of freshness.
+  // One query part per kind of read, so that each uses the freshness index.
   const parts = mainReads.map(
     (read) => sql`select * from (select r.submission_id from sync_reads r
       where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(cap)}) as ${sql.ref(read)}`,
@@ -199,7 +199,7 @@ export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP)
   )
 }
 
-/** @param row of `countDestinations`. @param lastSeq the last number of the change log. */
+/** @param row from `countDestinations`. @param lastSeq last number of the change log. */
 export async function destinationHealth(q: Query, row: CountedDestination, lastSeq: number): Promise<DestinationHealth> {
   const { destination, cursor, queued, dead, unknown } = row
   const [blocked, lacking, unsent, behind] = await gather(q, [
@@ -220,7 +220,7 @@ export async function destinationHealth(q: Query, row: CountedDestination, lastS
   }
 }
 
-/** When the first of the changes was dead-lettered that still are. */
+/** When the oldest row in this state reached it. */
 async function oldestStopped(q: Query, destination: string, state: 'dead' | 'unknown'): Promise<TimeText | null> {
   const row = await q.one(sql<{ at: TimeText | null }>`
     select coalesce(o.settled_at, o.queued_at) as at from sync_outbox o

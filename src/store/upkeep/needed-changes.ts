@@ -2,16 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 import { least } from '../engine/sql.ts'
 
-/** The oldest change number that a push may still need; larger than any when none does. */
+/** The oldest change number that a push may still need; if none, `MAX_SAFE_INTEGER`. */
 export async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
   const states = await q.sql.selectFrom('sync_destinations').select(['destination', 'cursor']).execute()
   let oldest = NONE
   for (const { destination, cursor } of states) {
     if (destinations.includes(destination)) oldest = Math.min(oldest, cursor + 1)
-    // Resent changes come after newer changes in the outbox.
+    // Resent changes are queued after newer changes.
     const resent = sql`coalesce((select min(seq) from sync_outbox
       where destination = ${destination} and ${sql.raw(RESENT)} and state in ('ready', 'dead', 'unknown')), ${sql.lit(NONE)})`
-    // One statement, because a row retried between two would be missed by both.
+    // One statement, because two could both miss a row retried in between.
     oldest = Math.min(
       oldest,
       await q.count(sql`select ${least(q, resent, ...OPEN_ROWS.map((open) => oldestOpen(destination, open)))} as seq`),
@@ -20,7 +20,7 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
   return oldest
 }
 
-/** The oldest change that a waiting row needs; 0 if too many rows before it have their own content. */
+/** The oldest change that a waiting row needs; 0 if too many rows before it are snapshots. */
 function oldestOpen(destination: string, open: string): RawBuilder<unknown> {
   const waiting = sql`(
     select seq, snapshot from sync_outbox where destination = ${destination} and ${sql.raw(open)}
@@ -31,16 +31,16 @@ function oldestOpen(destination: string, open: string): RawBuilder<unknown> {
 
 const NONE = Number.MAX_SAFE_INTEGER
 
-/** Waiting rows searched. A snapshot that nobody takes stops at half as many. */
+/** Rows to search. An undelivered snapshot stops at half this number. */
 const LOOKED_AT = 20_000
 
-/** Conditions on waiting rows, each matching a partial index. Rows without content of their own are in the order of the change log. */
+/** Conditions on waiting rows. Each matches a partial index. Rows without their own content are in change log order. */
 const OPEN_ROWS = ["state = 'ready'", ...['dead', 'unknown'].map(stopped)]
 
-/** Matches the partial index. */
+/** Matches the partial index on resent rows. */
 export const RESENT = "resent is not null and state <> 'delivered'"
 
-/** Matches the partial index. */
+/** Matches the partial index on stopped rows. */
 export function stopped(state: string): string {
   return `state = '${state}' and state in ('dead', 'unknown', 'skipped')`
 }

@@ -3,14 +3,14 @@ import type { Db, Query } from '../engine/db.ts'
 import type { Columns } from '../schema/tables.ts'
 import { listProcesses } from './processes.ts'
 
-/** A live process, and a fingerprint of each of its settings. */
+/** A live process with a fingerprint of each of its settings. */
 export interface ProcessSettings {
   readonly process_id: string
   readonly role: string
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Stores the fingerprints of this process, and removes those of dead processes. */
+/** Stores the fingerprints of this process and removes those of dead processes. */
 export async function storeSettings(db: Db, settings: Readonly<Record<string, string>>): Promise<void> {
   await db.write('process-settings', async (tx) => {
     const row = { process_id: db.processId, settings: JSON.stringify(settings) }
@@ -42,13 +42,13 @@ export async function askReload(db: Db, reloadId: string, processIds: readonly s
   )
 }
 
-/** @returns the unfinished reload requested of the process; null for none. */
+/** @returns the id of a reload requested and unfinished; null for none. */
 export async function askedReload(q: Query, processId: string): Promise<string | null> {
   const row = await q.sql.selectFrom('sync_process_settings').select('reload_id').where('process_id', '=', processId).executeTakeFirst()
   return row?.reload_id ?? null
 }
 
-/** Stores the result of a reload, unless another was requested since. @param result as JSON text. */
+/** Stores the result of a reload, unless another was requested since. @param result JSON text. */
 export async function finishReload(db: Db, reloadId: string, result: string): Promise<void> {
   await db.write('reload-finish', (tx) =>
     tx.run(sql`
@@ -57,7 +57,7 @@ export async function finishReload(db: Db, reloadId: string, result: string): Pr
   )
 }
 
-/** @returns the results of finished reloads, by process. */
+/** @returns results of finished reloads, by process. */
 export async function reloadResults(q: Query, processIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await q.all(sql<Columns<'sync_process_settings', 'process_id' | 'reload_result'>>`
     select process_id, reload_result from sync_process_settings where process_id in (${sql.join(processIds)})`)

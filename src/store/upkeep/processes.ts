@@ -3,28 +3,27 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
 
-/** A role of `serve`, a command that reads from the service, or a verification, which queries a destination. */
+/** A role of `serve`, a command that reads from the service, or a verification that queries a destination. */
 export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile' | 'verify'
 
-/** A process that uses the database. */
 export interface ProcessEntry {
   readonly id: string
   readonly role: ProcessRole
   readonly version: string
 }
 
-/** A process not seen for this long counts as dead. */
+/** In ms. A process unseen for longer is dead. */
 export const STALE_MS = 20_000
 const PUSHING: readonly string[] = ['all', 'work', 'verify'] satisfies ProcessRole[]
 const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
 
-/** Live processes that read from the service, and those that push or query destinations. They share the permitted request rates. */
+/** Live processes that read from the service, and those that push or query destinations. Processes share the permitted request rates. */
 export interface ProcessCounts {
   readonly reading: number
   readonly pushing: number
 }
 
-/** Records that the process is alive, in a real write. @param also work in the same transaction. @returns the result of `also`. */
+/** Records that the process is alive, in a durable write. @param also runs in this transaction. @returns the result of `also`. */
 export async function recordHeartbeat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
   return db.write(
     'process-beat',
@@ -45,7 +44,7 @@ export async function countProcesses(q: Query): Promise<ProcessCounts> {
   return { reading: count(READING), pushing: count(PUSHING) }
 }
 
-/** Whether a command reads from the service now. */
+/** Whether a command is reading from the service. */
 export async function isCommandReading(q: Query): Promise<boolean> {
   return (await listProcesses(q)).some(({ role }) => role === 'sync' || role === 'reconcile')
 }

@@ -9,24 +9,24 @@ import { lastUpkeep, renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export const PROTECT_TASK = 'protect'
 
-/** Progress of a run. Stored with its lease, so that an interrupted run continues. */
+/** Progress of a run. Stored with its lease, so that an interrupted run resumes. */
 export interface ProtectProgress {
-  /** Position in `protectedNames`; its length when everything is done. */
+  /** Index in `protectedNames`; its length if all tables are done. */
   readonly table: number
-  /** The last key done in the table; null at its beginning. */
+  /** The last processed key in the table; null if none. */
   readonly after: readonly Json[] | null
   readonly rewritten: number
 }
 
 export const PROTECT_BEGIN: ProtectProgress = { table: 0, after: null, rewritten: 0 }
 
-/** Tables with bodies as bytes. */
+/** Tables with byte bodies. */
 const BODIES = ['sync_inbox', 'sync_rejected'] as const
 
 /** All tables, in processing order. */
 export const protectedNames: readonly string[] = [...protectedTables.map(({ spec }) => spec.table), ...BODIES]
 
-/** Progress of the last run; null when there was none. */
+/** Progress of the last run; null if there was none. */
 export async function lastProtect(q: Query) {
   const row = await lastUpkeep(q, PROTECT_TASK)
   if (row === null) return null
@@ -37,15 +37,15 @@ function progressIn(note: string | null): ProtectProgress {
   return (parsedJson(note ?? '') as ProtectProgress | undefined) ?? PROTECT_BEGIN
 }
 
-/** @throws LeaseLostError when another process has taken over. */
+/** @throws LeaseLostError if another process took over. */
 export async function saveProgress(tx: Tx, lease: UpkeepLease, progress: ProtectProgress): Promise<void> {
   await renewUpkeep(tx, lease)
   await tx.run(sql`update sync_upkeep set note = ${JSON.stringify(progress)} where task = ${lease.task}`)
 }
 
 /**
- * Rewrites the next `limit` rows in the protected form. Opens a transaction only for rows that need it, and reads them again in it.
- * @throws LeaseLostError when another process has taken over.
+ * Rewrites the next `limit` rows in protected form. Opens a transaction only if rows need rewriting, and reads those rows again inside it.
+ * @throws LeaseLostError if another process took over.
  */
 export async function protectNext(db: Db, lease: UpkeepLease, at: ProtectProgress, limit: number): Promise<ProtectProgress> {
   const table = protectedTables[at.table]
@@ -100,7 +100,7 @@ function numbers(keys: readonly Row[], [key = '']: readonly string[]): number[] 
   return keys.map((row) => row[key] as number)
 }
 
-/** @returns the ids of rows whose body must be protected. An unprocessed delivery is protected later. */
+/** @returns ids of rows whose body must be protected. Unprocessed deliveries follow later. */
 async function pendingBodies(q: Query, table: Body, ids: readonly number[]): Promise<number[]> {
   return (await bodiesOf(q, table, ids)).filter(({ body, place }) => q.protection.bytes(body, place) !== body).map(({ id }) => id)
 }

@@ -11,17 +11,17 @@ import { specOf } from '../schema/table.ts'
 
 export interface ProtectedTable {
   readonly spec: TableSpec
-  /** @returns the row without tax ids; the same object when it has none. */
+  /** @returns the row, protected; the same object if it has no tax ids. */
   readonly protect: (protection: Protection, row: Row) => Row
 }
 
-/** Rows of the change log contain columns of mirror rows, whose encrypted values name the mirror row's position. */
+/** Change log rows contain mirror columns. Encrypted values in them name the mirror row's place. */
 const changes: ProtectedTable = {
   spec: specOf(changesTable, 'seq', 'account', 'entity', 'entity_id', 'before', 'after'),
   protect: (protection, row) => withProtected(row, ['before', 'after'], (part) => mirrored(protection, row, part)),
 }
 
-/** JSON texts: content of waiting snapshots (`{ "changed_at", "after" }`), and answers of targets in `progress`. */
+/** JSON texts. `snapshot`: content (`{ "changed_at", "after" }`). `progress`: a target's answers. */
 const outbox: ProtectedTable = {
   spec: specOf(syncOutbox, 'outbox_id', 'account', 'entity', 'entity_id', 'snapshot', 'progress'),
   protect: (protection, row) => textProtected(protection, row, ['snapshot', 'progress'], String(row['entity']), String(row['entity_id'])),
@@ -51,7 +51,7 @@ const extraReads: ProtectedTable = {
   protect: (protection, row) => textProtected(protection, row, ['raw'], 'extra_reads', JSON.stringify([row['submission_id'], row['name']])),
 }
 
-/** Tokens encrypted with another key are dropped: a new login brings new ones. */
+/** Drops tokens encrypted with another key. A new login gets new tokens. */
 const pushTokens: ProtectedTable = {
   spec: specOf(syncPushTokens, 'destination', 'tokens'),
   protect(protection, row) {
@@ -60,7 +60,7 @@ const pushTokens: ProtectedTable = {
   },
 }
 
-/** All tables that may contain tax ids, in processing order, without bodies of deliveries. */
+/** All tables that may contain tax ids, in processing order. Excludes delivery bodies. */
 export const protectedTables: readonly ProtectedTable[] = [
   ...entities.map((entity): ProtectedTable => ({ spec: entity, protect: (protection, row) => protection.row(entity, row) })),
   changes,

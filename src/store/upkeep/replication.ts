@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
 
-/** The replication of a Postgres server, as far as the program's role may see it (null where it may not); null on SQLite. */
+/** Replication of a Postgres server; null on SQLite. Parts that the program's role may not see are null. */
 export async function readReplication(q: Query) {
   if (q.kind === 'sqlite') return null
   const row = await q.one(sql<{ names: string }>`select current_setting('synchronous_standby_names') as names`)
@@ -14,7 +14,7 @@ export async function readReplication(q: Query) {
   }
 }
 
-/** @returns how many standbys a commit waits for. A list without a number means its first available standby. */
+/** @returns the number of standbys a commit waits for. A list without a number means one. */
 export function awaitedStandbys(names: string): number {
   if (names.trim() === '') return 0
   return Number(/^\s*(?:first\s+|any\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1)

@@ -8,11 +8,11 @@ import { oldestNeeded, RESENT, stopped } from './needed-changes.ts'
 import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 export interface RetentionStep {
-  /** Rows deleted, or stripped of their body. */
+  /** Rows deleted or stripped of their body. */
   readonly removed: number
   /** Start of the next step; null at the end. */
   readonly next: number | null
-  /** Duration of its statements, without waiting for the write gate and the disk, which fewer rows would not shorten. */
+  /** Duration of the statements in ms. Excludes waits for the gate and disk, which fewer rows wouldn't shorten. */
   readonly processedMs: number
 }
 
@@ -24,15 +24,15 @@ export interface StepInput {
   readonly after: number
 }
 
-/** Limit of bytes freed per transaction, not counting the last row: a body may have megabytes. */
+/** Maximum bytes freed per transaction, not counting the last row. A body may have megabytes. */
 const MAX_BYTES = 4 << 20
 
-/** A time further in the future comes from a wrong clock. */
+/** Times further ahead come from a wrong clock. */
 const AHEAD_MS = 86_400_000
 
 type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'processedMs'>>
 
-/** @throws LeaseLostError when another process has taken over. */
+/** @throws LeaseLostError if another process took over. */
 function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
   const timed = async (tx: Tx): Promise<RetentionStep> => {
     const startedAt = performance.now()
@@ -44,8 +44,8 @@ function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
 }
 
 /**
- * Trims the next old deliveries: settled ones lose body and headers but keep their ids for deduplication. Records unsettled ones for
- * `trimLeftOver`, and the position with the lease.
+ * Trims the next old deliveries. Settled ones lose body and headers but keep ids for deduplication. Records unsettled ones for
+ * `trimLeftOver`. Stores the position with the lease.
  */
 export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
@@ -65,7 +65,7 @@ export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): P
   })
 }
 
-/** Trims deliveries that `trimInbox` passed unsettled. */
+/** Trims deliveries that `trimInbox` left. */
 export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const last = await lastOld(
@@ -95,7 +95,7 @@ export function removeRejected(db: Db, input: StepInput): Promise<RetentionStep>
   return removeNext(db, input, { table: 'sync_rejected', id: 'rejected_id', time: 'received_at', bytes: BODY_BYTES, which })
 }
 
-/** Deletes delivered and skipped outbox rows. Others may still be sent, or need a person. */
+/** Deletes delivered and skipped outbox rows. Others may be sent or need an operator. */
 export function removePushed(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`state in ('delivered', 'skipped') and ${isBefore(tx, 'settled_at', input.before)}`
   return removeNext(db, input, { table: 'sync_outbox', id: 'outbox_id', time: 'queued_at', bytes: sql`0`, which })
@@ -124,14 +124,14 @@ function removeNext(db: Db, { lease, before, limit, after }: StepInput, { table,
 }
 
 /**
- * Deletes the oldest changes without gaps, with their skipped pushes, and moves `mirror_info.first_seq`. Stops before any change that a configured
- * destination or a possible push still needs. A step begins where the last one ended, because Postgres keeps deleted rows in the index until they
- * are vacuumed.
- * @param destinations the configured ones.
+ * Deletes the oldest changes without gaps, with their skipped pushes, and moves `mirror_info.first_seq`. Stops before any change that a
+ * configured destination or a possible push still needs. Each step starts where the last one ended, because Postgres keeps deleted rows in
+ * the index until vacuum.
+ * @param destinations configured destinations.
  */
 export function removeChanges(db: Db, { lease, before, limit, after }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    // Without the lock, a change that is being resent could be removed before its new outbox row is visible.
+    // Without the lock, a change could be removed during a resend, before its new outbox row is visible.
     await lockNamed(tx, 'fan-out')
     const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
     const rows = await tx.all(sql<{ seq: number; old: unknown; young: unknown }>`
@@ -141,13 +141,13 @@ export function removeChanges(db: Db, { lease, before, limit, after }: StepInput
       const needed = await oldestNeeded(tx, destinations)
       const firstKept = rows.findIndex(({ seq, young }) => Boolean(young) || seq >= needed)
       const passed = firstKept === -1 ? rows : rows.slice(0, firstKept)
-      // A row dated in the future by a wrong clock is older than the rows after it.
+      // A row dated in the future by a wrong clock is old if a later row is.
       return passed.slice(0, passed.findLastIndex(({ old }) => Boolean(old)) + 1)
     }
     const upTo = (await removable()).at(-1)?.seq
     if (upTo === undefined) return { removed: 0, next: null }
     await removeSkipped(tx, upTo, limit)
-    // Checked again, because a retry may have made a row ready. Not beyond `upTo`: a newer change may have a row that was just skipped.
+    // Checked again, because a retry may have made a row ready. Only up to `upTo`: later skipped pushes weren't deleted.
     const gone = (await removable()).filter(({ seq }) => seq <= upTo)
     const last = gone.at(-1)?.seq
     if (last === undefined) return { removed: 0, next: null }
@@ -158,7 +158,7 @@ export function removeChanges(db: Db, { lease, before, limit, after }: StepInput
   })
 }
 
-/** A destination has at most one first-time row per change, so the oldest `limit` rows of each cover as many changes. */
+/** A destination has one row per change, except resent rows. So its `limit` oldest rows cover as many changes. */
 async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
   for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
     await tx.run(sql`
@@ -172,7 +172,10 @@ async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void>
   }
 }
 
-/** Deletes findings of runs after which a complete run has ended: that one has reported again what remains, and remembers the earlier report. */
+/**
+ * Deletes findings of runs followed by a complete run. The later run reported the remaining findings again and recorded that they are
+ * known.
+ */
 export function removeFindings(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`run_id in (
     select r.run_id from reconcile_runs r where ${isBefore(tx, 'r.ended_at', input.before)} and exists (
@@ -181,7 +184,6 @@ export function removeFindings(db: Db, input: StepInput): Promise<RetentionStep>
   return removeSome(db, input, 'reconcile_findings', ['run_id', 'finding_no'], which)
 }
 
-/** Deletes verification results of destinations. */
 export function removeVerifications(db: Db, input: StepInput): Promise<RetentionStep> {
   const which = (tx: Tx) => sql`${isBefore(tx, 'verified_at', input.before)} order by verified_at`
   return removeSome(db, input, 'sync_push_verifications', ['destination', 'account', 'message_id'], which)
@@ -193,7 +195,7 @@ export function removeEpisodes(db: Db, input: StepInput): Promise<RetentionStep>
   return removeSome(db, input, 'alarm_history', ['episode_id'], which)
 }
 
-/** Deletes the next rows of a table without a stored position. @param which of its rows, and in which order. */
+/** Deletes the next rows of a table without a stored position. @param which condition and order of rows. */
 function removeSome(
   db: Db,
   { lease, limit }: StepInput,
@@ -211,7 +213,7 @@ function removeSome(
 
 const BODY_BYTES = sql`coalesce(length(body), 0)`
 
-/** @param rows selects `id`, `old` and `bytes` of the next rows. @returns the last old id within `MAX_BYTES`; null when none is old. */
+/** @param rows selects `id`, `old`, and `bytes` of the next rows. @returns the last old id within `MAX_BYTES`; null if none is old. */
 async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null> {
   let last: number | null = null
   let bytes = 0
@@ -223,7 +225,7 @@ async function lastOld(tx: Tx, rows: RawBuilder<unknown>): Promise<number | null
   return last
 }
 
-/** Old rows, and rows dated in the future by a wrong clock: their time says nothing about later rows. */
+/** Old rows, and rows that a wrong clock dated ahead. A future time says nothing about later rows. */
 export function isPassed(tx: Query, column: string, before: TimeText): RawBuilder<unknown> {
   return sql`(${isBefore(tx, column, before)} or ${sql.ref(column)} > ${timeValue(tx, timeFromMs(tx.clock.now() + AHEAD_MS))})`
 }

@@ -4,24 +4,24 @@ import type { Db, Tx } from '../engine/db.ts'
 import { updateInPages } from '../engine/pages.ts'
 import { databaseNowMs, dbTime, greatest, least, timePlus } from '../engine/sql.ts'
 
-/** The task of `sync_upkeep` whose start is the last known database time. */
+/** Task of `sync_upkeep` whose start is the last known database time. */
 const TASK = 'clock'
-/** How long a lease is kept that was taken after the clock was set back. */
+/** Leases keep up to this many ms. They may be newer than the clock change. */
 const KEPT_LEASE_MS = 900_000
 
-/** Times of one table that delay something. */
+/** Times of one table that delay work. */
 interface WaitingTimes {
   readonly table: string
-  /** When a row may be claimed; while it is claimed, when its lease ends. */
+  /** When a row may be claimed. For a claimed row: when its lease ends. */
   readonly due?: string
   readonly others?: readonly string[]
-  /** The key for updating a large table in pages. */
+  /** Key for updating a large table in pages. */
   readonly key?: readonly string[]
-  /** The condition of an index on the waiting rows. */
+  /** Condition of an index on the waiting rows. */
   readonly where?: string
 }
 
-/** Every time in the schema that delays something; a test compares the list with the tables of both databases. */
+/** All times in the schema that delay work. A test compares this list with the tables of both databases. */
 export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_inbox', due: 'available_at', where: "state = 'ready'" },
   { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'read', 'id'] },
@@ -42,7 +42,7 @@ export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_processes', others: ['seen_at'] },
 ]
 
-/** @returns how many ms the clock of the database is behind the last recorded time; 0 when it is not. */
+/** @returns ms by which the database's clock is behind the last recorded time; 0 if it isn't. */
 export async function clockSetBackMs({ read: q }: Db): Promise<number> {
   const last = await q.sql.selectFrom('sync_upkeep').select('began_at').where('task', '=', TASK).executeTakeFirst()
   return last?.began_at == null ? 0 : Math.max(0, msFromTime(last.began_at) - (await databaseNowMs(q)))
@@ -58,8 +58,8 @@ export async function recordClock(db: Db): Promise<void> {
 }
 
 /**
- * After the clock of the database was set back: moves future times back by as much, because everything would wait for them. Moving a time twice
- * only makes something due sooner.
+ * Moves future times back by `backMs` after the database's clock was set back, because all work would wait for them. Moving a time twice
+ * only makes work due sooner.
  * @returns the number of changed rows, by table.
  */
 export async function moveTimesBack(db: Db, backMs: number, signal: AbortSignal): Promise<Record<string, number>> {

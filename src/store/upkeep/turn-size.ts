@@ -5,7 +5,7 @@ import { oldestNeeded } from './needed-changes.ts'
 import { isPassed } from './retention.ts'
 import { lastUpkeep } from './upkeep.ts'
 
-/** Tables whose oldest rows retention removes, by number. */
+/** Tables whose oldest rows retention deletes, by number. */
 const TABLES = {
   deliveries: { table: 'sync_inbox', number: 'inbox_id', time: 'received_at' },
   changes: { table: 'changes', number: 'seq', time: 'changed_at' },
@@ -13,13 +13,13 @@ const TABLES = {
 
 export type TurnTable = keyof typeof TABLES
 
-/** The rows that a run would pass, and all rows, by their numbers, which may have gaps. */
+/** Rows that a run would process, and all rows. From row numbers, which may have gaps. */
 export interface TurnSize {
   readonly rows: number
   readonly of: number
 }
 
-/** How much of a table is older than `before`, by binary search: times follow the numbers. @param destinations the configured ones. */
+/** Size of the table's part older than `before`. Uses binary search: times follow numbers. @param destinations configured ones. */
 export async function sizeOfTurn(q: Query, name: TurnTable, before: TimeText, destinations: readonly string[]): Promise<TurnSize> {
   const { table, number } = TABLES[name]
   const from = name === 'deliveries' ? ((await lastUpkeep(q, 'retention'))?.position ?? 0) : 0
@@ -33,7 +33,7 @@ export async function sizeOfTurn(q: Query, name: TurnTable, before: TimeText, de
   return { rows: Math.max(0, Math.min(end, needed) - first), of: last - first + 1 }
 }
 
-/** @returns the number of the first row that is kept; one more than the last when none is. */
+/** @returns number of the first row to keep; `last + 1` if none is kept. */
 async function firstKept(q: Query, name: TurnTable, first: number, last: number, before: TimeText): Promise<number> {
   const { table, number, time } = TABLES[name]
   const old = sql`case when ${isPassed(q, time, before)} then 1 else 0 end`

@@ -6,10 +6,10 @@ import { Leased, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
 import type { UpkeepTable } from '../schema/upkeep.ts'
 
-/** Time zones are at most this far apart, plus the start of the day. */
+/** Maximum difference of time zones plus the start of the day, in ms. */
 const AHEAD_MS = 2 * 86_400_000
 
-/** The lease of one run of a task that one process performs for all. */
+/** Lease of one run of a task that one process performs for all. */
 export interface UpkeepLease {
   readonly task: string
   readonly leaseToken: string
@@ -20,11 +20,11 @@ export interface UpkeepLease {
 export interface UpkeepSlot {
   /** A day, as sortable text. */
   readonly slot: string
-  /** The run is due again when these differ from the last run's. */
+  /** Settings that differ from the last run's make the run due. */
   readonly settings: string
 }
 
-/** `done`: this run is complete. `held`: another process performs it, or did a moment ago. */
+/** `done`: this run is complete. `held`: another process has the lease, or just had it. */
 export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 
 export const claimedTasks = new Leased<UpkeepLease>({
@@ -34,10 +34,10 @@ export const claimedTasks = new Leased<UpkeepLease>({
   due: 'lease_until',
 })
 
-/** Starts a run of a task, or resumes one whose process died, in one process only. */
+/** Starts a run of a task, or resumes one whose process died. For one process only. */
 export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
   const { slot, settings } = turn
-  // Usually the run is done; checking first avoids a write transaction.
+  // The run is usually done. Checking first avoids a transaction.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
   if (known && isDone(known, turn, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
@@ -56,10 +56,10 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
 }
 
 /**
- * Performs a run of a task and ends it. A failed or interrupted run is due again immediately.
- * @param work returns a summary sentence; null when it was interrupted.
- * @returns `done` and `held` as `claimUpkeep` does.
- * @throws what `work` throws.
+ * Performs and ends a run of a task. A failed or interrupted run is due again immediately.
+ * @param work returns a summary sentence; null if interrupted.
+ * @returns `done` and `held` as in `claimUpkeep`.
+ * @throws errors of `work`.
  */
 export async function runUpkeep(
   db: Db,
@@ -87,18 +87,18 @@ async function addTask(tx: Tx, task: string): Promise<void> {
   await tx.run(sql`insert into sync_upkeep (task, position) values (${task}, 0) on conflict do nothing`)
 }
 
-/** Another process may reach the next day a little earlier. A run dated days ahead comes from a wrong clock. */
+/** Another process may reach the next day slightly earlier. A slot days ahead comes from a wrong clock. */
 function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepSlot, nowMs: number): boolean {
   if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
   return row.slot > slot || (row.ended_at !== null && row.settings === settings)
 }
 
-/** Renews the lease. @param position new progress; left out, it stays. @throws LeaseLostError when another process has taken over. */
+/** Renews the lease. @param position new progress; omitted to keep it. @throws LeaseLostError if another process took over. */
 export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
   await claimedTasks.renew(tx, lease, lease.leaseMs, position === undefined ? undefined : sql`position = ${position}`)
 }
 
-/** Ends the run. @param note a summary; null when it was interrupted: another process may then resume it immediately. */
+/** Ends the run. @param note a summary; null if interrupted, so that another process may resume the run immediately. */
 export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null): Promise<void> {
   await db.write('upkeep-end', async (tx) => {
     const ended = note === null ? sql`` : sql`, ended_at = ${dbTime(tx)}`
@@ -111,12 +111,12 @@ export async function isUpkeepDone(db: Db, task: string, turn: UpkeepSlot): Prom
   return row !== null && isDone(row, turn, db.clock.now())
 }
 
-/** The id of a run: an operator confirms only this one. */
+/** Run id. A confirmation is valid only for it. */
 export function slotText({ slot, settings }: UpkeepSlot): string {
   return `${slot} ${settings}`
 }
 
-/** Records why a run waits for an operator; null when it does not. The first time of a wait stays. */
+/** Records why a run waits for an operator; null if it doesn't. Keeps the start of the wait. */
 export async function setUpkeepWait(db: Db, task: string, reason: string | null): Promise<void> {
   const known = await lastUpkeep(db.read, task)
   if ((known?.waits_for ?? null) === reason) return

@@ -12,7 +12,7 @@ import { SELF_DELIVERY_TYPE } from '../webhook/delivery.ts'
 import { type Shape, shapeOf } from './shape.ts'
 import { surprisesIn } from './surprises.ts'
 
-/** Answers with fields in the specification. It has none of policies and insureds. */
+/** Answers with specified fields. Fields of policies and insureds are unspecified. */
 export const schemas = {
   me: identitySchema,
   events: eventsPageSchema,
@@ -48,7 +48,7 @@ export interface Surprised {
 
 const NOTHING: readonly Surprise[] = []
 
-/** @param resource the read, or `delivery`, which is then named by its type. */
+/** @param resource the read or `delivery`. Deliveries are reported by type. */
 export function surprisesOf(resource: string, body: unknown): Surprised {
   if (resource === 'delivery') return surprisesOfDelivery(body)
   const shape = knownShape(resource)

@@ -4,24 +4,24 @@ import { isObject } from '../../model/json.ts'
 /** The specified shape of the value at one path. Created once per resource, so that checks build no paths. */
 export interface Shape {
   readonly path: string
-  /** JSON types, including `integer`; null: any. */
+  /** JSON types, also `integer`; null allows any. */
   readonly types: ReadonlySet<string> | null
   readonly format: string | null
   /** Specified values; null: any. */
   readonly values: ReadonlySet<string> | null
-  /** Object: its fields. */
+  /** An object's fields. */
   readonly fields: ReadonlyMap<string, Shape>
-  /** Object: its required fields. */
+  /** An object's required fields. */
   readonly required: readonly string[]
-  /** Object: other fields may exist, because they are unspecified or their names are data. */
+  /** Whether an object may have other fields: unspecified, or with data as names. */
   readonly isOpen: boolean
-  /** Object whose keys are data: each value. */
+  /** Values of an object whose keys are data. */
   readonly each: Shape | null
-  /** List: each item. */
+  /** A list's items. */
   readonly items: Shape | null
 }
 
-/** @returns the shape of an answer's schema, with its marks for unspecified fields and open vocabularies. */
+/** @returns the shape of an answer's schema, including its `x-not-shown` and `x-known-values`. */
 export function shapeOf(schema: z.ZodType): Shape {
   return shapeAt('', [z.toJSONSchema(schema) as Node])
 }
@@ -64,7 +64,7 @@ function shapeAt(path: string, nodes: readonly Node[]): Shape {
   }
 }
 
-/** A mark on alternatives applies to each. */
+/** `x-not-shown` applies to each alternative. */
 function alternatives(node: Node): Node[] {
   const choices = node['anyOf'] ?? node['oneOf']
   if (!Array.isArray(choices)) return [node]
@@ -91,7 +91,7 @@ function requiredOf([first, ...others]: readonly Node[]): string[] {
   return names(first).filter((name) => typeof name === 'string' && others.every((other) => names(other).includes(name))) as string[]
 }
 
-/** null: an alternative allows any text. */
+/** null if an alternative allows any text. */
 function valuesOf(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = nodes.filter((node) => typesOf(node).includes('string')).map(listed)
   if (lists.length === 0 || lists.some((list) => list === null)) return null

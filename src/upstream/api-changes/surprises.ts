@@ -59,7 +59,7 @@ function jsonType(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** Keys that may be data (an id, address or number) are replaced. */
+/** Replaces a key that may be data (an id, address or number). */
 export function plainName(name: string): string {
   return /^[A-Za-z_$][\w$-]{0,63}$/.test(name) && !/\d{4}/.test(name) && parseUuid(name) === null ? name : '{}'
 }

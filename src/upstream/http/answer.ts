@@ -28,15 +28,15 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   const detail = shortDetail(answer.body)
   const what = `the service answered ${status}${detail === '' ? '' : ` (${detail})`}`
   if (status === 401) return new TokenNotTakenError('auth', call, what)
-  // A 404 may concern the cursor, so it means a missing id only without one (trap 17).
+  // With a cursor, a 404 may concern the cursor instead of a missing id (trap 17).
   if (status === 404) return new UpstreamPermanentError(call.withCursor ? 'rejected' : 'gone', call, what)
   if (status === 429) return new UpstreamTransientError('throttled', call, what, pauseMs)
   if (status < 400) return new UpstreamTransientError('unavailable', call, `${what}; redirects are not followed`, pauseMs)
   if (status === 408 || status >= 500) return new UpstreamTransientError('unavailable', call, what, pauseMs)
   // The spec defines no status for `busy`. An answer with Retry-After isn't final (trap 50).
   if (pauseMs !== undefined) return new UpstreamTransientError('throttled', call, what, pauseMs)
-  // Nor does it define one for `unauthenticated`, `inactive` and a missing scope. They have a challenge, or 403, which the spec uses for
-  // callers without access.
+  // The spec leaves open the status of `unauthenticated`, `inactive` and a missing scope. They have a challenge, or 403 as for callers
+  // without access.
   return new UpstreamPermanentError(status === 403 || headers['www-authenticate'] !== undefined ? 'auth' : 'rejected', call, what)
 }
 
@@ -46,7 +46,7 @@ export function retryAfterMs(headers: HttpAnswer['headers'], nowMs: number): num
   return waitMs === null ? undefined : Math.min(waitMs, LONGEST_PAUSE_MS)
 }
 
-/** `Date` is truncated to the second, half a second on average. */
+/** Truncating `Date` to seconds loses this much on average. */
 const HALF_SECOND_MS = 500
 
 /**
@@ -106,7 +106,7 @@ function validationError(item: unknown): string {
   return [place, item['type']].filter((part) => typeof part === 'string' && part !== '').join(' ')
 }
 
-/** Masks possible tokens, secrets and tax ids (invariant 12), except UUIDs and codes. */
+/** Masks possible tokens, secrets and tax ids, except UUIDs and codes. */
 function masked(word: string): string {
   if (parseUuid(word) !== null) return word
   const random = word.length > 40 || (word.length >= 16 && /\d/.test(word))

@@ -18,7 +18,7 @@ export interface RequestOptions {
   readonly isProbe?: boolean | undefined
 }
 
-/** A pause of more than a few seconds that the service asked for. */
+/** A pause of more than a few seconds requested by the service. */
 export interface Pause {
   readonly ms: number
   /** The status and the request. */
@@ -47,7 +47,7 @@ export class Channel {
   /** `lead`: the wall clock minus the steady clock at the time of measurement. */
   #skew: { readonly ms: number; readonly at: number; readonly lead: number } | null = null
 
-  /** @param onPause receives each pause that an answer asks for. */
+  /** @param onPause receives each pause requested by an answer. */
   constructor(
     account: string,
     http: Http,
@@ -65,7 +65,7 @@ export class Channel {
     this.#onPause = onPause
   }
 
-  /** Sets the request that probes an open circuit before any submission read, since a failing submission would keep it open. */
+  /** Probes an open circuit with `identify` first, because a failing submission read would keep it open. */
   probeFirst(identify: () => Promise<unknown>): void {
     this.#identify = identify
   }
@@ -107,12 +107,12 @@ export class Channel {
     }
   }
 
-  /** Milliseconds until requests can be sent: the circuit is open, or the service asked for a pause. */
+  /** Milliseconds until requests can be sent: the circuit is open, or the service requested a pause. */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)
   }
 
-  /** The current pause; null: none, or a short one. */
+  /** The current pause; null if none or short. */
   get pause(): Pause | null {
     const ms = this.limiter.pausedMs
     return ms > 0 ? { ms, reason: this.#pauseReason } : null

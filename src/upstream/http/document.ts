@@ -15,12 +15,12 @@ export interface DocumentAnswer {
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** Receives a document. Its errors go to the caller; a broken body is the request's error. */
+/** Receives a document. The caller gets its errors; a broken body is the request's error. */
 export type TakeDocument<T> = (answer: DocumentAnswer) => Promise<T>
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Limits without a byte, and for the whole document. */
+/** Timeouts between bytes and for the whole document. */
 export const DOCUMENT_TIMES = { silentMs: 30_000, overallMs: 600_000 } as const
 
 export function documentAnswer(status: number, headers: Headers, body: Readable): DocumentAnswer {
@@ -36,7 +36,7 @@ export function documentAnswer(status: number, headers: Headers, body: Readable)
   }
 }
 
-/** The outcome of `take`, kept apart from a failed request. */
+/** The outcome of `take`, distinct from a failed request. */
 export type TakeResult<T> = { readonly value: T } | { readonly error: unknown }
 
 /** Runs `take`. @throws the error that broke the body off. */

@@ -18,7 +18,7 @@ export class UnlistedHostError extends RefusedLinkError {}
 class LinkFailedError extends TransientError {}
 
 interface ElsewhereOptions {
-  /** Allowed hosts, lower case, with a port other than 443. */
+  /** Allowed hosts in lower case; port included unless 443. */
   readonly hosts: readonly string[]
   readonly proxy: ProxySettings
   readonly lookup?: LookupAll
@@ -44,8 +44,8 @@ export class Elsewhere {
   }
 
   /**
-   * @throws RefusedLinkError for a forbidden link; LinkFailedError without a whole document; errors of `take`; the reason of `signal` when
-   * it aborts.
+   * @throws RefusedLinkError for a forbidden link; LinkFailedError without a complete document; errors of `take`; the abort reason of
+   * `signal`.
    */
   async get<T>(link: string, take: TakeDocument<T>, signal: AbortSignal): Promise<T> {
     let url = this.#judge(link, null)
@@ -97,10 +97,9 @@ export class Elsewhere {
   }
 }
 
-/** Beginning of the error for an unlisted host. Documents are found by it. */
+/** Prefix of the error for an unlisted host, also for finding documents. */
 export const HOST_NOT_LISTED = 'DOCUMENT_HOSTS does not list '
 
-/** The error for an unlisted host. */
 export function unlistedHostText(host: string): string {
   return `${HOST_NOT_LISTED}${host}; add it to fetch the document`
 }
@@ -110,7 +109,7 @@ export function unlistedHostIn(message: string): string {
   return message.slice(HOST_NOT_LISTED.length).split(';', 1)[0] ?? ''
 }
 
-/** Keeps an error of `take` apart from the request's errors. */
+/** Separates an error of `take` from the request's errors. */
 class TakeFailed extends Error {
   constructor(cause: unknown) {
     super('', { cause })

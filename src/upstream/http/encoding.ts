@@ -23,7 +23,7 @@ export function encodingsOf(contentEncoding: string | readonly string[] | undefi
 /**
  * Decodes a body while it arrives. Some servers and proxies ignore `identity`.
  * @param encodings from `encodingsOf`.
- * @returns the decoded bytes, of any number: the reader must limit them.
+ * @returns the decoded bytes, without a limit: the reader must limit them.
  * @throws EncodingError for an unknown encoding or malformed bytes; errors of `body`.
  */
 export async function* decodedBody(body: Readable, encodings: readonly string[]): AsyncGenerator<Buffer> {
@@ -41,7 +41,7 @@ export async function* decodedBody(body: Readable, encodings: readonly string[])
     yield* steps.at(-1) ?? body
   } catch (error) {
     if (first === undefined || body.errored) throw body.errored ?? error
-    // Answers without a body may have the header.
+    // Content-Encoding may come without a body.
     const isEmpty = first.bytesWritten === 0 && codeOf(error) === 'Z_BUF_ERROR'
     if (!isEmpty) throw new EncodingError(`is not the ${encodings.join(', ')} that its header says (${codeOf(error)})`)
   }

@@ -52,8 +52,8 @@ export class Http {
 
   /**
    * Sends one request and reads its answer with any status. The body of a failure status is null if unreadable.
-   * @throws UpstreamTransientError: `network` without a whole answer, `oversized` over the body limit, `unavailable` if undecodable; the
-   * reason of `signal` when it aborts.
+   * @throws UpstreamTransientError: `network` without a complete answer, `oversized` over the body limit, `unavailable` if undecodable; the
+   * abort reason of `signal`.
    */
   async send(call: Call, parts: Parts, signal?: AbortSignal): Promise<HttpAnswer> {
     signal?.throwIfAborted()
@@ -136,7 +136,7 @@ const TUNNEL_FAULTS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_TIMEOUT: 'the proxy did not answer',
 }
 
-/** @returns the proxy's fault; null: none. */
+/** @returns the proxy's fault, or null. */
 export function proxyFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   if (error instanceof ProxyAwayError) return error.message

@@ -28,7 +28,7 @@ export type Operation = keyof typeof operations
 export interface Call {
   readonly operation: Operation
   readonly submissionId: string | null
-  /** Of a read by id. */
+  /** For a read by id. */
   readonly ownId?: string
   /** Whether the request has a cursor (trap 17). */
   readonly withCursor: boolean

@@ -6,7 +6,7 @@ const MAX_ITEMS: Readonly<Record<string, number>> = { events: 100, thread: 200 }
 const PAGE_LIMIT_BYTES = 4 * 1024 * 1024
 const SHRINK_FACTOR = 4
 const GROW_FACTOR = 2
-/** A smaller page may get more items. */
+/** Pages under 1/8 of the limit grow. */
 const SMALL_SHARE = 8
 const MAX_REMEMBERED = 1_000
 

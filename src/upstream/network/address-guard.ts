@@ -73,7 +73,7 @@ const HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 0, 0, 0, 0], bytes: [12, 13, 14, 15] },
   { prefix: [0x2002], bytes: [2, 3, 4, 5] },
 ]
-/** The same for private addresses: prefixes of local translators (RFC 8215, RFC 6052). */
+/** Holders of private addresses: prefixes of local translators (RFC 8215, RFC 6052). */
 const PRIVATE_HOLDERS: readonly Holder[] = [
   { prefix: [0x64, 0xff9b, 1], bytes: [6, 7, 9, 10], zeroFrom: 11 },
   { prefix: [0x64, 0xff9b, 1], bytes: [7, 9, 10, 11], zeroFrom: 12 },

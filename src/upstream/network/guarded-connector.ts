@@ -10,7 +10,7 @@ type LookupDone = (error: Error | null, addresses: readonly { readonly address: 
 export interface TlsContent {
   readonly cert?: string
   readonly key?: string
-  /** Instead of the well-known authorities. */
+  /** Replaces the well-known authorities. */
   readonly ca?: string
 }
 
@@ -20,7 +20,7 @@ export class RefusedAddressError extends Error {
 }
 
 /**
- * Connects only to allowed addresses of a name. `mayName` checks addresses in URLs before.
+ * Connects only to allowed addresses of a name. `mayName` checks addresses in URLs first.
  * @param tls default: no client certificate, and the well-known authorities.
  */
 export function guardedConnector(

@@ -5,18 +5,18 @@ import type { MarketEvent, ThreadMessage } from '../../model/records.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readEvent, readMessage } from '../wire/feeds.ts'
 
-/** `type` of a delivery that `doctor` sends through the public URL. It is stored like any other, without effect. */
+/** `type` of a delivery that `doctor` sends through the public URL. Stored like other deliveries, without effect. */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
-/** Prefix of its id. */
+/** Id prefix. */
 export const SELF_DELIVERY_PREFIX = 'doctor_'
-/** Header of the receiver's answer to it: `Arrival` as JSON. */
+/** Header of the answer to a self delivery: `Arrival` as JSON. */
 export const ARRIVAL_HEADER = 'submission-mirror-arrival'
 
 /** How a self delivery reached the receiver. */
 export const arrival = z.object({
   /** The connected client or proxy. */
   peer: z.string(),
-  /** The sender named by a trusted proxy, else the peer. */
+  /** Whether `X-Forwarded-For` was set. */
   sender: z.string(),
   /** Whether it had `X-Forwarded-For`. */
   is_forwarded: z.boolean(),
@@ -25,7 +25,7 @@ export type Arrival = z.output<typeof arrival>
 
 /** A parsed delivery body (spec, Events, Webhooks). */
 export interface Delivery {
-  /** The body's `type`; null: none. */
+  /** The body's `type`, or null. */
   readonly type: string | null
   /** Of a `submission.message` delivery. */
   readonly message: { readonly submissionId: string; readonly message: ThreadMessage } | null
@@ -35,7 +35,7 @@ export interface Delivery {
   readonly submissionIds: readonly string[]
   /** Every other UUID, perhaps of a known submission. */
   readonly otherIds: readonly string[]
-  /** undefined: not JSON. */
+  /** undefined if not JSON. */
   readonly json: unknown
   readonly isJson: boolean
 }

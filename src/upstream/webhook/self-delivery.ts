@@ -15,7 +15,7 @@ export type SelfDelivery =
       readonly type: 'answered'
       readonly id: string
       readonly status: number
-      /** null: missing from the answer. */
+      /** null if missing in the answer. */
       readonly arrival: Arrival | null
     }
   /** `code`: such as ECONNREFUSED. */
@@ -25,7 +25,7 @@ const ANSWER_WITHIN_MS = 10_000
 
 /**
  * Posts one signed self delivery as the service would, without following redirects. The worker ignores and removes it.
- * @param bytes least length of the body.
+ * @param bytes minimum length of the body.
  * @throws the reason of `signal` when it aborts.
  */
 export async function sendSelfDelivery(

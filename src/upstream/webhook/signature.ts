@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { SecretText } from '../../base/secret.ts'
 import { SCHEME, SigningKey } from './signing-key.ts'
 
-/** Allowed age of a delivery's timestamp, either way. */
+/** Allowed deviation of a delivery's timestamp. */
 const TOLERANCE_S = 300
 /** Limit of the id, a database key. */
 const MAX_ID_LENGTH = 512
@@ -39,8 +39,8 @@ export type VerifyResult =
   | { readonly ok: false; readonly reason: SignatureFault }
 
 /**
- * Checks headers before the body is read: a whole triple (`svix-*` or `webhook-*`), a timestamp within 300 s of `atMs`, and a supported
- * scheme. Two triples are two claims, so that a broken one doesn't spoil the other.
+ * Checks headers before the body is read: a complete triple (`svix-*` or `webhook-*`), a timestamp within 300 s of `atMs`, a supported
+ * scheme. Each triple is one claim, so that a broken triple can't invalidate another.
  * @param atMs milliseconds since the epoch: now, or the time of receipt.
  * @returns the claims to verify, or the fault of the first triple.
  */
@@ -92,7 +92,7 @@ export class DeliveryVerifier {
     return checked.ok ? this.verify(checked.claims, body) : checked
   }
 
-  /** @returns the position of the matching secret; null: none. */
+  /** @returns the position of the matching secret, or null. */
   #secretOf(claim: SignatureClaim, body: Buffer): number | null {
     const signedAt = new Date(claim.timestamp * 1000)
     let position = 0
@@ -106,7 +106,7 @@ export class DeliveryVerifier {
   }
 }
 
-/** A short, stable name of a webhook secret: 32 bits of an HMAC made with it. It reveals nothing, since secrets are random. */
+/** A short, stable name of a webhook secret: 32 bits of an HMAC keyed with it. Reveals nothing, since secrets are random. */
 export function secretTag(secret: SecretText): string {
   return tagOf(new SigningKey(secret.reveal()))
 }
@@ -125,7 +125,7 @@ const TRIPLES = [
   ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
 ] as const
 
-/** Only whole triples count, since the signature covers the id. */
+/** Only complete triples count: the signature covers the id. */
 function findTriples(headers: HeaderValues): Triple[] {
   const found: Triple[] = []
   for (const [id, timestamp, signature] of TRIPLES) {
@@ -152,7 +152,7 @@ function readSignatures(header: string): string[] {
   return known
 }
 
-/** Replaces a longer id with its hash (invariant 11). */
+/** Replaces an overlong id with its hash. */
 function keyOf(deliveryId: string): string {
   return deliveryId.length <= MAX_ID_LENGTH ? deliveryId : `sha256:${createHash('sha256').update(deliveryId).digest('hex')}`
 }

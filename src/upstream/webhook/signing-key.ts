@@ -9,7 +9,7 @@ const SMALL_BYTES = 4 << 10
 
 /**
  * The library's webhook secret with native hashing of bytes. The library hashes text in JavaScript: 4 MiB would block the event loop for 90
- * ms, and different invalid UTF-8 would count as the same. Signatures of valid text are equal.
+ * ms. It also confuses different invalid UTF-8. Valid text gets equal signatures.
  */
 export class SigningKey extends Webhook {
   readonly #bytes: Buffer

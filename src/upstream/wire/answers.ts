@@ -20,11 +20,11 @@ export interface Identity {
   readonly kind: string
   /** The brokerage's id, else its name, else its JSON. */
   readonly brokerage: string
-  /** The credential's public id; null: unknown. */
+  /** The credential's public id; null if unknown. */
   readonly clientId: string | null
   /** Name of the credential or user. */
   readonly label: string | null
-  /** Codes of active states; null: all. */
+  /** Codes of active states; null for all. */
   readonly activeStates: readonly string[] | null
   /** The granted scopes, if known. */
   readonly scopes?: readonly string[]
@@ -66,7 +66,7 @@ export function readToken(raw: unknown): FetchedToken | null {
   return read && { token: read.token, expiresInSeconds: tokenLifeSeconds(read.expiresInSeconds) }
 }
 
-// The spec doesn't define it: text, as for tokens, or a list.
+// Undefined in the spec: text, as for tokens, or a list.
 function scopesOf(value: unknown): readonly string[] | null {
   const words =
     typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []

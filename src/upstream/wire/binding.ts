@@ -27,7 +27,7 @@ interface RecordReading {
 export function readById(read: IdRead, ownId: string, raw: unknown, { recordFields, protection }: RecordReading): View | null {
   if (read === 'bind_request') return readBindRequest(ownId, raw)
   const kept = rawOf(raw)
-  // The spec doesn't define their fields (trap 57).
+  // The spec doesn't define record fields (trap 57).
   if (!isObject(raw) || kept === null) return null
   const paths = read === 'policy' ? recordFields.policies : recordFields.insureds
   const view = viewById(read, ownId, { ...recordColumns(protection.dropped(kept), tables[read].fields, paths), raw: kept })

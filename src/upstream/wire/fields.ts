@@ -15,7 +15,7 @@ export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? (parseUuid(value) ?? storableText(value)) : null
 }
 
-/** Limit of an id in a key, in characters. A Postgres index entry has some 2,700 bytes. */
+/** Limit of an id in a key, in characters. Postgres index entries fit some 2,700 bytes. */
 const MAX_KEY_LENGTH = 512
 
 /** `idOf` for a key. A longer id is replaced with its hash. */
@@ -61,7 +61,7 @@ function jsonText(value: unknown, write: (value: unknown) => string | undefined)
   try {
     return write(value) ?? null
   } catch {
-    // Nested deeper than the stack, or not JSON.
+    // Too deeply nested, or not JSON.
     return null
   }
 }

@@ -13,7 +13,7 @@ interface ReadItem {
 interface ListReading {
   /** The key of the parent row. */
   readonly of?: Row
-  /** Default: the table's own. */
+  /** Default: the table's read. */
   readonly read?: Entity['read']
   /** Columns missing from the item. @param position in the list, from 0. */
   readonly addColumns?: (row: Row, position: number) => Row
@@ -28,9 +28,8 @@ export class Lists {
   readonly unreadable: string[] = []
 
   /**
-   * Reads a list into rows of a table. Of different items with the same id, the last gets the row. Items without an id are numbered (trap
-   * 67).
-   * @param items null: no list, so the table's or parent's rows are unknown (trap 64).
+   * Reads a list into rows of a table. If items share an id, the last gets the row. Items without an id are numbered (trap 67).
+   * @param items null without a list: the table's or parent's rows are then unknown (trap 64).
    * @returns the items with a row.
    */
   read(entity: Entity, items: readonly unknown[] | null, reading: ListReading = {}): readonly ReadItem[] {
@@ -88,7 +87,7 @@ function unusedKey(isUsed: (key: string) => boolean, repeats: Map<string, number
   return `${key}#${count}`
 }
 
-/** @returns the list under `name`; null: none. */
+/** @returns the list under `name`, or null. */
 export function itemsIn(raw: unknown, name: string): readonly unknown[] | null {
   const list = isObject(raw) ? raw[name] : null
   return Array.isArray(list) ? (list as readonly unknown[]) : null

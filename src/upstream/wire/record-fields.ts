@@ -3,7 +3,7 @@ import { isObject, type Json, storableText } from '../../model/json.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
 import { flagOf, jsonOf, numberOf } from './fields.ts'
 
-/** Columns of records with undefined fields. The settings name their paths. Values of another kind are null. */
+/** Columns of records with undefined fields. The settings name the paths. Values of another kind are null. */
 
 /**
  * @param record JSON text without tax ids.
@@ -40,7 +40,7 @@ function parsed(record: string, parse: (text: string) => Json): Json {
   try {
     return parse(record)
   } catch {
-    // Nested deeper than the stack.
+    // Too deeply nested.
     return null
   }
 }

@@ -53,9 +53,9 @@ function submissionIn(raw: unknown, read: StateRead): Row | null {
 }
 
 /**
- * Reads lanes, quotes, offers and quote history. Without a list of lanes the rail is unknown (trap 64), and so is a missing or unavailable
+ * Reads lanes, quotes, offers and quote history. Without a lane list the rail is unknown (trap 64), and so is a missing or unavailable
  * history (trap 65).
- * @returns whether it has lanes.
+ * @returns whether the rail has lanes.
  */
 function readRail(found: Lists, rail: unknown): boolean {
   const list = itemsIn(rail, 'lanes')
@@ -70,7 +70,7 @@ function readRail(found: Lists, rail: unknown): boolean {
   return read.length > 0
 }
 
-/** A program's three lists are one, since a requirement moves between them. */
+/** Merges a program's three lists, since requirements move between them. */
 function readRequirementItems(found: Lists, of: Row, program: unknown): void {
   const lists = ['met', 'unmet', 'deferred'].map((result) => ({ result, items: itemsIn(program, result) }))
   const items = lists.flatMap(({ result, items }) => (items ?? []).map((item) => ({ result, item })))

@@ -9,7 +9,7 @@ import { openDb } from '../../../src/store/open/open.ts'
 import { claimNewRun } from '../../../src/store/reconcile/claims.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
 import { silentLog } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { defaultRecordFields } from '../../tools/record-fields.ts'
 import { clientOf } from '../bare-client.ts'
 

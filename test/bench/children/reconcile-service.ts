@@ -1,7 +1,7 @@
 // A minimal service on Node's own HTTP server, with the same prepared history for every submission. Prints `listening PORT`. Arguments:
 // events per submission, milliseconds per answer.
 import { createServer } from 'node:http'
-import { uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
+import { uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/observations.ts'
 
 const [events = 0, answerMs = 0] = process.argv.slice(2).map(Number)
 const PLACE = uuid(9, 0)

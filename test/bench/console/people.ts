@@ -1,4 +1,4 @@
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { BUSY, DESTINATION } from '../lookups/rows.ts'
 
 /** Requests of a page when it is opened. @param n selects the item. */

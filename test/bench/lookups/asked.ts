@@ -8,7 +8,7 @@ import { readStatus } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { listDeliveries } from '../../../src/store/inbox/queries.ts'
 import { failedRows, findOutboxRows, listOutbox } from '../../../src/store/outbox/queries.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { BUSY, DESTINATION, QUIET, type Scale, someSubmissions } from './rows.ts'
 
 /** A lookup. `run` uses the n-th of several keys. */

@@ -3,7 +3,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { changesAfter, findChange } from '../../../src/store/changes/reader.ts'
 import type { Query } from '../../../src/store/engine/db.ts'
 import { sizeOfTurn } from '../../../src/store/upkeep/turn-size.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { BUSY, DESTINATION, QUIET } from '../lookups/rows.ts'
 
 /** A lookup in the change log. `run` uses the n-th of several keys. */

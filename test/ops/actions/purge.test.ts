@@ -21,9 +21,19 @@ import { insertFindings } from '../../../src/store/reconcile/findings.ts'
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf, streamsIn } from '../../push/outbox.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { dumpOf } from '../../tools/dump.ts'
-import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import {
+  byPoll,
+  eventObservation,
+  messageObservation,
+  stateObservation,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { workInbox } from './purged.ts'
@@ -35,9 +45,9 @@ const NOWHERE = new FolderStorage('/nowhere')
 
 async function fill(db: Db, id: string, text: string, n: number): Promise<void> {
   await applyAll(db, [
-    eventFact(ACCOUNT, id, wireEvent(n, { detail: text }), byPoll),
-    messageFact(ACCOUNT, id, wireMessage(n, { body_text: text }), byPoll),
-    stateFact(ACCOUNT, id, wireRequirements(id, [wireLane(n, { next_step: text })], { insured_name: text }), 1),
+    eventObservation(ACCOUNT, id, wireEvent(n, { detail: text }), byPoll),
+    messageObservation(ACCOUNT, id, wireMessage(n, { body_text: text }), byPoll),
+    stateObservation(ACCOUNT, id, wireRequirements(id, [wireLane(n, { next_step: text })], { insured_name: text }), 1),
   ])
 }
 

@@ -15,8 +15,18 @@ import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { queueRows } from '../../../src/store/outbox/fan-out.ts'
 import { destinationOf, fanAll } from '../../push/outbox.ts'
 import { sqliteDatabase } from '../../tools/databases.ts'
-import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import {
+  byPoll,
+  eventObservation,
+  messageObservation,
+  stateObservation,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 import { workInbox } from './purged.ts'
 
@@ -44,11 +54,14 @@ async function fill(db: Db, n: number): Promise<void> {
   const lanes = [wireLane(n, { next_step: value('step') })]
   const state = (place: string) => wireRequirements(id, lanes, { insured_name: value(place), extra: value('state') })
   await applyAll(db, [
-    eventFact(ACCOUNT, id, event, byPoll),
-    messageFact(ACCOUNT, id, message, byPoll),
-    stateFact(ACCOUNT, id, state('name'), 1),
+    eventObservation(ACCOUNT, id, event, byPoll),
+    messageObservation(ACCOUNT, id, message, byPoll),
+    stateObservation(ACCOUNT, id, state('name'), 1),
   ])
-  await applyAll(db, [eventFact(ACCOUNT, id, { ...event, detail: value('conflict') }, byPoll), stateFact(ACCOUNT, id, state('renamed'), 2)])
+  await applyAll(db, [
+    eventObservation(ACCOUNT, id, { ...event, detail: value('conflict') }, byPoll),
+    stateObservation(ACCOUNT, id, state('renamed'), 2),
+  ])
   const unreadable = { account: ACCOUNT, submission_id: id, read: 'events', raw: JSON.stringify({ x: value('unread') }) } as const
   await db.write('test', (tx) => noteUnreadable(tx, [unreadable], timeFromMs(Date.now())))
   const body = {

@@ -16,9 +16,18 @@ import { Hooks } from '../../push/hooks.ts'
 import { counters, fanAll, outboxOf, result, settleEach, streamsIn } from '../../push/outbox.ts'
 import { PushRig, SECRET, webhookTo } from '../../push/rig.ts'
 import { runSql, type TestDatabase, testDatabases } from '../../tools/databases.ts'
-import { eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import {
+  eventObservation,
+  messageObservation,
+  stateObservation,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'default'
@@ -56,7 +65,7 @@ async function delivered(database: TestDatabase, count: number, over: Partial<We
     const some = Array.from({ length: Math.min(25, count - n) }, (_, at) => n + at)
     await applyAll(
       db,
-      some.flatMap((at) => [eventFact(ACCOUNT, ONE, wireEvent(at)), eventFact(ACCOUNT, TWO, wireEvent(10_000 + at))]),
+      some.flatMap((at) => [eventObservation(ACCOUNT, ONE, wireEvent(at)), eventObservation(ACCOUNT, TWO, wireEvent(10_000 + at))]),
     )
   }
   await fanAll(db, [ams])
@@ -71,8 +80,11 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     const ams = webhookTo(hooks.urlOf('ams'), { backfill: true })
     await rig.begin(ams)
     rig.start([ams])
-    await rig.apply([1, 2, 3].map((n) => eventFact(ACCOUNT, ONE, wireEvent(n))))
-    await rig.apply([messageFact(ACCOUNT, TWO, wireMessage(1)), stateFact(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1)])
+    await rig.apply([1, 2, 3].map((n) => eventObservation(ACCOUNT, ONE, wireEvent(n))))
+    await rig.apply([
+      messageObservation(ACCOUNT, TWO, wireMessage(1)),
+      stateObservation(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1),
+    ])
     await rig.until('everything is sent', () => rig.isEmpty())
     const first = hooks.takenBy('ams').length
     const idsOf = (from: number, to?: number) => hooks.takenBy('ams').slice(from, to)
@@ -120,7 +132,7 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
 
   it('notes queued changes, later changes, a pause, and a destination that is not idempotent', async () => {
     const { db, ams } = await delivered(database, 3, { idempotent: false })
-    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(77))])
+    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(77))])
     await fanAll(db, [ams])
     await setDestinationState(db, 'ams', 'paused', 'by an operator')
     const { plan, notes } = await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', asked({ seq: [1, 6] }))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../../app/run.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { writeSettings } from '../../tools/settings-file.ts'
 
 it('destination map asks for the account where the destination has several, and loses no field', async () => {

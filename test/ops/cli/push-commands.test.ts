@@ -247,7 +247,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect((await runHere(['status'], env)).out).toContain('1 submission needs an AMS client (destination mapped)')
     const fields = ['--field', 'branch=north', '--field', 'desk=2']
     const ended = await runHere(['destination', 'map', 'mapped', '--submission', id, '--client', 'C-1', ...fields], env)
-    expect(ended).toEqual({ code: 0, out: '1 submission mapped. Waiting changes are sent now.\n', err: '' })
+    expect(ended).toEqual({ code: 0, out: '1 submission mapped. Their changes no longer wait for a client.\n', err: '' })
     expect(await states('--destination', 'mapped')).toEqual(['waiting', 'waiting'])
     const list = json<{ items: object[] }>(await runHere(['destination', 'mappings', 'mapped', '--json'], env))
     expect(list.items).toMatchObject([
@@ -257,7 +257,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     const other = 'bbbbbbbb-0000-4000-8000-000000000001'
     writeFileSync(file, `submission_id,client,policy\n${id},C-2,P-2\n${other},C-3,\n`)
     expect((await runHere(['destination', 'map', 'mapped', '--file', file], env)).out).toBe(
-      '2 submissions mapped. Waiting changes are sent now.\n1 submission not mirrored yet.\n',
+      '2 submissions mapped. Their changes no longer wait for a client.\n1 submission not mirrored yet.\n',
     )
     expect((await runHere(['destination', 'mappings', 'mapped', '--submission', id], env)).out).toMatch(/C-2 +P-2/)
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Fact } from '../../../src/model/facts.ts'
+import type { Observation } from '../../../src/model/observations.ts'
 import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
@@ -11,18 +11,18 @@ import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 import { json, runHere } from '../../app/run.ts'
 import { ACCOUNT, destinationOf, fanAll, outboxOf, type StoredRow, stateOf } from '../../push/outbox.ts'
 import { newSqlite, openAgain } from '../../tools/databases.ts'
+import { applyAll, changesOf } from '../../tools/mirror.ts'
 import {
-  eventFact,
   eventFacts,
-  messageFact,
-  stateFact,
+  eventObservation,
+  messageObservation,
+  stateObservation,
   uuid,
   wireEvent,
   wireLane,
   wireMessage,
   wireRequirements,
-} from '../../tools/facts.ts'
-import { applyAll, changesOf } from '../../tools/mirror.ts'
+} from '../../tools/observations.ts'
 
 const SUBMISSION = uuid(9, 1)
 const ams = destinationOf('ams')
@@ -37,12 +37,12 @@ function place() {
   return { config, env: { DATABASE_URL: `sqlite:${config.path}` }, file: join(folder, 'backup.db') }
 }
 
-const state = (status: string, number: number): Fact =>
-  stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), number)
+const state = (status: string, number: number): Observation =>
+  stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), number)
 
-const later = (status: string): Fact[] => [
-  eventFact(ACCOUNT, SUBMISSION, wireEvent(2)),
-  messageFact(ACCOUNT, SUBMISSION, wireMessage(2)),
+const later = (status: string): Observation[] => [
+  eventObservation(ACCOUNT, SUBMISSION, wireEvent(2)),
+  messageObservation(ACCOUNT, SUBMISSION, wireMessage(2)),
   state(status, 2),
 ]
 
@@ -62,7 +62,7 @@ it('after a restore a destination gets everything that is learned again, under i
   const sent = await withDb(config, async (db) => {
     await migrate(db)
     await checkLogEpoch(db)
-    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1)), state('in_progress', 1)])
+    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1)), state('in_progress', 1)])
     await fanAll(db, [ams])
     return outboxOf(db)
   })

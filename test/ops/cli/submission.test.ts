@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { json, runHere } from '../../app/run.ts'
 import { onSqlite } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { adminRigForAll } from '../http/rig.ts'
 

@@ -20,8 +20,8 @@ import { json, runHere } from '../../app/run.ts'
 import { waitFor } from '../../e2e/agreement.ts'
 import { accountEnv, databaseEnv, type Environment, startServe } from '../../e2e/serve.ts'
 import { newSqlite, onSqlite, openAgain, runSql } from '../../tools/databases.ts'
-import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { trackFact, uuid } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 interface Finding {

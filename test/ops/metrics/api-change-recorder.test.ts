@@ -14,19 +14,19 @@ const MINUTE = 60_000
 const event = { id: '0b5f0a9e-6b1c-4a53-9d3c-0a4f6f2f9b11', type: 'bound' }
 const page = (...names: readonly string[]) => ({ events: [], next_cursor: null, ...Object.fromEntries(names.map((name) => [name, 'x'])) })
 
-function printed(drift: Awaited<ReturnType<typeof apiChanges>>): string {
+function printed(changes: Awaited<ReturnType<typeof apiChanges>>): string {
   const parts: string[] = []
   operations
     .find(({ name }) => name === 'status.api-changes')
     ?.print?.(
       printerTo((text) => parts.push(text), Date.now(), 120),
-      drift,
+      changes,
       {},
     )
   return parts.join('')
 }
 
-describe.each(onSqlite)('drift of the interface on $name', (database) => {
+describe.each(onSqlite)('API changes on $name', (database) => {
   let clock: ManualClock
   let opened: OpenedDatabase
   beforeEach(async () => {

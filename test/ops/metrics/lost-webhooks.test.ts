@@ -5,20 +5,20 @@ import { countLostWebhooks, unannounced } from '../../../src/store/completeness/
 import type { Db } from '../../../src/store/engine/db.ts'
 import { ensureAccounts, noteUnreadableEvents } from '../../../src/store/reads/accounts.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 import {
   at,
   byFirstFeedRead,
   byPoll,
   byWebhook,
-  eventFact,
-  messageFact,
+  eventObservation,
+  messageObservation,
   START_MS,
   trackFact,
   uuid,
   wireEvent,
   wireMessage,
-} from '../../tools/facts.ts'
-import { applyAll, applyEach } from '../../tools/mirror.ts'
+} from '../../tools/observations.ts'
 
 const LOST_AFTER_MS = 900_000
 
@@ -51,14 +51,17 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
 
   it('are what a feed showed and no webhook told of within 15 minutes, each counted once', async () => {
     await applyAll(db, [
-      eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
-      eventFact(ACCOUNT, submission, wireEvent(2), byPoll),
-      messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
-      messageFact(ACCOUNT, submission, wireMessage(2), byPoll),
-      eventFact(ACCOUNT, submission, wireEvent(3), byWebhook),
+      eventObservation(ACCOUNT, submission, wireEvent(1), byPoll),
+      eventObservation(ACCOUNT, submission, wireEvent(2), byPoll),
+      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
+      messageObservation(ACCOUNT, submission, wireMessage(2), byPoll),
+      eventObservation(ACCOUNT, submission, wireEvent(3), byWebhook),
     ])
     clock.advance(5 * MINUTE)
-    const late = [eventFact(ACCOUNT, submission, wireEvent(2), byWebhook), messageFact(ACCOUNT, submission, wireMessage(2), byWebhook)]
+    const late = [
+      eventObservation(ACCOUNT, submission, wireEvent(2), byWebhook),
+      messageObservation(ACCOUNT, submission, wireMessage(2), byWebhook),
+    ]
     await applyAll(db, late)
     expect(await countAll(db)).toEqual({})
     clock.advance(10 * MINUTE)
@@ -73,24 +76,24 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
       [ACCOUNT, uuid(9, 2)],
       ['another', submission],
     ] as const
-    for (const [account, id] of places) await applyAll(db, [eventFact(account, id, wireEvent(1), byPoll)])
-    for (const [account, id] of places.slice(1)) await applyAll(db, [eventFact(account, id, wireEvent(1), byWebhook)])
+    for (const [account, id] of places) await applyAll(db, [eventObservation(account, id, wireEvent(1), byPoll)])
+    for (const [account, id] of places.slice(1)) await applyAll(db, [eventObservation(account, id, wireEvent(1), byWebhook)])
     clock.advance(20 * MINUTE)
     expect(await unannounced(db.read, ACCOUNT)).toEqual([uuid(1, 1)])
     expect(await countAll(db)).toEqual({ market_events: 1 })
   })
 
   it('are not the history of a submission that was tracked', async () => {
-    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstFeedRead)])
+    await applyAll(db, [eventObservation(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstFeedRead)])
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({})
   })
 
   it('are nothing that happened before the submission was tracked, however short before', async () => {
     await applyAll(db, [
-      ...[-59, -1].map((minute, n) => eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstFeedRead)),
-      messageFact(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstFeedRead),
-      eventFact(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstFeedRead),
+      ...[-59, -1].map((minute, n) => eventObservation(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstFeedRead)),
+      messageObservation(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstFeedRead),
+      eventObservation(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstFeedRead),
     ])
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({ market_events: 1 })
@@ -98,16 +101,19 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
 
   it('are what happened shortly before, where a webhook made the submission known: there was an endpoint', async () => {
     const announced = uuid(9, 2)
-    await applyAll(db, [eventFact(ACCOUNT, announced, wireEvent(1), byWebhook)])
+    await applyAll(db, [eventObservation(ACCOUNT, announced, wireEvent(1), byWebhook)])
     await applyEach(db, [-61, -59, -1], (minute, n) =>
-      eventFact(ACCOUNT, announced, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstFeedRead),
+      eventObservation(ACCOUNT, announced, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstFeedRead),
     )
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({ market_events: 2 })
   })
 
   it('are no events while the event deliveries of the account cannot be read', async () => {
-    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1), byPoll), messageFact(ACCOUNT, submission, wireMessage(1), byPoll)])
+    await applyAll(db, [
+      eventObservation(ACCOUNT, submission, wireEvent(1), byPoll),
+      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
+    ])
     await db.write('test', (tx) => noteUnreadableEvents(tx, ACCOUNT, timeFromMs(clock.now())))
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({ thread_messages: 1 })
@@ -116,7 +122,7 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
   it('are counted once by several processes, in steps', async () => {
     const n = 1_200
     for (let from = 0; from < n; from += 100) {
-      const facts = Array.from({ length: 100 }, (_, i) => messageFact(ACCOUNT, submission, wireMessage(from + i), byPoll))
+      const facts = Array.from({ length: 100 }, (_, i) => messageObservation(ACCOUNT, submission, wireMessage(from + i), byPoll))
       await applyAll(db, facts)
       clock.advance(1_000)
     }

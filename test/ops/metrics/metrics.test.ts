@@ -11,8 +11,8 @@ import { addPaths } from '../../../src/store/reads/path-reads.ts'
 import { savePause } from '../../../src/store/reads/pauses.ts'
 import { account } from '../../config/support.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
-import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { trackFact, uuid } from '../../tools/observations.ts'
 
 const ACCOUNT = 'default'
 const config = loadConfig(account)

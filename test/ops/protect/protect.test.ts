@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../../src/apply/apply.ts'
-import { compareFacts, differs } from '../../../src/apply/compare.ts'
+import { compareObservations, differs } from '../../../src/apply/compare.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { entities } from '../../../src/model/entities.ts'
-import type { Fact } from '../../../src/model/facts.ts'
+import type { Observation } from '../../../src/model/observations.ts'
 import type { ProtectionSettings } from '../../../src/model/protection/protection.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { protectStored } from '../../../src/ops/protect/protect-step.ts'
@@ -19,12 +19,22 @@ import { queueRows } from '../../../src/store/outbox/fan-out.ts'
 import { presentRows } from '../../../src/store/outbox/present-rows.ts'
 import { rowsOfSubmission, snapshotPage } from '../../../src/store/outbox/snapshot-rows.ts'
 import { lastProtect } from '../../../src/store/upkeep/protect.ts'
-import { readDeliveries } from '../../../src/work/read-facts.ts'
+import { readDeliveries } from '../../../src/work/read-observations.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { dumpOf } from '../../tools/dump.ts'
-import { byFullRead, byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireMessage, wireRequirements } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import {
+  byFullRead,
+  byPoll,
+  eventObservation,
+  messageObservation,
+  stateObservation,
+  uuid,
+  wireEvent,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const SSN = '123-45-6789'
@@ -50,15 +60,15 @@ const HIDDEN = {
 
 const event = (n: number, over = {}) =>
   wireEvent(n, { ...HIDDEN, detail: JSON.stringify({ ssn: SSN }), ...over }, { lines: [{ ssn: SSN }] })
-const truth = (): Fact[] => [
-  eventFact(ACCOUNT, ID, event(1), byPoll),
-  messageFact(ACCOUNT, ID, wireMessage(1, HIDDEN), byPoll),
-  stateFact(ACCOUNT, ID, { ...wireRequirements(ID, []), ...HIDDEN }, 1),
+const truth = (): Observation[] => [
+  eventObservation(ACCOUNT, ID, event(1), byPoll),
+  messageObservation(ACCOUNT, ID, wireMessage(1, HIDDEN), byPoll),
+  stateObservation(ACCOUNT, ID, { ...wireRequirements(ID, []), ...HIDDEN }, 1),
 ]
 
 async function fill(db: Db): Promise<void> {
   await applyAll(db, truth())
-  await applyAll(db, [eventFact(ACCOUNT, ID, event(1, { type: 'another' }), byPoll)])
+  await applyAll(db, [eventObservation(ACCOUNT, ID, event(1, { type: 'another' }), byPoll)])
   await db.write('test', async (tx) => {
     await noteUnreadable(tx, [{ account: ACCOUNT, submission_id: ID, read: 'events', raw: JSON.stringify(HIDDEN) }], timeFromMs(Date.now()))
   })
@@ -78,7 +88,7 @@ async function fill(db: Db): Promise<void> {
 async function work(db: Db): Promise<void> {
   const read = await readDeliveries(db, await claimDeliveries(db, 100, 60_000))
   await inApplyTransaction(db, silentObserver, 'test', async ({ tx, apply }) => {
-    await apply(read.flatMap(({ facts }) => facts))
+    await apply(read.flatMap(({ observations }) => observations))
     await settleDeliveries(
       tx,
       read.map(({ settlement }) => settlement),
@@ -87,8 +97,8 @@ async function work(db: Db): Promise<void> {
 }
 
 async function isTheSame(db: Db): Promise<boolean> {
-  const facts = [...truth(), eventFact(ACCOUNT, ID, event(2), byFullRead)]
-  return !differs(await compareFacts(new MirrorReader(db.read, ACCOUNT), facts, timeFromMs(Date.now())))
+  const observations = [...truth(), eventObservation(ACCOUNT, ID, event(2), byFullRead)]
+  return !differs(await compareObservations(new MirrorReader(db.read, ACCOUNT), observations, timeFromMs(Date.now())))
 }
 
 const step = (db: Db) => protectStored({ db, clock: { ...systemClock, sleep: async () => {} } }, never)

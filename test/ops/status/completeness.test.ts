@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { loadConfig } from '../../../src/config/config.ts'
-import type { Fact, Origin } from '../../../src/model/facts.ts'
+import type { Observation, Origin } from '../../../src/model/observations.ts'
 import { msFromTime, timeFromMs } from '../../../src/model/time.ts'
 import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
@@ -16,21 +16,21 @@ import { ensureAccounts, noteUnreadableEvents } from '../../../src/store/reads/a
 import type { ArrivalCountsTable, ArrivalsView, CompletenessView } from '../../../src/store/schema/completeness.ts'
 import { account as environment } from '../../config/support.ts'
 import { type OpenedDatabase, onSqlite, silentLog } from '../../tools/databases.ts'
+import { applyAll } from '../../tools/mirror.ts'
 import {
   byFirstFeedRead,
   byFullRead,
   byPoll,
   byWebhook,
-  eventFact,
-  messageFact,
-  stateFact,
+  eventObservation,
+  messageObservation,
+  stateObservation,
   trackFact,
   uuid,
   wireEvent,
   wireMessage,
   wireRequirements,
-} from '../../tools/facts.ts'
-import { applyAll } from '../../tools/mirror.ts'
+} from '../../tools/observations.ts'
 
 const LOST_AFTER_MS = 900_000
 
@@ -56,9 +56,9 @@ describe.each(onSqlite)('completeness on $name', (database) => {
 
   const ago = (ms: number) => new Date(clock.now() - ms).toISOString()
   const event = (n: number, origin: Origin, agoMs = 90_000) =>
-    eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: ago(agoMs) }), origin)
+    eventObservation(ACCOUNT, submission, wireEvent(n, { occurred_at: ago(agoMs) }), origin)
   const message = (n: number, origin: Origin, agoMs = 90_000) =>
-    messageFact(ACCOUNT, submission, wireMessage(n, { occurred_at: ago(agoMs) }), origin)
+    messageObservation(ACCOUNT, submission, wireMessage(n, { occurred_at: ago(agoMs) }), origin)
   const byReconcile: Origin = { ...byFullRead, via: 'reconcile', cause: 'reconcile' }
 
   async function arrive(): Promise<void> {
@@ -140,7 +140,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
   })
 
   it('counts many by several processes, in steps, each once', async () => {
-    const facts = (from: number): Fact[] => Array.from({ length: 200 }, (_, i) => message(from + i, byPoll))
+    const facts = (from: number): Observation[] => Array.from({ length: 200 }, (_, i) => message(from + i, byPoll))
     for (let from = 0; from < 2_600; from += 200) await applyAll(db, facts(from))
     const all = async () => {
       while (await countArrivals(db)) {}
@@ -196,7 +196,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
 
   it('gives the sums of an account to readers, to status and to metrics', async () => {
     await arrive()
-    await applyAll(db, [stateFact(ACCOUNT, submission, wireRequirements(submission, []), 1)])
+    await applyAll(db, [stateObservation(ACCOUNT, submission, wireRequirements(submission, []), 1)])
     const at = timeFromMs(clock.now() - HOUR)
     await db.write('test', async (tx) => {
       await tx.sql.updateTable('sync_reads').set({ last_read_at: at }).where('submission_id', '=', submission).execute()

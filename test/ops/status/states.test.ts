@@ -20,8 +20,8 @@ import { databaseEnv } from '../../e2e/serve.ts'
 import { findingRow, run } from '../../reconcile/report/sample.ts'
 import { insertRows, type OpenedDatabase, runSql, testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
-import { trackFact, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { trackFact, uuid } from '../../tools/observations.ts'
 
 const ACCOUNT = 'default'
 const one = uuid(9, 1)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EpicEmulator } from '../../emulators/applied-epic.ts'
 import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
-import { at } from '../../tools/facts.ts'
+import { at } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { EPIC_ENV, epicWhere, startTestEpic } from './cases.ts'

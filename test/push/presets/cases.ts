@@ -6,7 +6,7 @@ import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.t
 import { startHubSpot } from '../../emulators/hubspot.ts'
 import { startNowCerts } from '../../emulators/nowcerts.ts'
 import { startSalesforce } from '../../emulators/salesforce.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import type { NotesCase } from './notes-suite.ts'
 
 export const EPIC_ENV = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sqliteDatabase } from '../../tools/databases.ts'
-import { at } from '../../tools/facts.ts'
+import { at } from '../../tools/observations.ts'
 import { hubspot } from './cases.ts'
 import { describeNotes, startNotes } from './notes-suite.ts'
 import { event, SUBMISSION } from './rig.ts'

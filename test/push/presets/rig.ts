@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config/config.ts'
 import { protectionSettings } from '../../../src/config/protect.ts'
-import type { EventFact, Fact, MessageFact } from '../../../src/model/facts.ts'
+import type { EventObservation, MessageObservation, Observation } from '../../../src/model/observations.ts'
 import { verifyDestination } from '../../../src/ops/verify/verify-destination.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
@@ -17,8 +17,8 @@ import { account, type Env, withFile } from '../../config/support.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
-import { eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { eventObservation, messageObservation, trackFact, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { until } from '../../tools/until.ts'
 import { outboxBecomes, outboxFor } from '../outbox-states.ts'
 import { createPushing, type Pushing } from '../pushing.ts'
@@ -26,8 +26,8 @@ import { createPushing, type Pushing } from '../pushing.ts'
 export const ACCOUNT = 'default'
 
 export const SUBMISSION = uuid(9, 1)
-export const event = (n: number, over = {}): EventFact => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
-export const message = (n: number, over = {}): MessageFact => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
+export const event = (n: number, over = {}): EventObservation => eventObservation(ACCOUNT, SUBMISSION, wireEvent(n, over))
+export const message = (n: number, over = {}): MessageObservation => messageObservation(ACCOUNT, SUBMISSION, wireMessage(n, over))
 export const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
 
 /** The way from the change log to one configured destination, with everything real. */
@@ -89,7 +89,7 @@ export class PushRig {
     await this.run()
   }
 
-  async apply(...facts: readonly Fact[]): Promise<void> {
+  async apply(...facts: readonly Observation[]): Promise<void> {
     await applyAll(this.db, facts)
   }
 

@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
-import type { Fact } from '../../../src/model/facts.ts'
+import type { Observation } from '../../../src/model/observations.ts'
 import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { testDatabases } from '../../tools/databases.ts'
+import { interrupted, meddled } from '../../tools/meddled.ts'
+import { applyAll, applyEach, changesOf } from '../../tools/mirror.ts'
 import {
   byFirstFeedRead,
   byPoll,
-  eventFact,
   eventFacts,
-  messageFact,
+  eventObservation,
+  messageObservation,
   START_MS,
-  stateFact,
+  stateObservation,
   uuid,
   wireEvent,
   wireLane,
   wireMessage,
   wireRequirements,
-} from '../../tools/facts.ts'
-import { interrupted, meddled } from '../../tools/meddled.ts'
-import { applyAll, applyEach, changesOf } from '../../tools/mirror.ts'
+} from '../../tools/observations.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, openedDb, openedDbs, outboxOf, stateOf, streamsIn } from '../outbox.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 
-function events(submission: string, from: number, count: number): Fact[] {
+function events(submission: string, from: number, count: number): Observation[] {
   return eventFacts(ACCOUNT, submission, count, from)
 }
 
@@ -33,9 +33,9 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     const db = await openedDb(open)
     const all = destinationOf('all')
     const some = destinationOf('some', { entities: ['market_events'] })
-    await applyAll(db, [...events(ONE, 0, 3), messageFact(ACCOUNT, TWO, wireMessage(1))])
+    await applyAll(db, [...events(ONE, 0, 3), messageObservation(ACCOUNT, TWO, wireMessage(1))])
     await fanAll(db, [all, some])
-    await applyAll(db, [...events(TWO, 10, 2), stateFact(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1)])
+    await applyAll(db, [...events(TWO, 10, 2), stateObservation(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1)])
     await fanAll(db, [all, some])
     const changes = await changesOf(db)
     const sent = await outboxOf(db, 'all')
@@ -99,13 +99,13 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     const db = await openedDb(open, clock)
     const old = { occurred_at: new Date(START_MS - 40 * 86_400_000).toISOString() }
     await applyAll(db, [
-      eventFact(ACCOUNT, ONE, wireEvent(1, old), byFirstFeedRead),
-      eventFact(ACCOUNT, ONE, wireEvent(2, { ...old, detail: null }), byPoll),
-      messageFact(ACCOUNT, ONE, wireMessage(3, old), byPoll),
-      eventFact(ACCOUNT, ONE, wireEvent(4), byPoll),
+      eventObservation(ACCOUNT, ONE, wireEvent(1, old), byFirstFeedRead),
+      eventObservation(ACCOUNT, ONE, wireEvent(2, { ...old, detail: null }), byPoll),
+      messageObservation(ACCOUNT, ONE, wireMessage(3, old), byPoll),
+      eventObservation(ACCOUNT, ONE, wireEvent(4), byPoll),
     ])
     // A later fill of an old record is old as well, though the change has no time.
-    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(2, { ...old, detail: 'late' }), byPoll)])
+    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(2, { ...old, detail: 'late' }), byPoll)])
     const records = ['market_events', 'thread_messages', 'thread_attachments']
     const destinations = [
       destinationOf('all', { entities: records }),
@@ -125,7 +125,7 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
   it('looks up the type of an event that a change does not name', async () => {
     const db = await openedDb(open)
     for (const detail of [null, 'now known'])
-      await applyEach(db, ['quote_received', 'declined'], (type, n) => eventFact(ACCOUNT, ONE, wireEvent(n + 1, { type, detail })))
+      await applyEach(db, ['quote_received', 'declined'], (type, n) => eventObservation(ACCOUNT, ONE, wireEvent(n + 1, { type, detail })))
     await fanAll(db, [destinationOf('quotes', { entities: ['market_events'], eventTypes: ['quote_received'] })])
     const rows = await outboxOf(db, 'quotes')
     expect(rows.map((row) => [row.operation, row.entity_id])).toEqual([
@@ -139,7 +139,7 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     const db = await openedDb(open)
     for (const detail of ['A', 'B', 'A', 'B', 'A']) {
       const origin = { via: 'reconcile', cause: 'reconcile', isFullRead: true, firstFeedRead: false } as const
-      await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1, { detail }), origin)])
+      await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(1, { detail }), origin)])
     }
     await fanAll(db, [destinationOf('agency', { entities: ['market_events'] })])
     const rows = await outboxOf(db, 'agency')

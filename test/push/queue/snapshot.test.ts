@@ -3,24 +3,24 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { entities } from '../../../src/model/entities.ts'
 import { columnsWhere, isInChangeLog, type Row } from '../../../src/model/entity.ts'
-import type { Fact } from '../../../src/model/facts.ts'
+import type { Observation } from '../../../src/model/observations.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { OutboxRow } from '../../../src/store/outbox/rows.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
+import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
 import {
   byPoll,
-  eventFact,
-  messageFact,
+  eventObservation,
+  messageObservation,
   START_MS,
-  stateFact,
+  stateObservation,
   uuid,
   wireEvent,
   wireLane,
   wireMessage,
   wireRequirements,
-} from '../../tools/facts.ts'
-import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
+} from '../../tools/observations.ts'
 import {
   ACCOUNT,
   contentOf,
@@ -41,12 +41,12 @@ function ownMessage(submissionId: string, n: number) {
   return wireMessage(n, { attachments: [{ name: 'quote.pdf', download_path: `/broker/finalized-documents/${id}/pdf` }] })
 }
 
-function filled(submissionId: string, messages: number): Fact[] {
+function filled(submissionId: string, messages: number): Observation[] {
   const quote = { quote_id: uuid(7, 1), premium_display: '$1', total_cents: 100, lines: [], is_revision: false }
   return [
-    ...Array.from({ length: messages }, (_, n) => messageFact(ACCOUNT, submissionId, ownMessage(submissionId, n))),
-    eventFact(ACCOUNT, submissionId, wireEvent(1)),
-    stateFact(ACCOUNT, submissionId, wireRequirements(submissionId, [wireLane(1, { quotes: [quote] }), wireLane(2)]), 1),
+    ...Array.from({ length: messages }, (_, n) => messageObservation(ACCOUNT, submissionId, ownMessage(submissionId, n))),
+    eventObservation(ACCOUNT, submissionId, wireEvent(1)),
+    stateObservation(ACCOUNT, submissionId, wireRequirements(submissionId, [wireLane(1, { quotes: [quote] }), wireLane(2)]), 1),
   ]
 }
 
@@ -93,7 +93,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     for (const row of rows) expect(row).toMatchObject({ snapshot: true, operation: 'insert', cause: 'snapshot', seq: last, before: null })
     expect(rows[0]?.changedAt).toMatch(/^\d{4}-/)
     expect(await stateOf(db, 'new')).toMatchObject({ snapshot: null, cursor: last, queued: rows.length })
-    await applyAll(db, [eventFact(ACCOUNT, SUBMISSIONS[0] ?? '', wireEvent(50))])
+    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSIONS[0] ?? '', wireEvent(50))])
     await fanAll(db, [fresh()])
     expect((await outboxOf(db)).at(-1)).toMatchObject({ entity: 'market_events', snapshot: null, cause: 'webhook' })
     expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
@@ -103,7 +103,8 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     const db = await openedDb(open)
     const [submission = ''] = SUBMISSIONS
     const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00Z', '2026-11-20T10:02:00Z']
-    for (const [n, occurred_at] of times.entries()) await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at }))])
+    for (const [n, occurred_at] of times.entries())
+      await applyAll(db, [eventObservation(ACCOUNT, submission, wireEvent(n, { occurred_at }))])
     await fanAll(db, [fresh({ entities: ['market_events'] })])
     expect((await outboxOf(db)).map((row) => (JSON.parse(row.entity_id) as string[])[1])).toEqual([1, 2, 0].map((n) => uuid(1, n)))
   })
@@ -114,12 +115,12 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     const [submission = ''] = SUBMISSIONS
     const old = { occurred_at: new Date(START_MS - 86_400_000 * 2).toISOString() }
     await applyAll(db, [
-      eventFact(ACCOUNT, submission, wireEvent(1, { type: 'bound' })),
-      eventFact(ACCOUNT, submission, wireEvent(2, { type: 'bound', ...old })),
-      eventFact(ACCOUNT, submission, wireEvent(3, { type: 'declined' })),
-      messageFact(ACCOUNT, submission, wireMessage(4, old)),
-      messageFact(ACCOUNT, submission, wireMessage(5)),
-      eventFact('other', submission, wireEvent(6, { type: 'bound' })),
+      eventObservation(ACCOUNT, submission, wireEvent(1, { type: 'bound' })),
+      eventObservation(ACCOUNT, submission, wireEvent(2, { type: 'bound', ...old })),
+      eventObservation(ACCOUNT, submission, wireEvent(3, { type: 'declined' })),
+      messageObservation(ACCOUNT, submission, wireMessage(4, old)),
+      messageObservation(ACCOUNT, submission, wireMessage(5)),
+      eventObservation('other', submission, wireEvent(6, { type: 'bound' })),
     ])
     const entities = ['market_events', 'thread_messages', 'thread_attachments']
     await fanAll(db, [fresh({ entities, eventTypes: ['bound'], maxAgeMs: 86_400_000, operations: ['update'] })])
@@ -153,11 +154,11 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
 
   it('sends each row once and then each of its changes, whenever they happen', async () => {
     const step = fc.record({ submission: fc.nat(4), n: fc.nat(5), kind: fc.constantFrom('event', 'message', 'state', 'fill') })
-    const factOf = ({ submission, n, kind }: { submission: number; n: number; kind: string }, age: number): Fact => {
+    const factOf = ({ submission, n, kind }: { submission: number; n: number; kind: string }, age: number): Observation => {
       const id = SUBMISSIONS[submission] ?? ''
-      if (kind === 'state') return stateFact(ACCOUNT, id, wireRequirements(id, [wireLane(n, { chip: `chip ${age}` })]), age)
-      if (kind === 'message') return messageFact(ACCOUNT, id, ownMessage(id, n))
-      return eventFact(ACCOUNT, id, wireEvent(n, { detail: kind === 'fill' ? `Reason ${n}` : null }), byPoll)
+      if (kind === 'state') return stateObservation(ACCOUNT, id, wireRequirements(id, [wireLane(n, { chip: `chip ${age}` })]), age)
+      if (kind === 'message') return messageObservation(ACCOUNT, id, ownMessage(id, n))
+      return eventObservation(ACCOUNT, id, wireEvent(n, { detail: kind === 'fill' ? `Reason ${n}` : null }), byPoll)
     }
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(step, { maxLength: 3 }), { maxLength: 12 }), async (rounds) => {
@@ -194,8 +195,8 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
         for (let n = 0; n < 30; n++) {
           const submission = SUBMISSIONS[(writer + n) % SUBMISSIONS.length] ?? ''
           await applyAll(one, [
-            eventFact(ACCOUNT, submission, wireEvent(100 + writer * 100 + n)),
-            messageFact(ACCOUNT, submission, ownMessage(submission, n + 10)),
+            eventObservation(ACCOUNT, submission, wireEvent(100 + writer * 100 + n)),
+            messageObservation(ACCOUNT, submission, ownMessage(submission, n + 10)),
           ])
         }
       }),

@@ -6,9 +6,9 @@ import { BatchLoop } from '../../../src/push/send/batch-loop.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { releaseAllStreams } from '../../../src/store/outbox/work.ts'
 import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
 import { type Service, startService } from '../../upstream/service.ts'
 import { destinationTo } from '../http/support.ts'
 import { ACCOUNT, destinationOf, fanAll, outboxOf } from '../outbox.ts'
@@ -130,8 +130,10 @@ it('every change of a batch ends as its own answers say, in the order of its sub
       const service = await target.start()
       try {
         const { db } = opened
-        const facts = of.map(({ stream }, place) => eventFact(ACCOUNT, uuid(9, stream), wireEvent(place + 1, { detail: String(place) })))
-        for (const fact of facts) await applyAll(db, [fact])
+        const observations = of.map(({ stream }, place) =>
+          eventObservation(ACCOUNT, uuid(9, stream), wireEvent(place + 1, { detail: String(place) })),
+        )
+        for (const observation of observations) await applyAll(db, [observation])
         await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
         for (const killedAt of [...kills, 0]) await live(db, service.baseUrl, max, killedAt)
         const rows = await outboxOf(db)

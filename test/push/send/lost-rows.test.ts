@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { testDatabases } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
 import { ACCOUNT, destinationOf, fanAll, fanOutOf, openedDb, outboxOf } from '../outbox.ts'
 
-const event = (n: number) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))
+const event = (n: number) => eventObservation(ACCOUNT, uuid(9, 1), wireEvent(n))
 
 describe.each(testDatabases)('a destination whose row was deleted, on $name', ({ open }) => {
   it('continues behind what was queued for it last', async () => {

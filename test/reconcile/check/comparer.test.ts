@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Comparer } from '../../../src/reconcile/check/comparer.ts'
 import { onSqlite } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 
 it.each(onSqlite)('an error of the mirror reaches every waiting comparison, on $name', async ({ open }) => {
   const { db, close } = await open()

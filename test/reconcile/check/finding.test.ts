@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Change } from '../../../src/model/change.ts'
 import type { Row } from '../../../src/model/entity.ts'
 import { FindingBuilder, hasMoved } from '../../../src/reconcile/check/finding.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 
 const ID = uuid(9, 1)
 

@@ -7,8 +7,8 @@ import { Recorder } from '../../../src/reconcile/check/recorder.ts'
 import { releaseRun } from '../../../src/store/reconcile/claims.ts'
 import { findRun } from '../../../src/store/reconcile/runs.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
 import { meddled } from '../../tools/meddled.ts'
+import { uuid } from '../../tools/observations.ts'
 import { RunRig } from '../rig.ts'
 
 it.each(testDatabases)(

@@ -11,8 +11,8 @@ import { threadMessages } from '../../../src/model/entities/thread-messages.ts'
 import { entities } from '../../../src/model/entities.ts'
 import type { Entity } from '../../../src/model/entity.ts'
 import { onSqlite } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'
+import { uuid } from '../../tools/observations.ts'
 import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
 function copyOf(entity: Entity, submissionId: string, over: Readonly<Record<string, string>>, where: string): string {

@@ -1,5 +1,5 @@
 import type { MarketEvent, ThreadMessage } from '../../../src/sandbox/world/wire.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { ACCOUNT, type DamageRig } from './rig.ts'
 
 export interface DamageCase {

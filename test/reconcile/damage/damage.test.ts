@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { alterations, type DamageCase, deletions } from './cases.ts'
 import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 

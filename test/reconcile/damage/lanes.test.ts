@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { lanes } from '../../../src/model/entities/lanes.ts'
 import { onSqlite } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'
+import { uuid } from '../../tools/observations.ts'
 import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
 const told_by_events = uuid(20, 1)

@@ -12,9 +12,9 @@ import { findRun, listRuns, type RunRow } from '../../../src/store/reconcile/run
 import { type Ended, runHere } from '../../app/run.ts'
 import { accountEnv, databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, openAgain, type TestDatabase } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
 import { hastyClock } from '../../tools/hasty-clock.ts'
 import { changesOf, replayChanges, rowsOf } from '../../tools/mirror.ts'
+import { uuid } from '../../tools/observations.ts'
 
 export const ACCOUNT = 'default'
 

@@ -10,20 +10,20 @@ import { renderHtml } from '../../../src/reconcile/report/html.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import type { ReconcileFindingsTable } from '../../../src/store/schema/reconcile.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { applyAll, applyEach } from '../../tools/mirror.ts'
 import {
   byFirstFeedRead,
   byPoll,
   byWebhook,
-  eventFact,
-  messageFact,
-  stateFact,
+  eventObservation,
+  messageObservation,
+  stateObservation,
   trackFact,
   uuid,
   wireEvent,
   wireMessage,
   wireRequirements,
-} from '../../tools/facts.ts'
-import { applyAll, applyEach } from '../../tools/mirror.ts'
+} from '../../tools/observations.ts'
 import { moment, report, run } from './sample.ts'
 
 const ACCOUNT = 'default'
@@ -83,7 +83,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       row(301, { kind: 'absent', known: true, repaired_at: null }),
       row(302, { kind: 'unreadable', entity: null, entity_id: null, read: 'thread', repaired_at: null }),
     ])
-    await applyAll(db, [stateFact(ACCOUNT, submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)])
+    await applyAll(db, [stateObservation(ACCOUNT, submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)])
     const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
     expect(renderHtml(data)).toContain('Bluebird Diner')
     expect(data.mirror.tables).toContainEqual({ table: 'submissions', rows: 1 })
@@ -128,10 +128,10 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
   it('counts how events and messages arrived, over time', async () => {
     await applyAll(db, [trackFact(ACCOUNT, submission)])
     await applyAll(db, [
-      eventFact(ACCOUNT, submission, wireEvent(1), byFirstFeedRead),
-      eventFact(ACCOUNT, submission, wireEvent(2), byWebhook),
-      messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
-      messageFact('other', submission, wireMessage(2), byPoll),
+      eventObservation(ACCOUNT, submission, wireEvent(1), byFirstFeedRead),
+      eventObservation(ACCOUNT, submission, wireEvent(2), byWebhook),
+      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
+      messageObservation('other', submission, wireMessage(2), byPoll),
     ])
     await store(db, [])
     const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
@@ -150,7 +150,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
 
   it('ignores records with a manually removed time', async () => {
     await applyAll(db, [trackFact(ACCOUNT, submission)])
-    await applyEach(db, [1, 2, 3], (n) => eventFact(ACCOUNT, submission, wireEvent(n), byPoll))
+    await applyEach(db, [1, 2, 3], (n) => eventObservation(ACCOUNT, submission, wireEvent(n), byPoll))
     const afternoon = '2026-11-20T15:04:05.000000Z'
     const wrong = db.kind === 'sqlite' ? ["'2026-99-99T00:00:00.000000Z'", "'2026-11-20T25:00:00.000000Z'"] : ["'infinity'", "'-infinity'"]
     await db.write('test', async (tx) => {

@@ -4,7 +4,7 @@ import { renderHtml } from '../../../src/reconcile/report/html.ts'
 import { meaningsOf } from '../../../src/reconcile/report/meaning.ts'
 import type { ReportData } from '../../../src/reconcile/report/report-data.ts'
 import { verdictOf } from '../../../src/reconcile/report/verdict.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { finding, group, moment, report, run } from './sample.ts'
 
 const hostile = '<script>alert("1")</script> | `a` **b** [c](https://evil.example) \u202e&'

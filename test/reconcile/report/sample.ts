@@ -2,7 +2,7 @@ import { firstSeenOf } from '../../../src/reconcile/report/buckets.ts'
 import type { FindingGroup, ReportData, ReportFinding } from '../../../src/reconcile/report/report-data.ts'
 import type { SeenCount } from '../../../src/store/reconcile/figures.ts'
 import type { FindingKind, ReconcileFindingsTable, ReconcileRunsTable } from '../../../src/store/schema/reconcile.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 
 /** @returns a time after the request of the sample run. */
 export function moment(seconds: number): string {

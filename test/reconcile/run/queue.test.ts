@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { countSubmissions, submissionsOf } from '../../../src/reconcile/run/queue.ts'
 import { newRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
 const OTHER_RUN = 'another'

@@ -7,10 +7,10 @@ import { changesAfter } from '../../../src/store/changes/reader.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { destinationOf, fanAll, openedDb } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
 
-const event = (n: number) => eventFact('acme', uuid(9, 1), wireEvent(n))
+const event = (n: number) => eventObservation('acme', uuid(9, 1), wireEvent(n))
 
 async function damage(db: Db, ...statements: readonly string[]): Promise<void> {
   await db.write('test', async (tx) => {

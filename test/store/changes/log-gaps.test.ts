@@ -7,8 +7,8 @@ import type { RunOptions } from '../../../src/store/schema/reconcile.ts'
 import { openedDb } from '../../push/outbox.ts'
 import { moment, run } from '../../reconcile/report/sample.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { eventFacts, uuid } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { eventFacts, uuid } from '../../tools/observations.ts'
 
 async function gapsOf(db: Db, limit: number, after = 0): Promise<LogGap[]> {
   const { last_seq } = await logEnds(db.read)

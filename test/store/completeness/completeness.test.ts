@@ -11,8 +11,18 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { insertRows, testDatabases } from '../../tools/databases.ts'
-import { byFirstFeedRead, byFullRead, byPoll, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import {
+  byFirstFeedRead,
+  byFullRead,
+  byPoll,
+  byWebhook,
+  eventObservation,
+  messageObservation,
+  uuid,
+  wireEvent,
+  wireMessage,
+} from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const LOST_AFTER_MS = 900_000
@@ -36,14 +46,14 @@ describe.each(testDatabases)('completeness on $name', (database) => {
   it('arrivals are counted once, by account, hour and way, and what no webhook announces within 15 minutes is lost', async () => {
     const { db, clock } = await opened()
     await applyAll(db, [
-      eventFact('acme', ONE, wireEvent(1), byWebhook),
-      eventFact('acme', ONE, wireEvent(2), byPoll),
-      eventFact('acme', ONE, wireEvent(3), byPoll),
-      messageFact('acme', ONE, wireMessage(4), byPoll),
-      eventFact('acme', TWO, wireEvent(5), byFirstFeedRead),
-      eventFact('zenith', ONE, wireEvent(6), byPoll),
+      eventObservation('acme', ONE, wireEvent(1), byWebhook),
+      eventObservation('acme', ONE, wireEvent(2), byPoll),
+      eventObservation('acme', ONE, wireEvent(3), byPoll),
+      messageObservation('acme', ONE, wireMessage(4), byPoll),
+      eventObservation('acme', TWO, wireEvent(5), byFirstFeedRead),
+      eventObservation('zenith', ONE, wireEvent(6), byPoll),
     ])
-    await applyAll(db, [eventFact('acme', ONE, wireEvent(3), byWebhook)])
+    await applyAll(db, [eventObservation('acme', ONE, wireEvent(3), byWebhook)])
     expect((await unannounced(db.read, 'acme')).sort()).toEqual([event(2), uuid(2, 4)].sort())
 
     expect(await countArrivals(db)).toBe(false)
@@ -83,7 +93,7 @@ describe.each(testDatabases)('completeness on $name', (database) => {
 
   it('completeness counts lost webhooks by the stored setting', async () => {
     const { db } = await opened()
-    await applyAll(db, [messageFact('acme', ONE, wireMessage(2), byPoll)])
+    await applyAll(db, [messageObservation('acme', ONE, wireMessage(2), byPoll)])
     await letArrivalsBe(db, timeFromMs(Date.now() - 60_000))
     const lost = async () =>
       (await db.read.sql.selectFrom('completeness').select('lost_webhooks').where('submission_id', '=', ONE).execute())[0]?.lost_webhooks
@@ -96,7 +106,7 @@ describe.each(testDatabases)('completeness on $name', (database) => {
 
   it('events are not lost while their deliveries cannot be read', async () => {
     const { db, clock } = await opened()
-    await applyAll(db, [eventFact('acme', ONE, wireEvent(1), byPoll), messageFact('acme', ONE, wireMessage(2), byPoll)])
+    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1), byPoll), messageObservation('acme', ONE, wireMessage(2), byPoll)])
     await letArrivalsBe(db, timeFromMs(clock.now() - LOST_AFTER_MS))
     const unreadable = timeFromMs(clock.now())
     await db.write('test', (tx) =>
@@ -108,14 +118,14 @@ describe.each(testDatabases)('completeness on $name', (database) => {
   it('records found without a webhook are listed with their way, without backfill and announced ones', async () => {
     const { db } = await opened()
     await applyAll(db, [
-      eventFact('acme', ONE, wireEvent(1), byFirstFeedRead),
-      eventFact('acme', ONE, wireEvent(2), byPoll),
-      messageFact('acme', ONE, wireMessage(3), byFullRead),
-      eventFact('acme', ONE, wireEvent(4), byWebhook),
-      eventFact('acme', ONE, wireEvent(5), byPoll),
-      eventFact('zenith', ONE, wireEvent(6), byPoll),
+      eventObservation('acme', ONE, wireEvent(1), byFirstFeedRead),
+      eventObservation('acme', ONE, wireEvent(2), byPoll),
+      messageObservation('acme', ONE, wireMessage(3), byFullRead),
+      eventObservation('acme', ONE, wireEvent(4), byWebhook),
+      eventObservation('acme', ONE, wireEvent(5), byPoll),
+      eventObservation('zenith', ONE, wireEvent(6), byPoll),
     ])
-    await applyAll(db, [eventFact('acme', ONE, wireEvent(5), byWebhook)])
+    await applyAll(db, [eventObservation('acme', ONE, wireEvent(5), byWebhook)])
     const found = await foundWithoutWebhook<Record<'entity' | 'known_via', string>>(db.read, 'acme', LOST_AFTER_MS, 10)
     expect(found.map((one) => [one.entity, one.record_id, one.known_via, one.before_tracked]).sort()).toEqual([
       ['market_events', event(2), 'poll', true],
@@ -127,10 +137,10 @@ describe.each(testDatabases)('completeness on $name', (database) => {
   it('the view has each submission of an account, and its sums', async () => {
     const { db } = await opened()
     await applyAll(db, [
-      eventFact('acme', ONE, wireEvent(1), byWebhook),
-      messageFact('acme', ONE, wireMessage(2), byPoll),
-      eventFact('acme', TWO, wireEvent(3), byWebhook),
-      eventFact('zenith', ONE, wireEvent(4)),
+      eventObservation('acme', ONE, wireEvent(1), byWebhook),
+      messageObservation('acme', ONE, wireMessage(2), byPoll),
+      eventObservation('acme', TWO, wireEvent(3), byWebhook),
+      eventObservation('zenith', ONE, wireEvent(4)),
     ])
     await countArrivals(db)
     const [early, late] = ['2026-01-05T12:00:00.000000Z', '2026-01-06T12:00:00.000000Z']

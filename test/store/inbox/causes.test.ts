@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
 import { deliveriesBehind } from '../../../src/store/inbox/causes.ts'
 import { insertRows, testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const START_MS = Date.UTC(2026, 0, 5, 12)

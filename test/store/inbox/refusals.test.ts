@@ -6,7 +6,7 @@ import { keepRejectedConnections, rejectedConnectionsSince } from '../../../src/
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { rejectedSince } from '../../../src/store/operators/alarm-queries.ts'
 import { runSql, silentLog, testDatabases } from '../../tools/databases.ts'
-import { at } from '../../tools/facts.ts'
+import { at } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')

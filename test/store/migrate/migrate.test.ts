@@ -16,7 +16,7 @@ import { relations } from '../../../src/store/schema/tables.ts'
 import { startChild } from '../../tools/child.ts'
 import { databaseText } from '../../tools/database-json.ts'
 import { newPostgres, newSqlite, type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 
 function step(version: number, oldestCompatible: number, statement = `create table extra_${version} (id text)`): Migration {
   return { version, name: `step-${version}`, oldestCompatible, statements: () => [statement] }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Fact } from '../../../src/model/facts.ts'
+import type { Observation } from '../../../src/model/observations.ts'
 import { type StoredRecord, storedEvents, storedMessages } from '../../../src/store/mirror/absences.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -25,9 +25,9 @@ describe.each(testDatabases)('the records of a submission, on $name', ({ open })
       ['other', ONE],
     ] as const
     for (const [n, [account, submission]] of places.entries())
-      await applyAll(db, [eventFact(account, submission, wireEvent(n)), messageFact(account, submission, wireMessage(n))])
+      await applyAll(db, [eventObservation(account, submission, wireEvent(n)), messageObservation(account, submission, wireMessage(n))])
     // The same message in the other account lends an attachment no message.
-    await applyAll(db, [messageFact('other', ONE, wireMessage(0))])
+    await applyAll(db, [messageObservation('other', ONE, wireMessage(0))])
     await db.write('test', (tx) =>
       tx.sql.deleteFrom('thread_messages').where('account', '=', ACCOUNT).where('submission_id', '=', ONE).execute(),
     )
@@ -42,8 +42,11 @@ describe.each(testDatabases)('the records of a submission, on $name', ({ open })
   it('are all listed once, in more than one page', async () => {
     const { db } = await closedAtEnd(open())
     const numbers = Array.from({ length: MANY }, (_, n) => n)
-    const facts = numbers.flatMap((n): Fact[] => [eventFact(ACCOUNT, ONE, wireEvent(n)), messageFact(ACCOUNT, ONE, wireMessage(n))])
-    for (let from = 0; from < facts.length; from += 200) await applyAll(db, facts.slice(from, from + 200))
+    const observations = numbers.flatMap((n): Observation[] => [
+      eventObservation(ACCOUNT, ONE, wireEvent(n)),
+      messageObservation(ACCOUNT, ONE, wireMessage(n)),
+    ])
+    for (let from = 0; from < observations.length; from += 200) await applyAll(db, observations.slice(from, from + 200))
     const ids = (family: number) => numbers.map((n) => uuid(family, n)).sort()
     expect(await all(storedEvents(db.read, ACCOUNT, ONE))).toEqual(ids(1).map((id) => [id, null, false]))
     expect(await all(storedMessages(db.read, ACCOUNT, ONE))).toEqual([

@@ -9,7 +9,7 @@ import {
   type Unreadable,
 } from '../../../src/store/mirror/conflicts.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const NOW = '2026-01-05T12:00:00.000000Z'

@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
-import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
-const event = (submission: string, n: number) => eventFact('acme', submission, wireEvent(n))
-const message = (submission: string, n: number) => messageFact('acme', submission, wireMessage(n))
+const event = (submission: string, n: number) => eventObservation('acme', submission, wireEvent(n))
+const message = (submission: string, n: number) => messageObservation('acme', submission, wireMessage(n))
 
 describe.each(testDatabases)('the counts of records on $name', ({ open }) => {
   it('match the rows when records arrive together, again, or after a deletion by hand', async () => {

@@ -16,7 +16,7 @@ import {
 import type { SubmissionFilter } from '../../../src/store/mirror/submission-search.ts'
 import { writeSearchWords } from '../../../src/store/mirror/writer.ts'
 import { type OpenedDatabase, runSql, testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 
 const ACCOUNTS = ['acme', 'beta']
 const NAMES = [

@@ -6,7 +6,7 @@ import { newestRead } from '../../../src/store/operators/alarm-queries.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
 import { freshnessGauges } from '../../../src/store/upkeep/gauges.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'

@@ -3,13 +3,13 @@ import { LeaseLostError } from '../../../src/base/errors.ts'
 import { claimFetches, releaseFetch, settleFetch } from '../../../src/store/reads/fetches.ts'
 import { openedDb } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { byPoll, messageFact, uuid, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { byPoll, messageObservation, uuid, wireMessage } from '../../tools/observations.ts'
 
 describe.each(testDatabases)('documents to fetch on $name', ({ open }) => {
   it('are claimed once, by account, and settled only by the claimant', async () => {
     const db = await openedDb(open)
-    for (const account of ['acme', 'other']) await applyAll(db, [messageFact(account, uuid(9, 1), wireMessage(1), byPoll)])
+    for (const account of ['acme', 'other']) await applyAll(db, [messageObservation(account, uuid(9, 1), wireMessage(1), byPoll)])
     const [claim, ...others] = await claimFetches(db, 'acme', 5)
     if (claim === undefined) throw new Error('nothing was claimed')
     expect(others).toEqual([])

@@ -3,7 +3,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
 import { putOffReads, setReadsOffBySettings, switchReadOff } from '../../../src/store/reads/reads-off.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'

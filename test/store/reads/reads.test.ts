@@ -21,7 +21,7 @@ import type { ReadsTable } from '../../../src/store/schema/reads.ts'
 import type { Columns } from '../../../src/store/schema/tables.ts'
 import { oldestDue } from '../../../src/store/upkeep/gauges.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'

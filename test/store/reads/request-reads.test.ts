@@ -6,7 +6,7 @@ import { addReads, rank } from '../../../src/store/reads/reads.ts'
 import { requestReads } from '../../../src/store/reads/request-reads.ts'
 import type { Columns } from '../../../src/store/schema/tables.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'

@@ -48,8 +48,19 @@ import type { RunOptions } from '../../../src/store/schema/reconcile.ts'
 import { storedRow } from '../../push/outbox.ts'
 import { findingRow } from '../../reconcile/report/sample.ts'
 import { insertRows, runSql, testDatabases } from '../../tools/databases.ts'
-import { at, byPoll, byWebhook, eventFact, idFacts, messageFact, uuid, wireById, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import {
+  at,
+  byPoll,
+  byWebhook,
+  eventObservation,
+  idFacts,
+  messageObservation,
+  uuid,
+  wireById,
+  wireEvent,
+  wireMessage,
+} from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const [ONE, TWO, THREE] = [uuid(9, 1), uuid(9, 2), uuid(9, 3)]
@@ -219,9 +230,9 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     const db = await opened()
     const claim = await claimed(db)
     await applyAll(db, [
-      eventFact('acme', ONE, wireEvent(1)),
-      eventFact('acme', TWO, wireEvent(2)),
-      eventFact('zenith', uuid(9, 7), wireEvent(3)),
+      eventObservation('acme', ONE, wireEvent(1)),
+      eventObservation('acme', TWO, wireEvent(2)),
+      eventObservation('zenith', uuid(9, 7), wireEvent(3)),
     ])
     const set = (id: string, values: object) =>
       db.write('test', (tx) =>
@@ -275,7 +286,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
 
   it('a read takes a greater number each time, lost reads come back, and the ids of a submission are those of any table', async () => {
     const db = await opened()
-    await applyAll(db, [eventFact('acme', ONE, wireEvent(1)), ...idFacts('acme', ONE)])
+    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1)), ...idFacts('acme', ONE)])
     const take = (id = ONE) => takeReadNumber(db, { account: 'acme', submissionId: id, read: 'requirements' })
     const [first, second, none] = [await take(), await take(), await take(TWO)]
     expect([(second ?? 0) > (first ?? 0), none]).toEqual([true, null])
@@ -294,7 +305,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
 
   it('undelivered changes are reported with their reason, and lost streams are reopened', async () => {
     const db = await opened()
-    await applyAll(db, [eventFact('acme', ONE, wireEvent(1))])
+    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1))])
     const row = (n: number, over: object) => storedRow(n, ONE, { submission_id: ONE, queued_at: time(n), ...over })
     const both = ['ams', 'crm'].map((name) => ({ name, start: 0 }))
     await ensureDestinations(db, both)
@@ -324,11 +335,11 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
   it('figures count an account’s records by when and how they were first seen', async () => {
     const db = await opened()
     await applyAll(db, [
-      eventFact('acme', ONE, wireEvent(1), byWebhook),
-      eventFact('acme', ONE, wireEvent(2), byPoll),
-      eventFact('acme', ONE, wireEvent(3), byPoll),
-      messageFact('acme', TWO, wireMessage(4), byPoll),
-      eventFact('zenith', ONE, wireEvent(5)),
+      eventObservation('acme', ONE, wireEvent(1), byWebhook),
+      eventObservation('acme', ONE, wireEvent(2), byPoll),
+      eventObservation('acme', ONE, wireEvent(3), byPoll),
+      messageObservation('acme', TWO, wireMessage(4), byPoll),
+      eventObservation('zenith', ONE, wireEvent(5)),
     ])
     const seen = async () =>
       (await countFirstSeen(db.read, 'acme')).map(({ at: when, via, entity, count }) => [when, via, entity, Number(count)])

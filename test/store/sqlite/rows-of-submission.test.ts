@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { entities } from '../../../src/model/entities.ts'
 import { type OpenedDatabase, sqliteDatabase } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 
 const ofSubmissions = entities.filter(({ columns, table }) => 'submission_id' in columns && table !== 'submissions')
 

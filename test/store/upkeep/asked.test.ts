@@ -36,8 +36,8 @@ import {
   type UpkeepLease,
 } from '../../../src/store/upkeep/upkeep.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { at, eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { at, eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
@@ -107,7 +107,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     const db = await opened()
     expect((await readClocks(db.read)).recorded).toEqual([])
     await deliver(db, 5)
-    await applyAll(db, [eventFact('acme', BAKERY, wireEvent(1))])
+    await applyAll(db, [eventObservation('acme', BAKERY, wireEvent(1))])
     const { nowMs, recorded } = await readClocks(db.read)
     expect(nowMs === null).toBe(database.name === 'sqlite')
     expect(recorded.map(({ what }) => what)).toEqual(['the newest delivery', 'the newest change'])
@@ -125,7 +125,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
   it('how far reads and tables are, by account', async () => {
     const db = await opened()
     await fillScene(db)
-    await applyAll(db, [eventFact('zenith', BAKERY, wireEvent(7))])
+    await applyAll(db, [eventObservation('zenith', BAKERY, wireEvent(7))])
     const events = (await readCoverage(db.read, 'acme', ['events']))[0]
     const readAt = '2026-01-05T12:55:00.000000Z'
     expect(events).toEqual({ read: 'events', total: 2, done: 1, never: 1, oldest_at: readAt, median_at: readAt })
@@ -157,7 +157,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     expect([await readFigures(db.read, 60, minute(0)), await readFigures(db.read, 3_600, minute(5_000))]).toEqual([[], []])
   })
 
-  it('drift of the interface is added up, as much as an account has room for', async () => {
+  it('API changes are added up, as much as an account has room for', async () => {
     const db = await opened()
     const seen = (path: string, minute: number, account = 'acme') => ({
       account,
@@ -189,7 +189,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     expect(await sizeOfTurn(db.read, 'deliveries', time(9), [])).toEqual({ rows: 0, of: 0 })
     await deliver(db, 1, 2, 3, 4)
     expect(await sizeOfTurn(db.read, 'deliveries', time(3), [])).toEqual({ rows: 2, of: 4 })
-    await applyAll(db, [eventFact('acme', BAKERY, wireEvent(1)), eventFact('acme', BAKERY, wireEvent(2))])
+    await applyAll(db, [eventObservation('acme', BAKERY, wireEvent(1)), eventObservation('acme', BAKERY, wireEvent(2))])
     const { of } = await sizeOfTurn(db.read, 'changes', time(0), [])
     expect(of).toBeGreaterThan(2)
     const later = timeFromMs(Date.now() + 60_000)

@@ -11,7 +11,7 @@ import { addReads, rank } from '../../../src/store/reads/reads.ts'
 import { releaseClaimsOfDeadProcesses } from '../../../src/store/upkeep/dead-processes.ts'
 import { listProcesses, recordHeartbeat } from '../../../src/store/upkeep/processes.ts'
 import { openAgain, runSql, testDatabases } from '../../tools/databases.ts'
-import { uuid } from '../../tools/facts.ts'
+import { uuid } from '../../tools/observations.ts'
 
 const LEASE_MS = 60_000
 const ACCOUNT = 'acme'

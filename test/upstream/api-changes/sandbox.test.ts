@@ -22,11 +22,11 @@ async function through(sandbox: Sandbox, alter: (answer: PassingAnswer) => void)
 
 function watched(sandbox: Pick<Sandbox, 'account' | 'baseUrl'>) {
   const told: string[] = []
-  const drift: ApiChangeWatch = {
+  const apiChanges: ApiChangeWatch = {
     look: (account, read, body) =>
       told.push(...surprisesOf(read, body).surprises.map(({ kind, path, type }) => `${account} ${read} ${kind} ${path} ${type}`)),
   }
-  const client = sandboxClient(sandbox, 'default', { drift })
+  const client = sandboxClient(sandbox, 'default', { apiChanges })
   onTestFinished(() => client.close())
   return { client, told }
 }

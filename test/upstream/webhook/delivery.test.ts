@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readDelivery } from '../../../src/upstream/webhook/delivery.ts'
-import { uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 
 const MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const submission_id = uuid(9, 1)

@@ -217,7 +217,7 @@ const columns: readonly Column<Delivery>[] = [
   { id: 'attempts', head: 'Attempts', isNumber: true, rank: 3, cell: ({ attempts }) => attempts },
 ]
 
-/** Columns next to an open delivery. Its title names the insured on small screens. */
+/** Columns while a delivery is open. On small screens, the delivery's title names the insured. */
 const narrowColumns = columns.flatMap((column): Column<Delivery>[] => {
   if (column.id === 'submission') return [{ ...column, rank: 4, cell: (row) => <span className="cut ellipsis">{column.cell(row)}</span> }]
   return ['at', 'what', 'state'].includes(column.id) ? [column] : []

@@ -1,4 +1,4 @@
-/** Why a delivery was rejected. */
+/** Texts by rejection reason. */
 const words: Readonly<Record<string, string>> = {
   missing_headers: 'missing signature headers',
   bad_timestamp: 'malformed timestamp',

@@ -36,7 +36,7 @@ function questionOf(n: number, scope = '') {
   return { title: `Replay ${deliveries(n)}?`, confirmLabel: `Replay ${deliveries(n)}`, text }
 }
 
-/** Replays the selection, or all deliveries that match the filters, after a question that names the count. */
+/** Replays the selection, or all deliveries that match the filters, after a confirmation that states the count. */
 export function ReplayButtons({ chosen, filter, isEmpty, onDone }: ReplayProps) {
   const readAllAgain = useAction({
     run: async (choice: Choice) => {

@@ -36,7 +36,7 @@ function firstState(d: Destination): State | typeof ANY {
   return d.unmapped_streams > 0 ? 'unmapped' : ANY
 }
 
-/** Changes for a destination. Opens with those that need attention, and keeps that filter after the last one is resolved. */
+/** Changes for a destination. First filters by changes that need attention. The filter stays after the last of them is resolved. */
 export function Changes({ destination }: { readonly destination: Destination }) {
   const { destination: name } = destination
   const [address, set] = useAddress()

@@ -31,7 +31,7 @@ export function Exchange({ outboxId, seq, destination }: ExchangeProps) {
   )
 }
 
-/** An error with the text of the destination's answer, which lists leave out because each read of it is audited. */
+/** An error with the destination's answer. Lists omit the answer, because each read of it is audited. */
 export function WholeError({ outboxId, error }: { readonly outboxId: number; readonly error: string }) {
   const may = useMay('operator')
   const { data } = useQuery({ ...exchangeQuery(String(outboxId)), enabled: may })

@@ -26,7 +26,7 @@ export function DestinationFacts({ destination: d }: { readonly destination: Des
           'Success rate, last day',
           success_rate === null ? '–' : `${share(success_rate)}${given_up > 0 ? `, ${count(given_up)} dead` : ''}`,
         ],
-        ['Latency, last day', latency_p50 === null ? '–' : `${seconds(latency_p50)} (p99 ${seconds(latency_p99)})`],
+        ['Latency, last day', latency_p50 === null ? '–' : `${seconds(latency_p50)} (slowest 1%: ${seconds(latency_p99)})`],
         [
           'Verification',
           <span key="verified">

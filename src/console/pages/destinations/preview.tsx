@@ -11,7 +11,7 @@ import { SubmissionChoice } from './submission-choice.tsx'
 
 type Change = Schemas['PreviewedChange']
 type Preview = Pick<Schemas['DestinationPreview'], 'items'>
-/** One change, or the newest ones of a submission. */
+/** One change, or the newest changes of a submission. */
 type Selection = { readonly seq: number } | { readonly submission_id: string }
 
 /** A mutation, because each preview is audited and must not be refetched automatically. */
@@ -79,7 +79,7 @@ function Requests({ destination, look }: { readonly destination: string; readonl
   )
 }
 
-/** A request, or why there is none: a failed template, or a reason not to send the change. */
+/** A request, or why no request is sent: a failed template, or a reason to skip the change. */
 function Shown({ change }: { readonly change: Change }) {
   const { seq, entity, operation, request, not_sent, error } = change
   return (

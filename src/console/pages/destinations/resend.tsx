@@ -56,7 +56,7 @@ function momentOf(local: string): string | undefined {
   return local === '' ? undefined : new Date(local).toISOString()
 }
 
-/** Sends changes again that an AMS lost, after counting them. */
+/** Resends changes that an AMS lost, after showing their count. */
 export function ResendDialog({ destination: name, onClose }: ResendProps) {
   const ask = (which: Which, dry_run: boolean) =>
     unwrap(api.POST('/api/v1/destinations/{name}/resend', { params: { path: { name } }, body: { ...which, dry_run } }))
@@ -104,7 +104,7 @@ export function ResendDialog({ destination: name, onClose }: ResendProps) {
 
 const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 
-/** @returns midnight, local time, of the day of `at` or some days later, as the value of a field. */
+/** @returns the local midnight of `at`'s day plus `daysLater`, as a field value. */
 function dayStart(at: number | string, daysLater = 0): string {
   const of = new Date(at)
   const day = new Date(of.getFullYear(), of.getMonth(), of.getDate() + daysLater)
@@ -118,7 +118,7 @@ const presets = [
 ] as const
 
 interface ChoicesProps {
-  /** ApiResponse for changes that cause no `change` event of the form. */
+  /** Called for changes that cause no `change` event of the form. */
   readonly onChange: () => void
 }
 
@@ -171,7 +171,7 @@ function Choices({ onChange }: ChoicesProps) {
   )
 }
 
-/** @returns ` on Nov 26`, ` since Nov 26, 14:00`. */
+/** @returns text such as ` on Nov 26` or ` since Nov 26, 14:00`. */
 function periodText({ since, until }: Pick<Which, 'since' | 'until'>): string {
   if (since !== undefined && until !== undefined && since === momentOf(dayStart(since)) && until === momentOf(dayStart(since, 1)))
     return ` on ${date.format(new Date(since))}`

@@ -17,7 +17,7 @@ interface VerifyProps {
 
 const LISTED = 20
 
-/** Asks the target which changes it has, and optionally resends missing ones. */
+/** Checks which changes the target has, and optionally resends missing changes. */
 export function VerifyDialog({ destination: name, onClose }: VerifyProps) {
   const client = useQueryClient()
   const verify = useMutation<Verified, Error, Request>({

@@ -51,7 +51,7 @@ const columns: readonly Column<Account>[] = [
   },
   {
     id: 'credentials',
-    head: 'Credentials, last token',
+    head: 'Credential, last sign-in',
     isOnPhone: true,
     rank: 2,
     cell: ({ credentials }) =>

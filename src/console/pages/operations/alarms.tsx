@@ -24,7 +24,7 @@ export function Alarms() {
   })
   const isOfAccount = useOfAccount()
   return (
-    <Section id="alarms" title="Alarms" actions={<ActionButton action={test}>Send test alert</ActionButton>}>
+    <Section id="alarms" title="Alarms" actions={<ActionButton action={test}>Send test alarm</ActionButton>}>
       <QueryTable
         query={query}
         label="Alarms"
@@ -105,7 +105,7 @@ const columns: readonly Column<Alarm>[] = [
     ),
   },
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
-  { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
+  { id: 'of', head: 'Account or destination', rank: 2, isOnPhone: true, cell: aboutOf },
   TEXT,
   { id: 'since', head: 'Since', isNumber: true, cell: ({ since }) => <Age at={since} /> },
   { id: 'over', head: headOf('resolved_at'), isNumber: true, rank: 3, cell: ({ resolved_at }) => <Age at={resolved_at} /> },
@@ -124,7 +124,7 @@ const columns: readonly Column<Alarm>[] = [
 
 const episodeColumns: readonly Column<Schemas['AlarmEpisode']>[] = [
   { id: 'name', head: 'Alarm', cell: ({ name }) => wordOf(name) },
-  { id: 'of', head: 'About', rank: 2, isOnPhone: true, cell: aboutOf },
+  { id: 'of', head: 'Account or destination', rank: 2, isOnPhone: true, cell: aboutOf },
   { ...TEXT, rank: 3 },
   { id: 'fired', head: headOf('fired_at'), isNumber: true, cell: ({ fired_at }) => <Age at={fired_at} /> },
   { id: 'ended', head: headOf('resolved_at'), isNumber: true, cell: ({ resolved_at }) => <Age at={resolved_at} none="active" /> },

@@ -32,7 +32,7 @@ export function Upkeep() {
   usePendingAction('doctor', () => doctor.mutate())
   usePendingAction('backup', () => setConfirming(true))
   return (
-    <Section id="upkeep" title="Upkeep">
+    <Section id="upkeep" title="Maintenance">
       <div className="actions">
         <ActionButton requires="admin" action={doctor}>
           Run doctor

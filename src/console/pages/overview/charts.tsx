@@ -42,7 +42,7 @@ export function Charts() {
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-/** Round tick distances of a duration axis. */
+/** Tick distances of a duration axis, in seconds. */
 const DURATIONS_S = [
   ...[0.001, 0.01, 0.1].flatMap((unit) => [1, 2, 5].map((n) => n * unit)),
   ...[1, 2, 5, 10, 15, 30],
@@ -55,7 +55,7 @@ const sum = (lines: readonly { readonly total: number }[]) => lines.reduce((tota
 
 interface FourProps {
   readonly history: History
-  /** Length of the window: `hour`. */
+  /** Length of the window, such as `hour`. */
   readonly span: string
 }
 
@@ -90,10 +90,10 @@ function Four({ history, span }: FourProps) {
         format={seconds}
         increments={DURATIONS_S}
         lines={since([
-          { label: 'mirror, p50', values: lag.mirror.p50_values, hue: 'accent' },
-          { label: 'mirror, p99', values: lag.mirror.p99_values, hue: 'unknown' },
-          { label: 'destinations, p50', values: lag.push.p50_values, hue: 'good' },
-          { label: 'destinations, p99', values: lag.push.p99_values, hue: 'waiting' },
+          { label: 'mirror, median', values: lag.mirror.p50_values, hue: 'accent' },
+          { label: 'mirror, slowest 1%', values: lag.mirror.p99_values, hue: 'unknown' },
+          { label: 'destinations, median', values: lag.push.p50_values, hue: 'good' },
+          { label: 'destinations, slowest 1%', values: lag.push.p99_values, hue: 'waiting' },
         ])}
       />
       <SmallChart
@@ -125,7 +125,7 @@ function coloured(all: History['upstream']): Line[] {
 function lagText({ mirror, push }: History['lag']): string | null {
   const textOf = ({ p50, p99, p99_values }: History['lag']['mirror'], to: string) => {
     const peak = Math.max(...p99_values.map((value) => value ?? 0))
-    return `${seconds(p50)} to ${to} (p99 ${seconds(p99)}${peak > (p99 ?? 0) ? `, peak ${seconds(peak)}` : ''})`
+    return `${seconds(p50)} to ${to} (slowest 1%: ${seconds(p99)}${peak > (p99 ?? 0) ? `, peak ${seconds(peak)}` : ''})`
   }
   const parts = [mirror.p50 !== null && textOf(mirror, 'the mirror'), push.p50 !== null && textOf(push, 'destinations')].filter(
     (part) => part !== false,

@@ -1,4 +1,4 @@
-/** Colours of `tokens.css` for the series of a chart, neutral ones first. */
+/** Colours of `tokens.css` for the series of a chart, neutral colours first. */
 const hues = ['accent', 'unknown', 'text', 'line-strong', 'waiting', 'good', 'bad'] as const
 export type Hue = (typeof hues)[number]
 
@@ -9,7 +9,9 @@ function meaningOf(label: string): Hue | undefined {
   return undefined
 }
 
-/** @returns a colour for each series. The first series with a meaning gets its colour. Colours repeat only if there are too few. */
+/**
+ * @returns a colour for each series. The first series with a meaning gets that meaning's colour. Colours repeat only if there are too few.
+ */
 export function huesOf(labels: readonly string[]): Hue[] {
   const wanted = labels.map(meaningOf)
   const own = wanted.map((hue, index) => (wanted.indexOf(hue) === index ? hue : undefined))

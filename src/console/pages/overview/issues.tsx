@@ -21,14 +21,14 @@ interface Fix {
   /** Label of the button. */
   readonly verb: string
   readonly done: string
-  /** For an action on several items: the confirmation, which names their number. */
+  /** Confirmation for an action on several items. States their number. */
   readonly question?: { readonly label: (n: number) => string; readonly text: (n: number, issue: Issue) => ReactNode }
 }
 
 /** Fixes by operation. */
 const fixes: Readonly<Record<string, Fix>> = {
   'account.resume': { verb: 'Resume account', done: 'Account resumed.' },
-  'destination.resume': { verb: 'Resume destination', done: 'Destination resumed. Waiting changes are sent now.' },
+  'destination.resume': { verb: 'Resume destination', done: 'Destination resumed. It continues with waiting changes.' },
   'reconcile.request': { verb: 'Reconcile again', done: 'Reconcile run queued. See Reconcile.' },
   'inbox.replay': {
     verb: 'Replay deliveries',
@@ -48,7 +48,7 @@ const fixes: Readonly<Record<string, Fix>> = {
   },
 }
 
-/** Link texts by state of the changes that a person resolves one by one. */
+/** Link texts by state, for changes that a person resolves individually. */
 const linkTexts: Readonly<Record<string, string>> = {
   unmapped: 'Map submissions',
   held: 'Show blocking changes',
@@ -60,7 +60,7 @@ function keyOf({ kind, account, destination, run_id, fix }: Issue): string {
   return JSON.stringify([kind, account, destination, run_id, fix])
 }
 
-/** An open question stays when its issue disappears, because an answer may leave out issues that could not be read in time. */
+/** Keeps an open question when its issue disappears, because an answer may omit issues that could not be read in time. */
 export function Issues({ issues }: { readonly issues: readonly Issue[] }) {
   const [question, setQuestion] = useState<OpenQuestion | null>(null)
   return (
@@ -157,7 +157,7 @@ const runbookPages: Readonly<
   webhook_loss: { to: '/deliveries', name: 'Show deliveries' },
 }
 
-/** @param section `docker/runbook.md#the-disk-fills`. */
+/** @param section such as `docker/runbook.md#the-disk-fills`. */
 function Runbook({ section, kind }: { readonly section: string; readonly kind: string }) {
   const heading = (section.split('#')[1] ?? '').replaceAll('-', ' ')
   const { to, hash, name } = runbookPages[kind] ?? { to: '/operations', hash: 'alarms', name: 'Show alarm' }

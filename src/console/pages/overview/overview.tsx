@@ -58,7 +58,7 @@ function Content({ overview }: { readonly overview: Shown }) {
   )
 }
 
-/** Rejected deliveries that were not accepted since. A few of them cause no alarm. */
+/** Rejected deliveries that were not accepted later. A few rejections don't trigger an alarm. */
 function RecentRejections() {
   const [{ account }] = useAddress()
   const { data } = useQuery(recentRejectionsQuery(account))
@@ -88,7 +88,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
     <>
       {overview.since && (
         <p className="since quiet">
-          <WordAndAge word="Since" at={overview.since} />
+          <WordAndAge word="Started" at={overview.since} />
         </p>
       )}
       <dl className="figures">
@@ -120,7 +120,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
           {count(overview.inbox.count)}
         </Figure>
         <Figure name="Waiting for destinations" note={stuck && <Link to="/destinations">{stuck}</Link>}>
-          {oldestUnsent ? <WordAndAge word="since" at={oldestUnsent} /> : stuck ? 'needs attention' : 'none'}
+          {oldestUnsent ? <WordAndAge word="since" at={oldestUnsent} /> : stuck ? 'on hold' : 'none'}
         </Figure>
       </dl>
     </>

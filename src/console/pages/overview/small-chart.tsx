@@ -70,7 +70,7 @@ export function SmallChart({ title, now, steps, lines, format = count, increment
   )
 }
 
-/** @returns the values of each line plus those of the lines after it. The highest is drawn first. */
+/** @returns stacked values: each line's values plus those of all later lines. The highest line is drawn first. */
 function stacked(lines: readonly Line[]): (number | null)[][] {
   return lines.map((line, at) =>
     line.values.map((value, step) => (value === null ? null : lines.slice(at).reduce((sum, { values }) => sum + (values[step] ?? 0), 0))),
@@ -101,7 +101,7 @@ const isolated: uPlot.Series.Points.Filter = (chart, series) => {
   return values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
 }
 
-/** @param latest Current content, which changes while the chart stays. */
+/** @param latest content that changes while the chart stays the same. */
 function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly number[]): uPlot.Options {
   const { lines, format, isCount } = latest.current
   const style = getComputedStyle(element)
@@ -123,7 +123,7 @@ function optionsFor(element: HTMLElement, latest: Latest, increments?: readonly 
   const options: uPlot.Options = {
     width: element.clientWidth,
     height: HEIGHT_PX,
-    // Room for half of the last label.
+    // Space for half of the last label.
     padding: [8, 20, 0, 0],
     cursor: { sync: { key: crosshair.key }, points: { size: 6 }, y: false },
     legend: {

@@ -19,7 +19,7 @@ export function Destinations({ view }: { readonly view: View }) {
   const needing = new Set(view.reached.filter(({ mapping }) => mapping !== 'none').map(({ destination }) => destination))
   const clients = view.clients.filter(({ destination, client }) => client !== null || needing.has(destination))
   return (
-    <Section id="destinations" title="Deliveries to destinations">
+    <Section id="destinations" title="Pushes to destinations">
       {view.reached.length > 0 && (
         <ul className="lines">
           {view.reached.map((reached) => (
@@ -41,11 +41,11 @@ export function Destinations({ view }: { readonly view: View }) {
       )}
       <QueryTable
         query={query}
-        label="Deliveries to destinations"
+        label="Pushes to destinations"
         columns={columns}
         keyOf={({ outbox_id }) => String(outbox_id)}
-        empty="No recent deliveries."
-        more="Show earlier deliveries"
+        empty="No recent pushes."
+        more="Show earlier pushes"
       />
     </Section>
   )
@@ -113,7 +113,7 @@ function CompleteText({ reached }: { readonly reached: Reached }) {
   const wrong = [lacks > 0 && `lacks ${count(lacks)}`, differs > 0 && `has ${count(differs)} different from what was sent`].filter(Boolean)
   return (
     <>
-      received {all}, the last at <Moment at={last_delivered_at} />
+      received {all}, last <Moment at={last_delivered_at} />
       {wrong.length > 0 && <WordAndAge word={`, but ${wrong.join(' and ')}, verified`} at={verified_at} />}.
     </>
   )
@@ -150,7 +150,7 @@ const columns: readonly Column<Push>[] = [
       </Link>
     ),
   },
-  { id: 'what', head: 'Change', isWide: true, cell: ({ entity, operation, seq }) => `${entity}.${operation} · ${seq}` },
+  { id: 'what', head: 'Change', isWide: true, cell: ({ entity, operation, seq }) => `${entity} ${operation} · change ${seq}` },
   { id: 'state', head: 'State', cell: ({ state }) => <Chip word={state} /> },
   { id: 'attempts', head: 'Attempts', isNumber: true, rank: 2, cell: ({ attempts }) => attempts },
   {

@@ -7,7 +7,7 @@ import { StaleNote, type View } from './view.tsx'
 
 type Row = Readonly<Record<string, unknown>> & { readonly row_key: string }
 
-/** Tables without a section of their own, with their most useful columns. */
+/** Tables without a separate section, with their most useful columns. */
 const tables: readonly (readonly [table: string, title: string, columns: readonly string[]])[] = [
   ['bind_requests', 'Bind requests', ['status_label', 'payment_option', 'effective_date', 'requested_at', 'requested_by', 'policy_id']],
   ['bind_assumptions', 'Bind assumptions', ['label', 'confirmed', 'status']],

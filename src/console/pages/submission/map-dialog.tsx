@@ -10,7 +10,7 @@ import { Modal } from '../../parts/modal.tsx'
 
 interface MapProps {
   readonly of: { readonly account: string; readonly submission_id: string; readonly insured_name: string | null }
-  /** Default: the user chooses a destination that requires a client. */
+  /** Destination. Default: the user chooses one that requires a client. */
   readonly at?: string
   readonly onClose: () => void
 }
@@ -26,7 +26,7 @@ export function MapDialog({ of: { account, submission_id: id, insured_name }, at
       const rows = [{ account, submission_id: id, client, ...(policy && { policy }) }]
       return unwrap(api.POST('/api/v1/destinations/{name}/mappings', { params: { path: { name } }, body: { rows } }))
     },
-    done: (_, { destination, client }) => `${whose} mapped to ${client} at ${destination}. Waiting changes are sent now.`,
+    done: (_, { destination, client }) => `${whose} mapped to ${client} at ${destination}. Changes no longer wait for a client.`,
   })
   const mapTo = (text: (name: string) => string) =>
     map.mutate({ destination: text('destination'), client: text('client'), policy: text('policy') }, { onSuccess: onClose })

@@ -35,7 +35,7 @@ export function Outstanding({ view }: { readonly view: View }) {
 
 interface Group {
   readonly market: string
-  /** An item of several markets is one line, as in the count of the submissions list. */
+  /** One line per item, even if several markets need it, as in the submissions list's count. */
   readonly lines: readonly (readonly [Item, ...Item[]])[]
 }
 
@@ -59,7 +59,7 @@ function Groups({ groups }: { readonly groups: readonly Group[] }) {
 }
 
 function keyOf({ source, item_key, label, bind_request_id }: Item, index: number): string {
-  // Only the service's own list of outstanding items repeats an item for each market.
+  // Only the source `outstanding` repeats an item for each market.
   return source === 'outstanding' ? `${source} ${item_key}` : `${source} ${item_key} ${label} ${bind_request_id} ${index}`
 }
 

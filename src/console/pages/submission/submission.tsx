@@ -98,7 +98,7 @@ function Header({ view }: { readonly view: View }) {
           )}
         </Figure>
         {view.reached.map((reached) => (
-          <Figure key={reached.destination} name={`At ${reached.destination}`}>
+          <Figure key={reached.destination} name={`Sent to ${reached.destination}`}>
             <a href="#destinations">
               <ReachedText reached={reached} />
             </a>

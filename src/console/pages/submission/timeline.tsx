@@ -25,17 +25,17 @@ const kinds: readonly (readonly [Kind, string])[] = [
   ['change', 'Changes'],
   ['push', 'Pushes'],
 ]
-/** Kinds shown by default. Changes and pushes repeat the same news. */
+/** Kinds shown by default. Omits changes and pushes, which repeat the same information. */
 const DEFAULT_KINDS = 'event,message'
 const MAX_TEXTS = 200
-/** A record found later than this is late. */
+/** Records found this long after they occurred are late. */
 const LATE_MS = 15 * 60_000
 
 const sources: Readonly<Record<string, readonly [LucideIcon, string]>> = {
   webhook: [Webhook, 'received by webhook'],
   poll: [RefreshCw, 'found by polling'],
   full_read: [RefreshCw, 'found by polling (full re-read)'],
-  backfill: [RefreshCw, 'found by the initial load'],
+  backfill: [RefreshCw, 'imported from history'],
   reconcile: [ListChecks, 'found by a reconcile run'],
 }
 
@@ -69,7 +69,7 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
   ))
   const actions = (
     <>
-      {may && texts.size === 0 && <ActionButton action={showAll}>Show all texts</ActionButton>}
+      {may && texts.size === 0 && <ActionButton action={showAll}>Show message texts</ActionButton>}
       {toggles}
     </>
   )
@@ -168,7 +168,7 @@ function Discovery({ item }: { readonly item: Item }) {
   const isLate = via !== 'backfill' && late !== null && late >= LATE_MS
   const words = [
     way,
-    late !== null && via !== 'backfill' ? `${durationText(late)} after it happened` : null,
+    late !== null && via !== 'backfill' ? `${durationText(late)} after the event` : null,
     isLost ? 'webhook lost' : webhook === 'later' ? 'webhook arrived later' : null,
   ]
   return <p className={isLost || isLate ? 'small-text late' : 'small-text quiet'}>{words.filter(Boolean).join(', ')}</p>

@@ -27,7 +27,7 @@ interface StaleNoteProps {
   readonly part: 'rail' | 'quote_history' | 'assessment'
 }
 
-/** Notes that the service left a part out of its last answer. */
+/** Shows that the service's last answer omitted this part. */
 export function StaleNote({ view, part }: StaleNoteProps) {
   const [row] = view.tables.submissions ?? []
   if (!row?.state_read_at) return null

@@ -16,8 +16,8 @@ interface Reading {
 }
 
 /**
- * Calls `work` with the client of an account. To share the request rate with `serve`, the process is registered before the first
- * request until `work` ends. It reports and makes the pauses that the service asked other processes for.
+ * Calls `work` with an account's client. Registers the process before the first request until `work` ends, so that it shares the request
+ * rate with `serve`. Exchanges requested pauses with other processes, and obeys them.
  */
 export async function withAccountClient<T>(
   { clock, version, host }: CommandContext,
@@ -25,15 +25,15 @@ export async function withAccountClient<T>(
   { role, account, observer, looksOnly }: Reading,
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
-  const drift = new ApiChangeRecorder(db, log)
+  const apiChanges = new ApiChangeRecorder(db, log)
   const credentialUses = new LastUses(db, log)
   const clients = new Map<string, UpstreamClient>()
   const report = (_account: string, sentence: string, ms: number) => {
-    // `sync` ends in a long pause, and its error says why.
+    // `sync` fails with the reason for a long pause.
     if (role === 'reconcile' || ms <= LONG_PAUSE_MS) host.stderr.write(`${sentence}; this command waits\n`)
   }
   const pauses = new AccountPauses({ db, clock, log, clients: () => clients, report })
-  const client = createAccountClient(config, account, { clock, observer, log, drift, credentialUses, pauses })
+  const client = createAccountClient(config, account, { clock, observer, log, apiChanges, credentialUses, pauses })
   clients.set(account, client)
   const done = new AbortController()
   const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), {
@@ -42,7 +42,7 @@ export async function withAccountClient<T>(
   await heartbeat.beat()
   await pauses.exchange()
   const beating = Promise.all([heartbeat.run(done.signal), pauses.run(done.signal)])
-  // Awaited below; until then its rejection must not count as unhandled.
+  // Awaited below. Until then, a rejection would be unhandled.
   beating.catch(() => undefined)
   try {
     return await work(client)
@@ -50,6 +50,6 @@ export async function withAccountClient<T>(
     done.abort()
     await beating
     await client.close()
-    if (!looksOnly) await Promise.all([drift.write(), credentialUses.write()])
+    if (!looksOnly) await Promise.all([apiChanges.write(), credentialUses.write()])
   }
 }

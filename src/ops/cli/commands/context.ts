@@ -19,23 +19,22 @@ import type { ActionContext } from '../../actions/context.ts'
 import { type Printer, printerTo } from '../../operations/printer.ts'
 import { destinationProblems } from '../destination-problems.ts'
 
-/** `folder`: where the database stays; default: a new folder. `hold`: everything keeps running after the end. */
+/** `folder`: for the database; default: a new folder. `hold`: everything keeps running after the demo. */
 export interface DemoCommandOptions {
   readonly folder: string | undefined
   readonly hold: boolean
 }
 
-/** The parts of the program above the commands. */
+/** Program functions that commands call. */
 export interface Parts {
-  /** Serves until the host's signal aborts. @param load returns checked settings, at the start and at each reload. */
+  /** Serves until the host's signal aborts. @param load returns validated settings, at the start and at each reload. */
   serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile' | 'verify'>): Promise<void>
-  /** Serves the emulator until the host's signal aborts. @param options of the command line. */
+  /** Serves the emulator until the host's signal aborts. @param options command-line options. */
   sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
-  /** @returns whether service, mirror and AMS agree at the end. */
+  /** @returns whether service, mirror and AMS finally agree. */
   demo(options: DemoCommandOptions): Promise<boolean>
 }
 
-/** Default and minimum width of a terminal. */
 const WIDTH = 80
 const NARROWEST = 40
 
@@ -59,9 +58,9 @@ export interface StoreUse {
   readonly accounts: 'needed' | 'optional'
   /** Whether the command may create or migrate the database, as `serve` does. */
   readonly prepare: boolean
-  /** Whether the command only reads, and so begins no log epoch after a restore. */
+  /** Whether the command only reads. Then a restore begins no log epoch. */
   readonly looksOnly?: boolean
-  /** Problems of the command line, reported with those of the settings. */
+  /** Problems of the command line, shown with those of the settings. */
   readonly problems: readonly string[]
   /** Checks the command line against the settings. @throws UsageError */
   readonly check?: (config: Config) => unknown
@@ -87,14 +86,14 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
-    // Before anything is applied to a restored backup, as in `serve`: commands that need an account may apply data.
+    // As in `serve`, check a restored backup before applying data.
     if (use.looksOnly) await refuseWithoutInfo(db)
     else if (use.accounts === 'needed') {
       const epoch = await checkLogEpoch(db)
-      // `serve` won't report the new epoch again.
+      // Report now: `serve` won't report the epoch.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }
-    // Started in a folder other than `serve`'s, the command would use a database that nobody else uses.
+    // Report a created database: in another folder than `serve`'s, nobody else uses it.
     if (isMissing) c.host.stderr.write(`created a new database at ${resolve(database.path)}; to use another one, set DATABASE_URL\n`)
     await work({ config, db, log })
   } finally {
@@ -111,7 +110,7 @@ function missingDatabase({ path }: { readonly path: string }): UsageError {
 }
 
 /**
- * The database of the settings, for a command that opens it itself.
+ * Configured database, for a command that opens it itself.
  * @throws UsageError with every problem of command line and settings, or if the file doesn't exist.
  */
 export function databaseOf(c: CommandContext, problems: readonly string[]): DatabaseConfig {
@@ -127,14 +126,14 @@ async function refuseWithoutInfo(db: Db): Promise<void> {
   throw new PermanentError(`the row of mirror_info was deleted; ${advice}`)
 }
 
-/** Commands report what a migration waits for, and wait until they are stopped. */
+/** Makes migrations print what they wait for. Stopping the command ends the wait. */
 export function migrating({ host }: CommandContext): MigrateOptions {
   return { onWait: (sentence) => void host.stderr.write(`${sentence}\n`), signal: host.signal }
 }
 
 type SettingsUse = Pick<StoreUse, 'accounts' | 'problems' | 'check'>
 
-/** @throws UsageError with the problems of the command line, then those of the settings. */
+/** @throws UsageError with the problems of the command line, then of the settings. */
 export function settingsOf(c: CommandContext, { accounts, problems, check }: SettingsUse): Config {
   try {
     const config = loadConfig(c.host.env, accounts === 'needed' ? 'accounts' : 'database')
@@ -155,17 +154,16 @@ export async function sendingSettingsOf(c: CommandContext, use: SettingsUse): Pr
   return config
 }
 
-/** Context of an action; its audit entry names `command`. */
 export function actionContextOf(c: CommandContext, db: Db): ActionContext {
   return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
 }
 
-/** Commands print instead of logging. */
+/** Silent: commands print instead. */
 export function silentLog(): Log {
   return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
 }
 
-/** @returns the columns of a line, from COLUMNS or the terminal. Files and programs get unlimited lines, so that ids stay complete. */
+/** @returns the line width from COLUMNS or the terminal. Unlimited for files and pipes, so that ids stay complete. */
 export function widthOf({ host }: CommandContext): number {
   const wanted = Number(host.env['COLUMNS']) || (host.stdout.columns ?? (host.stdout.isTTY ? WIDTH : Number.POSITIVE_INFINITY))
   return Math.max(NARROWEST, wanted)

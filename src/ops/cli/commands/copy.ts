@@ -18,7 +18,7 @@ import { type CommandContext, migrating, printJson, settingsOf, silentLog, withS
 
 interface MovedTo extends Moved {
   readonly from: string
-  /** null: documents stay in place. */
+  /** null: documents aren't copied. */
   readonly to: string | null
 }
 
@@ -51,7 +51,7 @@ export function addCopy(program: Command, c: CommandContext): void {
         await withTarget(c, target, async (to) => {
           const lock = source.kind === 'sqlite' && !isServeLockHeld(source) ? await acquireServeLock(source) : null
           try {
-            // Documents first: the target is never served without them, and the same command repeats an interrupted copy.
+            // Documents first: the target is never served without them. A repeated command completes the copy.
             const documents = await moved(c, db, config, options)
             const copied = await copyDatabase({
               source: db,
@@ -68,7 +68,7 @@ export function addCopy(program: Command, c: CommandContext): void {
     })
 }
 
-/** The program's settings with the target database. @throws UsageError */
+/** Settings of the target database. @throws UsageError */
 function targetOf(c: CommandContext, { to, toFile, schema }: CopyOptions): DatabaseConfig {
   if ((to === undefined) === (toFile === undefined)) throw new UsageError(['set the target database with either --to or --to-file'])
   const { DATABASE_URL_FILE: _, DATABASE_LISTEN_URL: __, DATABASE_LISTEN_URL_FILE: ___, ...env } = c.host.env
@@ -98,7 +98,7 @@ function refuseSameKind(source: DatabaseConfig, target: DatabaseConfig): void {
   throw new UsageError([`copy moves between SQLite and Postgres; ${instead}`])
 }
 
-/** Opens and migrates the target, locked against `serve`. */
+/** Migrates and opens the target while no `serve` can run. */
 async function withTarget(c: CommandContext, database: DatabaseConfig, work: (db: Db) => Promise<void>): Promise<void> {
   const lock = database.kind === 'sqlite' ? await acquireServeLock(database) : null
   try {
@@ -118,7 +118,7 @@ function reportTable(c: CommandContext, done: 'copied' | 'verified', table: stri
   c.host.stderr.write(`${done} ${table}: ${pluralize(rows, 'row')}\n`)
 }
 
-/** Copies the documents, or checks them in place. */
+/** Copies the documents, or checks the originals. */
 async function moved(c: CommandContext, db: Db, config: Config, { documentsTo }: CopyOptions): Promise<MovedTo> {
   const from = createDocumentStorage(config)
   const to = documentsTo === undefined ? null : new FolderStorage(resolve(documentsTo))

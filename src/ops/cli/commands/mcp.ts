@@ -4,7 +4,6 @@ import { secretValues } from '../../../config/secret-values.ts'
 import { unattended } from '../../operations/operation.ts'
 import { actionContextOf, type CommandContext, withStore } from './context.ts'
 
-/** `mcp` */
 export function addMcp(program: Command, c: CommandContext): void {
   program
     .command('mcp')
@@ -16,7 +15,7 @@ async function run(c: CommandContext): Promise<void> {
   const { host, version } = c
   await withStore(c, { accounts: 'optional', prepare: false, looksOnly: true, problems: [] }, async ({ config, db }) => {
     const { answerOverStdio } = await import('../../mcp/stdio.ts')
-    // The protocol uses standard output.
+    // Standard output is for the protocol.
     const log = createLog({ level: 'warn', pretty: false, secrets: secretValues(config), destination: host.stderr })
     const parts = { ...unattended, ...actionContextOf(c, db), config: () => config, log, version, mayAct: false }
     await answerOverStdio(parts, host.stdin, host.stdout)

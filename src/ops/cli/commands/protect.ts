@@ -83,7 +83,7 @@ async function protectStatus(db: Db) {
   }
 }
 
-/** Converts all stored rows to `PROTECT` and the first of `PROTECT_KEYS`. @returns `held` while another process converts them. */
+/** Converts stored rows to `PROTECT` and the first of `PROTECT_KEYS`. @returns `held` if another process is converting them. */
 async function rotate(a: ActionContext, onTable: (name: string) => void): Promise<{ readonly rewritten: number } | 'held'> {
   const { mode, keyId } = a.db.protection
   const { result } = await auditAction(
@@ -100,8 +100,8 @@ async function rotate(a: ActionContext, onTable: (name: string) => void): Promis
 }
 
 /**
- * Reads one row with its tax ids in plain text, after recording it in the audit trail. @throws NotFoundError
- * @param key without `account`: a JSON array as in `changes.entity_id`, or its only value.
+ * Reads one row with its tax ids in plain text, after auditing the access. @throws NotFoundError
+ * @param key key without `account`: a JSON array as in `changes.entity_id`, or a single value.
  */
 async function showProtected(a: ActionContext, account: string, table: string, key: string): Promise<Row> {
   const entity = entityNamed(table)

@@ -43,7 +43,7 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   const { clock, host } = c
   const sql = argument === '-' ? await text(host.stdin) : argument
   const write = (piece: string) => void host.stdout.write(piece)
-  // Bytes, so that control characters in a file aren't escaped.
+  // Bytes: control characters in text would be escaped.
   const writeCsv = (piece: string) => void host.stdout.write(host.stdout.isTTY ? piece.replaceAll('\r\n', '\n') : Buffer.from(piece))
   const answer = options.csv ? csvAnswer(writeCsv) : options.json ? jsonAnswer(write) : tableAnswer(write, widthOf(c))
   const isCut = await runQuery(database, { sql, limit, timeoutMs }, { clock, signal: host.signal }, (part) => answer.add(part))
@@ -51,10 +51,10 @@ async function query(c: CommandContext, argument: string, options: QueryOptions)
   if (isCut) host.stderr.write(`more than ${limit} rows match; raise --limit\n`)
 }
 
-/** Writes the answer of a query, as its parts arrive. */
+/** Writes query results as they arrive. */
 interface QueryAnswer {
   add(part: AnswerPart): void
-  /** Writes the rest after the last part. */
+  /** Finishes after the last part. */
   end(): void
 }
 
@@ -88,7 +88,7 @@ function csvAnswer(write: Write): QueryAnswer {
   }
 }
 
-/** A list of objects, one per line. */
+/** A JSON list, one object per line. */
 function jsonAnswer(write: Write): QueryAnswer {
   let columns: readonly string[] = []
   let isFirst = true
@@ -120,7 +120,7 @@ function cellOf(value: Json): Cell {
   return typeof flatValue === 'boolean' ? String(flatValue) : (flatValue ?? null)
 }
 
-/** Lists and objects become JSON text, because a cell holds one value. */
+/** Converts lists and objects to JSON text: a cell holds one value. */
 function flat(row: readonly Json[]): (string | number | boolean | null)[] {
   return row.map((value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value))
 }

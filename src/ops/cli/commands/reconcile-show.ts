@@ -97,7 +97,7 @@ export async function writeReport(c: CommandContext, db: Db, run: RunRow, file: 
 export async function writeReportFile(path: string, data: ReportData): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
   try {
-    // A report is a record: it must survive a power cut.
+    // Reports are records and must survive a crash.
     await replaceFile(path, temporary, renderHtml(data))
   } catch (error) {
     throw new Error(

@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { CommandContext } from './context.ts'
 
-/** Settings of a real service. Starting the emulator with them is a mistake. */
+/** Settings of a real service. The emulator refuses to start with them. */
 const PRODUCTION = /^(BROKER_API_.+|WEBHOOK_SECRETS(_FILE)?|CONFIG_FILE)$/
 
-/** Whether a sandbox printed the settings: a base URL on loopback isn't a real service. */
+/** Whether the settings come from a sandbox: their base URL is a loopback address. */
 function isOwn({ BROKER_API_BASE_URL: url = '' }: Readonly<Record<string, string | undefined>>): boolean {
   return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)
 }

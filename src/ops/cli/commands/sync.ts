@@ -109,7 +109,7 @@ async function syncNow(
   })
 }
 
-/** Most reasons begin with the read and the submission, like the sentence. */
+/** Removes the start of a reason that the sentence already contains. */
 function sentence({ submissionId, read, reason }: FailedRead): string {
   const about = submissionId === '' ? read : `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)

@@ -5,7 +5,7 @@ import { isObject } from '../../../model/json.ts'
 import { subjects } from '../../operations/index.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
-/** Tags that are not subjects. */
+/** Tags without a `Subject`. */
 const tags: Readonly<Record<string, string>> = {
   description: 'this description',
   rejected: 'rejected deliveries',

@@ -10,7 +10,7 @@ import { type Holder, TokenVerifier } from './tokens.ts'
 
 const MINUTE_S = 60
 const CROWDED_S = 5
-/** Concurrent requests per token or person, waiting ones included. Fewer than any shared resource allows. */
+/** Limit of concurrent requests per token or person, with waiting ones. Below any shared limit. */
 export const MOST_AT_ONCE = 32
 
 const SESSION_ROUTE = '/api/v1/session'
@@ -24,8 +24,8 @@ const OPEN: ReadonlySet<string | undefined> = new Set([`${SESSION_ROUTE}/methods
 export type Guard = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
 
 /**
- * Rejects requests without a token or session before the body is read and before the answer reveals whether the route exists. Browsers also send
- * the session cookie for other sites' pages, so changes must come from this server's own pages.
+ * Rejects requests without a token or session, before reading the body or revealing whether the route exists. Browsers also send the
+ * session cookie for other sites' pages, so changes must come from this server's own pages.
  */
 export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, sessions: Sessions): Guard {
   const keeper = new TokenVerifier()
@@ -57,10 +57,10 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
       }
       return refuseWeakRole(holder, request, reply)
     }
-    // Every open page sends an ended session, so this is not a guess.
+    // An ended session isn't a guess: every open page sends it.
     if (id !== null) return refuse(reply, 401, ['the session has ended. Sign in again'])
     const now = p.clock.steady()
-    // A foreign page can send many requests without a token from a visitor's browser, which must still be able to sign in.
+    // Don't count requests without a token: a foreign page could send many and block a visitor's sign-in.
     const isGuess = authorization !== undefined
     if (isGuess && failures.note(request.ip, now)) {
       return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
@@ -73,11 +73,11 @@ export function createGuard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>, ses
   }
 }
 
-/** Concurrent requests by the name of their token or person. */
+/** Counts concurrent requests by token or person. */
 class Places {
   readonly #taken = new Map<string, number>()
 
-  /** Takes a place until the connection closes. @returns false if none is free. */
+  /** Counts a request until its connection closes. @returns false at the limit. */
   take(name: string, { raw }: FastifyReply): boolean {
     const taken = this.#taken.get(name) ?? 0
     if (taken >= MOST_AT_ONCE) return false

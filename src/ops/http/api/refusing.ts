@@ -13,7 +13,7 @@ const PROBLEM_TYPE = 'application/problem+json'
 
 /** Answers with problems, one sentence each. */
 export function refuse(reply: FastifyReply, status: number, problems: readonly string[], facts: RefusalFacts = {}): FastifyReply {
-  // As text, so that the route's schema doesn't serialize it.
+  // Send text, so that the route's schema doesn't apply.
   return reply
     .code(status)
     .type(PROBLEM_TYPE)
@@ -25,7 +25,7 @@ const unreadable: Readonly<Record<string, readonly [status: number, sentence: st
   HPE_HEADER_OVERFLOW: [431, 'the path and the headers are too long'],
 }
 
-/** Answers and closes a connection with an unreadable request. @param code error code of Node. */
+/** Answers an unreadable request and closes the connection. @param code Node's error code. */
 export function refuseUnreadable(socket: Socket, code: string): void {
   const [status, sentence] = unreadable[code] ?? [400, 'the request is not HTTP']
   const body = problemText(status, [sentence])
@@ -46,7 +46,10 @@ function problemText(status: number, problems: readonly string[], facts: Refusal
   return JSON.stringify(body)
 }
 
-/** Answers with the error of a route. Unexpected errors are logged, and their text is not sent. @param p `signal` interrupts actions with its reason. */
+/**
+ * Answers with a route's error. Logs unexpected errors without sending their text. @param p `signal.reason` is the error of interrupted
+ * actions.
+ */
 export function refuseError(
   p: Pick<AdminParts, 'log' | 'signal'>,
   error: unknown,
@@ -74,7 +77,7 @@ export function refuseError(
   return refuse(reply, 500, ['internal error. See the log'])
 }
 
-/** @returns the status of Fastify's own errors: a body that is not JSON, too large, or of an unknown type. */
+/** @returns the status of Fastify's own errors: a body that is no JSON, too large, or of an unknown type. */
 function statusOfFastify(error: unknown): number | null {
   if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
   return error.statusCode >= 400 && error.statusCode < 500 ? error.statusCode : null

@@ -97,7 +97,7 @@ export class Sessions {
   }
 }
 
-/** Ends sessions whose token or provider was removed or replaced, at each start and reload. Otherwise they would work again if it came back. */
+/** Ends sessions whose token or provider was removed or replaced, at each start and reload. Otherwise restoring it would revive them. */
 export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, 'warn'>): Promise<void> {
   const passes = (session: ConsoleSession) => {
     const held = heldBy(session, config)
@@ -111,7 +111,7 @@ export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, '
   })
 }
 
-/** @returns the role of a session and the credential that it must have begun with; null if no longer in the settings. */
+/** @returns a session's role and the credential it began with; null if the settings no longer contain it. */
 function heldBy({ who, oidc: stored }: ConsoleSession, { ops }: Config): { readonly role: Role; readonly proven: string } | null {
   if (stored === null) {
     const token = tokenOf(ops, who)
@@ -136,7 +136,7 @@ export function roleOf({ roles }: Pick<OidcConfig, 'roles'>, values: readonly un
   return highest
 }
 
-/** Identifies a provider. A new secret doesn't change it. */
+/** Identifies a provider, even after its secret changed. */
 function providerText({ issuer, clientId, claim }: OidcConfig): string {
   return JSON.stringify([issuer, clientId, claim])
 }
@@ -151,12 +151,12 @@ function tagOf(sessionHash: string, proven: string): string {
   return createHmac('sha256', sessionHash).update(proven).digest('hex').slice(0, TAG_DIGITS)
 }
 
-/** A guess of the token can be checked only with the id, which is not in the database. */
+/** Testing a guessed token requires the session id, which is not in the database. */
 function proofOf(id: string, proven: string): Buffer {
   return createHmac('sha256', id).update(proven).digest()
 }
 
-/** @param url of this server for the browser; see `ownUrlOf`. @param maxAgeS 0 removes the cookie. */
+/** @param url this server's browser URL; see `ownUrlOf`. @param maxAgeS 0 removes the cookie. */
 export function setSessionCookie(reply: FastifyReply, url: string, id: string, maxAgeS: number): void {
   reply.setCookie(SESSION_COOKIE, id, { httpOnly: true, sameSite: 'strict', path: '/', secure: isByHttps(url), maxAge: maxAgeS })
 }

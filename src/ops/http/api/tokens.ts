@@ -9,16 +9,16 @@ type Tokens = Config['ops']['tokens']
 export interface Holder {
   readonly name: string
   readonly role: Role
-  /** End of the session, and its end without further requests. */
+  /** `idleEndsAt`: end of the session without further requests. */
   readonly session?: { readonly endsAt: TimeText; readonly idleEndsAt: TimeText }
 }
 
-/** Finds the token of a request. Always compares all hashes, so that the time reveals nothing. */
+/** Finds the token of a request. Always compares all hashes, so that timing reveals nothing. */
 export class TokenVerifier {
   #known: Tokens = []
   #hashes: readonly (Holder & { readonly hash: Buffer })[] = []
 
-  /** @param tokens hashed again only after a change. @param header `Authorization`. @returns null for a missing or wrong token. */
+  /** @param tokens rehashed only when changed. @param header `Authorization`. @returns null for a missing or wrong token. */
   holderOf(tokens: Tokens, header: string | undefined): Holder | null {
     if (tokens !== this.#known) {
       this.#hashes = tokens.map(({ name, token, role }) => ({ name, role, hash: hashOf(token.reveal()) }))

@@ -8,7 +8,7 @@ const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 
 
 const nothing = z.strictObject({})
 
-/** Creates the validator of a part of a request. It fails with a UsageError. */
+/** Creates a validator for a request part. It throws a UsageError. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
   const where = WHERE[httpPart] ?? httpPart
   const nameOf = (path: readonly PropertyKey[]) => [where, ...(path.length > 0 ? [path.join('.')] : [])].join(' ')
@@ -19,7 +19,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
   }
 }
 
-/** Rejects query parameters on routes without any. */
+/** Routes without query parameters reject any. */
 export const refuseOtherQueries: onRouteHookHandler = (route) => {
   route.schema = { querystring: nothing, ...route.schema }
 }

@@ -7,13 +7,13 @@ import { printableLine } from '../../output/text.ts'
 import type { Identity } from '../api/sessions.ts'
 
 const TIMEOUT_S = 5
-/** Longest name in the audit log, in characters. */
+/** Maximum characters of a name in the audit log. */
 const LONGEST_NAME = 150
 const LONGEST_UNCONFIRMED = 80
-/** Values of the claim that are read; a person may be in thousands of groups. */
+/** Maximum claim values read; a person may be in thousands of groups. */
 const MOST_VALUES = 1_000
 
-/** Values that the browser keeps during a sign-in. */
+/** Values that the browser stores during a sign-in. */
 export interface Pending {
   readonly state: string
   readonly nonce: string
@@ -31,7 +31,7 @@ interface Ready {
   readonly config: openid.Configuration
 }
 
-/** A provider of OpenID Connect: code flow with PKCE, state and nonce. Discovery runs at the first sign-in. */
+/** An OpenID Connect provider: code flow with PKCE, state and nonce. Discovery runs at the first sign-in. */
 export class Provider {
   readonly #oidc: OidcConfig
   readonly #ready = loadOnce(() => this.#discover())
@@ -40,7 +40,7 @@ export class Provider {
     this.#oidc = oidc
   }
 
-  /** @returns the URL for the browser and the values it must keep. @throws ProviderAwayError */
+  /** @returns the sign-in URL, and values for the browser to store. @throws ProviderAwayError */
   async begin(redirectUri: string): Promise<{ readonly url: URL; readonly pending: Pending }> {
     const { client, config } = await this.#discovered()
     const pending = { state: client.randomState(), nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() }
@@ -55,7 +55,7 @@ export class Provider {
     return { url, pending }
   }
 
-  /** @param url of the callback, with code and state in its query. @throws NotVouchedError, ProviderAwayError */
+  /** @param url callback URL with code and state. @throws NotVouchedError, ProviderAwayError */
   async finish(url: URL, { state, nonce, verifier }: Pending): Promise<Identity> {
     const { client, config } = await this.#discovered()
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true }
@@ -104,7 +104,7 @@ export class Provider {
   }
 }
 
-/** Omits the message of a SyntaxError, which repeats the answer. */
+/** Omits a SyntaxError's message: it repeats the answer. */
 function causeOf(error: unknown): string {
   const isSafe = error instanceof Error && error.cause instanceof Error && !(error.cause instanceof SyntaxError)
   const cause = isSafe ? `: ${(error.cause as Error).message}` : ''
@@ -124,7 +124,7 @@ function identityOf({ claim, roles }: OidcConfig, claims: Readonly<Record<string
   }
 }
 
-/** At many providers, users choose this name themselves and may choose another person's address. */
+/** Marks a name as unconfirmed: at many providers, users may choose another person's address. */
 function unconfirmedName(name: unknown, subject: string): string {
   const text = typeof name === 'string' ? printableLine(name, LONGEST_UNCONFIRMED) : ''
   return text === '' ? subject : `${text} (unconfirmed, ${subject})`

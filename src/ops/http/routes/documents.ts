@@ -34,7 +34,7 @@ export function addDocuments(api: Api, p: AdminParts): void {
     const { row, bytes } = await openDocument(actionContextFor(p, request), storage(), params.key, query.account)
     const name = encodeURIComponent(fileNameOf(row)).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
     reply.header('content-disposition', `attachment; filename*=UTF-8''${name}`).header('content-length', String(row.stored_bytes))
-    // Prevents browsers from showing it as a page of this server.
+    // Browsers must not show documents as pages of this server.
     return reply.type('application/octet-stream').send(bytes as never)
   })
 }

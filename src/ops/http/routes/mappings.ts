@@ -20,7 +20,7 @@ const schema = {
 
 /** `/destinations/{name}/mappings.csv` */
 export function addMappingsCsv(api: Api, p: AdminParts): void {
-  // Own scope, because only this route accepts CSV.
+  // Separate scope: only this route accepts CSV.
   void api.register((scope: Api, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('text/csv', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) => textOf(bytes))

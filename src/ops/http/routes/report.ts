@@ -14,7 +14,7 @@ const schema = {
   response: textAbout('text/html', 'the report'),
 }
 
-/** The report contains data of the service, so the browser must not run or load anything. */
+/** The report contains service data, so the browser must not run or load anything. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
 /** `/reconcile-runs/{id}/report.html` */

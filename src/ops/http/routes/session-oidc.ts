@@ -60,7 +60,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
       return page(reply, 429, 'too many sign-ins from this address failed. Wait a minute')
     const pending = pendingOf(request)
     const own = ownUrlOf(request.headers, p.config().ops.publicUrl, pending?.from)
-    // Otherwise a foreign page could end a person's sign-in or use up the tries.
+    // A foreign page must not end a sign-in or use up the attempts.
     const isExpected = pending !== null && pending.state === stateOf(request)
     if (isExpected) setPending(reply, own, '', 0)
     try {
@@ -74,7 +74,7 @@ export function addOidcSession(api: Api, p: AdminParts, sessions: Sessions): voi
   })
 }
 
-/** Whether another site's page sent the browser here. Older browsers and plain HTTP don't report it. */
+/** Whether another site's page opened this URL. Older browsers and plain HTTP don't report this. */
 function isForeign({ headers }: FastifyRequest): boolean {
   return !['same-origin', 'none', undefined].includes(headers['sec-fetch-site'] as string | undefined)
 }
@@ -88,7 +88,7 @@ function stateOf(request: FastifyRequest): string | null {
   return new URLSearchParams(queryOf(request)).get('state')
 }
 
-/** The demo serves one token of this name on loopback. */
+/** Detects the demo by its only token, on loopback. */
 function isDemo({ ops: { host, tokens } }: Config): boolean {
   return host === '127.0.0.1' && tokens.length === 1 && tokens[0]?.name === 'demo'
 }
@@ -110,11 +110,11 @@ async function signIn(
   }
   request.who = identity.who
   setSessionCookie(reply, own, await sessions.beginOidc(oidc, identity), Math.floor(p.config().ops.sessionMaxMs / 1_000))
-  // The page needs no cookie; its own requests send it.
+  // The page needs no cookie; its requests send one.
   return reply.redirect(`${own}/console/`)
 }
 
-/** Keeps one provider with its discovery for the current settings. */
+/** Caches the provider and its discovery for the current settings. */
 function cachedProvider(): (oidc: OidcConfig) => Provider {
   let known: { readonly oidc: OidcConfig; readonly provider: Provider } | null = null
   return (oidc) => {
@@ -127,13 +127,13 @@ function queryOf({ url }: FastifyRequest): string {
   return url.includes('?') ? url.slice(url.indexOf('?')) : ''
 }
 
-/** Not `Strict`, because the provider redirects from another site. The cookie alone signs nobody in. */
+/** `Lax`, because the provider redirects from another site. The cookie alone signs nobody in. */
 function setPending(reply: FastifyReply, own: string, text: string, maxAgeS: number): void {
   const options = { httpOnly: true, sameSite: 'lax', path: '/', secure: isByHttps(own), maxAge: maxAgeS } as const
   reply.setCookie(PENDING_COOKIE, text === '' ? '' : Buffer.from(text).toString('base64url'), options)
 }
 
-/** @returns the values that the browser kept, and the URL of this server at that time, which the callback must not change. */
+/** @returns the values stored in the browser. `from` is this server's URL at the start, which the callback must use. */
 function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly from: string }) | null {
   const text = server.parseCookie(headers.cookie ?? '')[PENDING_COOKIE] ?? ''
   const kept = parsedJson(Buffer.from(text, 'base64url').toString())
@@ -145,7 +145,7 @@ function pendingOf({ headers, server }: FastifyRequest): (Pending & { readonly f
 
 function refused(p: AdminParts, reply: FastifyReply, error: unknown): FastifyReply {
   if (error instanceof ProviderAwayError || error instanceof NotVouchedError) {
-    // Without the error itself, because its causes may repeat the provider's answer.
+    // Don't log the error itself: its causes may contain the provider's answer.
     p.log.warn(`a sign-in failed: ${messageOf(error)}`)
     return page(reply, error instanceof ProviderAwayError ? 503 : 400, messageOf(error))
   }

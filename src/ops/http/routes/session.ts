@@ -73,7 +73,7 @@ export function addSession(api: Api, p: AdminParts, sessions: Sessions): void {
   })
 }
 
-/** Answers 204 with the cookie. @param maxAgeS 0 removes it. */
+/** Answers 204 with the cookie. @param maxAgeS 0 deletes it. */
 function setCookie(p: AdminParts, request: FastifyRequest, reply: FastifyReply, id: string, maxAgeS: number): FastifyReply {
   setSessionCookie(reply, ownUrlOf(request.headers, p.config().ops.publicUrl), id, maxAgeS)
   return reply.code(204).send()

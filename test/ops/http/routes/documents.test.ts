@@ -7,8 +7,8 @@ import { FolderStorage } from '../../../../src/documents/storage/folder.ts'
 import { unlistedHostText } from '../../../../src/upstream/http/elsewhere.ts'
 import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { byPoll, messageFact, stateFact, uuid, wireMessage, wireRequirements } from '../../../tools/facts.ts'
 import { applyAll } from '../../../tools/mirror.ts'
+import { byPoll, messageObservation, stateObservation, uuid, wireMessage, wireRequirements } from '../../../tools/observations.ts'
 import { AdminRig, refusal } from '../rig.ts'
 
 const ID = uuid(9, 1)
@@ -28,7 +28,7 @@ describe.each(testDatabases)('documents by the admin routes, on $name', (databas
       name: 'Binder: "final".pdf',
       download_path: `/broker/finalized-documents/${id}/pdf`,
     }))
-    await applyAll(rig.db, [messageFact('default', ID, wireMessage(1, { attachments }), byPoll)])
+    await applyAll(rig.db, [messageObservation('default', ID, wireMessage(1, { attachments }), byPoll)])
     const body = async function* () {
       yield Buffer.from(BYTES)
     }
@@ -68,7 +68,7 @@ describe.each(testDatabases)('documents by the admin routes, on $name', (databas
     ['other', 0],
   ])('are found by %s: by file name, insured or submission', async (search, found) => {
     const named = wireRequirements(ID, [], { insured_name: 'Bluebird Diner' })
-    await applyAll(rig.db, [stateFact('default', ID, named, 1)])
+    await applyAll(rig.db, [stateObservation('default', ID, named, 1)])
     for (const account of ['', '&account=default']) {
       const { json } = await rig.ask<{ items: unknown[] }>('GET', `/documents?search=${encodeURIComponent(search)}${account}`)
       expect(json.items).toHaveLength(found)
@@ -126,7 +126,7 @@ describe.each(testDatabases)('documents by the admin routes, on $name', (databas
         is_refused: true,
         fix:
           'If you trust files.example, add it to DOCUMENT_HOSTS, then reload (settings file) or restart (environment). ' +
-          'Otherwise take the file from the service.',
+          'Otherwise download the file from the service.',
       },
       { document_key: MISSING, retry_at: null, is_refused: false, fix: 'Ask the service for the document, then fetch it again.' },
     ])

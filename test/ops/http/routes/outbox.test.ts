@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { inApplyTransaction } from '../../../../src/apply/apply.ts'
 import { silentObserver } from '../../../../src/base/observer.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
-import type { Fact } from '../../../../src/model/facts.ts'
+import type { Observation } from '../../../../src/model/observations.ts'
 import { setDestinationState } from '../../../../src/store/outbox/destinations.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { messageFact, wireMessage } from '../../../tools/facts.ts'
 import { changesOf } from '../../../tools/mirror.ts'
+import { messageObservation, wireMessage } from '../../../tools/observations.ts'
 import { fanOut, tryFirst } from '../../cli/push-rig.ts'
 import { adminRigForEach, refusal } from '../rig.ts'
 
@@ -27,7 +27,9 @@ interface Page<T = Row> {
 describe.each(testDatabases)('destinations and their outbox by the admin routes, on $name', (database) => {
   const rig = adminRigForEach(database)
   beforeEach(async () => {
-    const facts: Fact[] = ['One.', 'Two.'].map((body_text, n) => messageFact('default', SUBMISSION, wireMessage(n, { body_text })))
+    const facts: Observation[] = ['One.', 'Two.'].map((body_text, n) =>
+      messageObservation('default', SUBMISSION, wireMessage(n, { body_text })),
+    )
     await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply(facts))
     await fanOut(rig.db, rig.config.destinations)
   })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { submissions } from '../../../../src/model/entities/submissions.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { trackFact } from '../../../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../../../tools/mirror.ts'
+import { trackFact } from '../../../tools/observations.ts'
 import { adminRigForEach } from '../rig.ts'
 
 describe.each(testDatabases)('POST /submissions/purge on $name', (database) => {

@@ -3,7 +3,7 @@ import { loadConfig } from '../../../../src/config/config.ts'
 import { submissionOrders } from '../../../../src/store/mirror/submission-list.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { uuid } from '../../../tools/facts.ts'
+import { uuid } from '../../../tools/observations.ts'
 import { fillScene } from '../../../tools/query-scene.ts'
 import { adminRigForAll, type Page } from '../rig.ts'
 

@@ -1,27 +1,27 @@
-import type { Fact, Origin } from '../model/facts.ts'
+import type { Observation, Origin } from '../model/observations.ts'
 import { feeds } from '../model/reads.ts'
 import type { Db } from '../store/engine/db.ts'
 import { bodyPlace, type ClaimedDelivery, type Settlement } from '../store/inbox/work.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/webhook/delivery.ts'
 
-/** A delivery's facts to apply, and how to settle it. */
+/** A delivery's observations to apply, and how to settle it. */
 export interface ReadDelivery {
-  readonly facts: readonly Fact[]
+  readonly observations: readonly Observation[]
   readonly settlement: Settlement
-  /** Whether the delivery names no submission, so that the active submissions must be read. */
+  /** Whether the delivery names no submission, so that all active submissions must be read. */
   readonly sweep: boolean
-  /** Whether an event of the delivery can be read; `none` if the delivery isn't about events. */
+  /** Whether an event of the delivery is readable; `none` if the delivery isn't about events. */
   readonly events: 'readable' | 'unreadable' | 'none'
-  /** The parsed body; undefined if it isn't JSON. */
+  /** The parsed body; undefined if the body isn't JSON. */
   readonly json: unknown
 }
 
 const fromWebhook = { via: 'webhook', cause: 'webhook', isFullRead: false, firstFeedRead: false } as const satisfies Origin
 
 /**
- * Turns claimed deliveries into facts. Messages that match the spec are applied. From other deliveries whole events are applied, and
- * the feeds of each named submission are read: ids under `submission_id`, else known ids anywhere in the body (invariant 11).
+ * Turns claimed deliveries into observations. Messages that match the spec are applied. From other deliveries, complete events are applied, and
+ * each named submission's feeds are read: ids under `submission_id`, else known ids anywhere in the body.
  */
 export async function readDeliveries(db: Db, claimed: readonly ClaimedDelivery[]): Promise<ReadDelivery[]> {
   const read = claimed.map((delivery) => ({
@@ -43,26 +43,32 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   const { account } = delivery
   const { type: kind, message } = content
   const origin: Origin = delivery.settledAt === null ? fromWebhook : { ...fromWebhook, isReplayed: true }
-  const none = { facts: [], sweep: false, events: 'none' as const, json: content.json }
+  const none = { observations: [], sweep: false, events: 'none' as const, json: content.json }
   // Sent by `doctor` to check that deliveries arrive.
   if (kind === SELF_DELIVERY_TYPE)
     return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null, isEmptied: true } }
   if (message !== null) {
     const { submissionId } = message
-    const facts: Fact[] = [
+    const observations: Observation[] = [
       { kind: 'message', account, submissionId, message: message.message, ...origin },
       { kind: 'request', account, submissionId, cause: 'webhook', reads: ['thread'] },
     ]
     const what = message.message.message.kind ?? undefined
-    return { ...none, facts, settlement: { delivery, state: 'done', submissionId, kind, error: null, ...(what && { what }) } }
+    return { ...none, observations, settlement: { delivery, state: 'done', submissionId, kind, error: null, ...(what && { what }) } }
   }
   const ids = content.submissionIds.length > 0 ? content.submissionIds : content.otherIds.filter((id) => known.has(`${account} ${id}`))
-  const facts: Fact[] = content.events.map(({ submissionId, event }) => ({ kind: 'event', account, submissionId, event, ...origin }))
-  for (const submissionId of ids) facts.push({ kind: 'request', account, submissionId, cause: 'webhook', reads: feeds })
+  const observations: Observation[] = content.events.map(({ submissionId, event }) => ({
+    kind: 'event',
+    account,
+    submissionId,
+    event,
+    ...origin,
+  }))
+  for (const submissionId of ids) observations.push({ kind: 'request', account, submissionId, cause: 'webhook', reads: feeds })
   const error = asideReason(content, ids.length > 0)
   const what = eventsText(content.events)
   return {
-    facts,
+    observations,
     settlement: {
       delivery,
       state: error === null ? 'done' : 'aside',
@@ -77,7 +83,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   }
 }
 
-/** @returns `quote_received · Harborline · 2 more`; null if there is no event. */
+/** @returns e.g. `quote_received · Harborline · 2 more`; null if there is no event. */
 function eventsText(events: Delivery['events']): string | null {
   const [first] = events
   if (first === undefined) return null

@@ -1,5 +1,5 @@
-import type { EventFact, Fact, MessageFact, Origin, StateFact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
+import type { EventObservation, MessageObservation, Observation, Origin, StateObservation } from '../../src/model/observations.ts'
 import { dropping } from '../../src/model/protection/protection.ts'
 import { type DetailRead, type IdRead, idReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
@@ -275,13 +275,20 @@ export function wireById(submissionId: string) {
   }
 }
 
-export function idFact(account: string, submissionId: string, read: IdRead, ownId: string, wire: unknown, readNo: number): StateFact {
+export function idFact(
+  account: string,
+  submissionId: string,
+  read: IdRead,
+  ownId: string,
+  wire: unknown,
+  readNo: number,
+): StateObservation {
   const view = readById(read, ownId, wire, { recordFields: defaultRecordFields, protection: dropping })
   if (view === null) throw new Error(`not an answer of ${read}: ${JSON.stringify(wire)}`)
   return { kind: 'state', read, ownId, account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(START_MS) }
 }
 
-export function idFacts(account: string, submissionId: string, readNo = 1): StateFact[] {
+export function idFacts(account: string, submissionId: string, readNo = 1): StateObservation[] {
   const wire = wireById(submissionId)
   return idReads.map((read) => idFact(account, submissionId, read, wire.ids[read], wire[read], readNo))
 }
@@ -292,7 +299,7 @@ const detailReaders: Readonly<Record<DetailRead, (raw: unknown) => View | null>>
   sessions: readSessions,
 }
 
-export function detailFact(account: string, submissionId: string, read: DetailRead, wire: unknown, readNo: number): StateFact {
+export function detailFact(account: string, submissionId: string, read: DetailRead, wire: unknown, readNo: number): StateObservation {
   const view = detailReaders[read](wire)
   if (view === null) throw new Error(`not an answer of ${read}: ${JSON.stringify(wire)}`)
   return { kind: 'state', read, account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(START_MS) }
@@ -303,28 +310,34 @@ export const byPoll: Origin = { via: 'poll', cause: 'poll', isFullRead: false, f
 export const byFullRead: Origin = { via: 'poll', cause: 'poll', isFullRead: true, firstFeedRead: false }
 export const byFirstFeedRead: Origin = { via: 'poll', cause: 'poll', isFullRead: true, firstFeedRead: true }
 
-export function eventFact(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): EventFact {
+export function eventObservation(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): EventObservation {
   const event = readEvent(wire)
   if (event === null) throw new Error(`not an event: ${JSON.stringify(wire)}`)
   return { kind: 'event', account, submissionId, event, ...origin }
 }
 
-export function eventFacts(account: string, submissionId: string, count: number, from = 0): EventFact[] {
-  return Array.from({ length: count }, (_, n) => eventFact(account, submissionId, wireEvent(from + n)))
+export function eventFacts(account: string, submissionId: string, count: number, from = 0): EventObservation[] {
+  return Array.from({ length: count }, (_, n) => eventObservation(account, submissionId, wireEvent(from + n)))
 }
 
-export function messageFact(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): MessageFact {
+export function messageObservation(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): MessageObservation {
   const message = readMessage(wire)
   if (message === null) throw new Error(`not a message: ${JSON.stringify(wire)}`)
   return { kind: 'message', account, submissionId, message, ...origin }
 }
 
-export function stateFact(account: string, submissionId: string, wire: unknown, readNo: number, readAtMs = START_MS): StateFact {
+export function stateObservation(
+  account: string,
+  submissionId: string,
+  wire: unknown,
+  readNo: number,
+  readAtMs = START_MS,
+): StateObservation {
   const view = readRequirements(wire)
   if (view === null) throw new Error(`not a requirements view: ${JSON.stringify(wire)}`)
   return { kind: 'state', read: 'requirements', account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(readAtMs) }
 }
 
-export function trackFact(account: string, submissionId: string): Fact {
+export function trackFact(account: string, submissionId: string): Observation {
   return { kind: 'request', account, submissionId, cause: 'command', reads: [] }
 }

@@ -19,50 +19,50 @@ export function submissionIn({ submissionId }: Pick<SubmissionRef, 'submissionId
 export interface Origin {
   readonly via: Via
   readonly cause: Cause
-  /** Whether a full re-read of the feed found it. */
+  /** Whether a full re-read found the record. */
   readonly isFullRead: boolean
-  /** Whether the same feed read read earlier pages; records may have become visible on them since. */
+  /** Whether this feed read already read earlier pages, on which records may have appeared since. */
   readonly pagesBefore?: boolean
-  /** Whether an operator replayed its delivery, so that its time of application doesn't measure delays. */
+  /** Whether an operator replayed the delivery. Its time of application then measures no delay. */
   readonly isReplayed?: boolean
-  /** Whether the feed was never read to its end before: old records in it are `backfill`. */
+  /** True until a feed read reached the end. Old records then count as `backfill`. */
   readonly firstFeedRead: boolean
-  /** Columns that a reconcile run may empty or change; an attachment's as `position.column`. Left out: all, for comparing. */
+  /** Columns that a reconcile run may correct; `position.column` for attachments. Default: every compared column. */
   readonly corrects?: readonly string[]
 }
 
-export interface EventFact extends SubmissionRef, Origin {
+export interface EventObservation extends SubmissionRef, Origin {
   readonly kind: 'event'
   readonly event: MarketEvent
 }
 
-export interface MessageFact extends SubmissionRef, Origin {
+export interface MessageObservation extends SubmissionRef, Origin {
   readonly kind: 'message'
   readonly message: ThreadMessage
 }
 
-export interface StateFact extends SubmissionRef {
+export interface StateObservation extends SubmissionRef {
   readonly kind: 'state'
   readonly read: StateRead
-  /** The id that a read by id asked for. */
+  /** The id requested by a read by id. */
   readonly ownId?: string
   readonly cause: Cause
   readonly view: View
-  /** The read number, taken before the request was sent (invariant 6). */
+  /** The read number, taken before the request was sent. */
   readonly readNo: number
   readonly readAt: TimeText
-  /** Hash of the view, if an unchanged view need not be compared. */
+  /** Hash of the view, to skip comparing an unchanged view. */
   readonly contentHash?: string
 }
 
-/** Whether the service knows a submission. `unreachableSince`: when it first did not; null: it does. */
-export interface ReachabilityFact extends SubmissionRef {
+/** Whether the service knows a submission. `unreachableSince`: first time it didn't; null if it does. */
+export interface ReachabilityObservation extends SubmissionRef {
   readonly kind: 'reach'
   readonly cause: Cause
   readonly unreachableSince: TimeText | null
 }
 
-/** A submission became known, or some of its reads may have news. */
+/** A new submission, or reads that may return new data. */
 interface ReadRequest extends SubmissionRef {
   readonly kind: 'request'
   readonly cause: Cause
@@ -71,8 +71,8 @@ interface ReadRequest extends SubmissionRef {
   readonly trackedVia?: string
 }
 
-/** Records missing from two complete re-reads (invariant 7). */
-export interface AbsentFact extends SubmissionRef {
+/** Records missing from two complete re-reads. */
+export interface AbsentObservation extends SubmissionRef {
   readonly kind: 'absent'
   readonly cause: Cause
   readonly events: readonly string[]
@@ -81,45 +81,45 @@ export interface AbsentFact extends SubmissionRef {
   readonly goneAt: TimeText
 }
 
-/** Ids that an answer or an operator named, outside the other facts. */
-interface NamedFact extends SubmissionRef {
+/** Ids named by an answer or an operator, not part of another observation. */
+interface NamedObservation extends SubmissionRef {
   readonly kind: 'named'
   readonly cause: Cause
   readonly ids: readonly KnownId[]
-  /** Who named them, as in `known_ids.via`. */
+  /** Who named the ids; see `known_ids.via`. */
   readonly via: string
 }
 
 /** Recomputes derived columns, such as `last_event_at`, from all stored records. */
-export interface DerivedFact extends SubmissionRef {
+export interface DerivedObservation extends SubmissionRef {
   readonly kind: 'derived'
   readonly cause: Cause
   readonly now: TimeText
-  /** Insureds that answers name for the submission, the best source first. The first replaces a stored one that is none of them. */
+  /** Insureds named by answers, best source first. The first replaces a stored insured that isn't listed. */
   readonly insuredIds?: readonly string[]
 }
 
 /** The result of fetching a document's file, or of checking that it still exists. */
-export interface DocumentFact extends SubmissionRef {
+export interface DocumentObservation extends SubmissionRef {
   readonly kind: 'document'
   readonly cause: Cause
   readonly documentKey: string
   readonly triedAt: TimeText
-  /** The file, already durable; null: the attempt failed. */
+  /** The durable file; null if the attempt failed. */
   readonly stored: { readonly sha256: string; readonly bytes: number; readonly path: string } | null
-  /** Why it failed; null if it did not. */
+  /** Failure reason; null on success. */
   readonly error: string | null
   /** Whether a stored file is missing. */
   readonly isLost?: boolean
 }
 
-export type Fact =
-  | EventFact
-  | MessageFact
-  | StateFact
-  | ReachabilityFact
+export type Observation =
+  | EventObservation
+  | MessageObservation
+  | StateObservation
+  | ReachabilityObservation
   | ReadRequest
-  | AbsentFact
-  | NamedFact
-  | DerivedFact
-  | DocumentFact
+  | AbsentObservation
+  | NamedObservation
+  | DerivedObservation
+  | DocumentObservation

@@ -8,22 +8,21 @@ import { infoOf } from './log-info.ts'
 import { originOf, serverOf } from './log-origin.ts'
 
 /**
- * `copy`: the database is a copy of the one used before. `server`: it is on another server or timeline (a promoted standby, a restored server).
- * `lost`: it lacks changes that were committed. `command`: an operator requested the epoch, or set `mirror_info` by hand.
+ * `copy`: the database is a copy of the previous one. `server`: another server or timeline (a promoted standby, a restored server). `lost`:
+ * committed changes are missing. `command`: an operator requested the epoch or edited `mirror_info`.
  */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'server' | 'lost' | 'command'
 
-/** What is known of the log outside the database: the memory of this process, or the file next to a SQLite database. */
+/** A log as known outside the database: in this process's memory, or in the mark file of a SQLite database. */
 export type TokenedLog = KnownLog & {
-  /** Tokens of the process that wrote last; null when there is nothing to compare. See `mark-file.ts`. */
+  /** Tokens of the last writing process (see `mark-file.ts`); null if not recorded. */
   readonly tokens: readonly string[] | null
 }
 
-/** The state of the log in the database. */
 export interface LogState {
   readonly logEpoch: string
   readonly lastSeq: number
-  /** The furthest cursor of a destination. */
+  /** Greatest cursor of any destination. */
   readonly furthest: number
   readonly origin: string
   readonly server: string
@@ -32,7 +31,7 @@ export interface LogState {
 }
 
 export async function readState(q: Query): Promise<LogState> {
-  // Read before the end of the log, which may move on.
+  // Read first, because `lastSeq` may grow.
   const { furthest } = await q.sql
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
@@ -60,13 +59,13 @@ export async function firstEpochOf(q: Query): Promise<string> {
   return first?.log_epoch ?? (await infoOf(q)).log_epoch
 }
 
-/** The newest epoch, if it followed a break and the feeds were not all re-read since; else null. */
+/** The newest epoch, if it followed a break and not all feeds were re-read since; else null. */
 export async function currentBreak(q: Query): Promise<LogEpochsTable | null> {
   const [newest] = await epochsOf(q)
   return newest !== undefined && newest.reason !== 'first' && newest.fully_read_at === null ? newest : null
 }
 
-/** @returns why the numbering cannot continue; null when it can. */
+/** @returns why a new epoch must begin; null if none must. */
 export async function findBreak(q: Query, state: LogState, knownLogs: readonly TokenedLog[]): Promise<EpochReason | null> {
   const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   if (current === undefined) return 'command'
@@ -82,7 +81,7 @@ export async function findBreak(q: Query, state: LogState, knownLogs: readonly T
   return state.furthest > state.lastSeq ? 'copy' : null
 }
 
-/** Where the log of the database diverges from the one known outside it. */
+/** Divergence of the database's log from the log known outside. */
 export interface Fork {
   /** The last number that both logs have in common. */
   readonly afterSeq: number
@@ -92,7 +91,7 @@ export interface Fork {
   readonly lost: readonly LogMark[]
 }
 
-/** Compares the log with what is known of its current epoch, or of one that the database does not have. Null when it has all of it. */
+/** Compares the log with known logs of the current epoch or of epochs missing in the database. @returns null if nothing is lost. */
 export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, knownLogs: readonly KnownLog[]): Promise<Fork | null> {
   const marks = knownLogs
     .filter((known) => known.logEpoch === logEpoch || epochs.every(({ log_epoch }) => log_epoch !== known.logEpoch))
@@ -103,13 +102,13 @@ export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, 
   const differing = await differingMarks(q, marks.slice(-1), lastSeq)
   if (differing.length === 0 && newest.seq <= lastSeq) return null
   const [first] = await differingMarks(q, marks, lastSeq)
-  // A lagging copy is the beginning of the other log. Where both continued, the last common change comes before the first that differs.
+  // A lagging copy is a prefix of the known log. If both logs continued, they agree up to the mark before the first difference.
   const agreed = first === undefined ? lastSeq : Math.max(0, ...marks.filter(({ seq }) => seq < first.seq).map(({ seq }) => seq))
   const afterSeq = first === undefined || agreed > 0 ? agreed : Math.max(0, first.seq - 1)
   return { afterSeq, knownSeq: newest.seq, lost: marks.filter(({ seq }) => seq > afterSeq) }
 }
 
-/** Marks for whose numbers the database has other changes. */
+/** Marks whose number is another change in the database. */
 async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: number): Promise<LogMark[]> {
   const within = marks.filter(({ seq }) => seq <= lastSeq)
   const found = await fingerprintsOf(
@@ -119,7 +118,7 @@ async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: numb
   return within.filter(({ seq, fingerprint }) => (found.get(seq) ?? fingerprint) !== fingerprint)
 }
 
-/** What is known of an earlier epoch after its end: another process began the next epoch without knowing of it. */
+/** Changes known of an earlier epoch after its end. The process that began the next epoch didn't know them. */
 export function lateFork({ epochs }: LogState, known: KnownLog): Fork | null {
   const place = epochs.findIndex(({ log_epoch }) => log_epoch === known.logEpoch)
   const newest = known.marks.at(-1)
