@@ -38,6 +38,7 @@ setStage((stage) => ({ browser, scene } = stage), {
 it.each([
   [390, 'dark'],
   [1024, 'light'],
+  [1280, 'light'],
   [1440, 'dark'],
 ] as const)('fits %i px, %s: no list is cut off, no names touch, and advice is short', async (width, theme) => {
   const { person, page } = await visit({ browser, scene }, { width, theme })

@@ -55,7 +55,7 @@ export async function checkSettled(outside: Outside, db: Db, sinceMs: number, he
     const { deliveriesPending } = outside.sandbox.stats()
     left = `${deliveriesPending} deliveries are pending at the service`
     if (deliveriesPending > 0) return false
-    await endBackoffs(db, sinceMs, touched)
+    await endBackoffs(db, sinceMs, { submissionIds: touched })
     const unfinished = [...(await waiting(db, sinceMs, touched)), ...(await stillHeld(db, held)).map((token) => `lease ${token}`)]
     left = unfinished.join('\n')
     if (unfinished.length > 0) return false

@@ -103,7 +103,7 @@ export async function untilAgreed(db: Db, sandbox: Sandbox, running?: Pick<Serve
       for (const account of sandbox.accountNames) left.push(...(await differences(db, sandbox, account)))
       if (left.length === 0 || isOver) return left
     }
-    if ((await endBackoffs(db, since)) || look % LOOKS_A_WAKE === 0) running?.wake(READERS)
+    if ((await endBackoffs(db, since, { full: true })) || look % LOOKS_A_WAKE === 0) running?.wake(READERS)
   }
 }
 

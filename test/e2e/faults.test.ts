@@ -29,7 +29,7 @@ const storms: readonly (readonly [string, readonly FaultInput[]])[] = [
     ],
   ],
   // Limited, since each halves the rate of all reads.
-  ['a third is refused as too much', [{ kind: 'status', status: 429, retryAfterSeconds: 0, probability: 0.33, count: 30 }]],
+  ['a third is refused as too much', [{ kind: 'status', status: 429, retryAfterSeconds: 0, probability: 0.33, count: 12 }]],
   ['a third is not found', (['events', 'thread', 'requirements'] as const).map((operation) => ({ ...notFound, operation }))],
   ['a fifth hangs', [{ kind: 'hang', ms: 400, probability: 0.2 }]],
 ]

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { feeds } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { timeValue } from '../../src/store/engine/sql.ts'
@@ -43,26 +44,36 @@ export async function endLeases(db: Db, ms: number): Promise<void> {
   })
 }
 
+export interface Unfinished {
+  /** Makes only reads of these submissions due; default: all. */
+  readonly submissionIds?: readonly string[]
+  /** Whether a feed is finished only when it was read in full. */
+  readonly full?: boolean
+}
+
 /**
- * Makes unfinished reads due now, of these submissions or all, and lets deliveries and a stopped account retry. @returns whether anything had to wait;
+ * Makes reads that didn't end since `sinceMs` due now, and lets deliveries and a stopped account retry. @returns whether anything had to wait;
  * otherwise nothing is written.
  */
-export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: readonly string[]): Promise<boolean> {
+export async function endBackoffs(db: Db, sinceMs: number, { submissionIds, full = false }: Unfinished = {}): Promise<boolean> {
   const at = (ms: number) => timeValue(db.read, timeFromMs(ms))
-  const [now, since] = [Date.now(), at(sinceMs)]
-  const waits = sql<boolean>`lease_token is null and due_at > ${at(now)} and (last_read_at is null or last_read_at < ${since})`
+  const now = at(Date.now())
+  const isBefore = (column: string) => sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${at(sinceMs)})`
+  const isFree = sql<boolean>`lease_token is null`
   const those = submissionIds ? sql<boolean>`submission_id in (${sql.join(['', ...submissionIds])})` : sql<boolean>`1 = 1`
+  const isFullDue = sql<boolean>`${isFree} and ${those} and read in (${sql.join(feeds)}) and ${isBefore('last_full_read_at')}`
   const late = [
-    ['sync_reads', 'due_at', sql`${waits} and ${those}`],
-    ['sync_accounts', 'retry_at', sql`state <> 'active' and retry_at > ${at(now)}`],
-    ['sync_inbox', 'available_at', sql`state = 'ready' and lease_token is null and available_at > ${at(now)}`],
-  ] as const
-  const counts = late.map(([table, , which]) => sql`(select count(*) from ${sql.table(table)} where ${which})`)
-  const row = await db.read.one(sql<{ n: number }>`select ${sql.join(counts, sql` + `)} as n`)
-  if (Number(row?.n) === 0) return false
+    ...(full ? [['sync_reads', 'full_read_due_at', isFullDue] as const, ['sync_reads', 'due_at', isFullDue] as const] : []),
+    ['sync_reads', 'due_at', sql`${isFree} and ${those} and ${isBefore('last_read_at')}`] as const,
+    ['sync_accounts', 'retry_at', sql`state <> 'active'`] as const,
+    ['sync_inbox', 'available_at', sql`state = 'ready' and ${isFree}`] as const,
+  ]
+  const waits = late.map(([table, column, which]) => ({ table, column, which: sql`${which} and ${sql.ref(column)} > ${now}` }))
+  const counts = waits.map(({ table, which }) => sql`(select count(*) from ${sql.table(table)} where ${which})`)
+  if ((await db.read.count(sql<{ n: number }>`select ${sql.join(counts, sql` + `)} as n`)) === 0) return false
   await db.write('test-end-backoffs', async (tx) => {
-    for (const [table, column, which] of late)
-      await tx.run(sql`update ${sql.table(table)} set ${sql.ref(column)} = ${at(now)} where ${which}`)
+    for (const { table, column, which } of waits)
+      await tx.run(sql`update ${sql.table(table)} set ${sql.ref(column)} = ${now} where ${which}`)
   })
   return true
 }

@@ -73,13 +73,13 @@ const columns: readonly Column<Destination>[] = [
     cell: ({ last_success_at }) => <Age at={last_success_at} none="never" />,
   },
   { id: 'dead', head: 'Dead', isNumber: true, cell: ({ dead }) => number(dead, true) },
-  { id: 'unknown', head: 'Unknown outcome', isNumber: true, rank: 3, cell: ({ unknown }) => number(unknown, true) },
-  { id: 'held', head: headOf('held_streams'), isNumber: true, rank: 3, cell: ({ held_streams }) => number(held_streams, true) },
+  { id: 'unknown', head: 'Unknown outcome', isNumber: true, rank: 4, cell: ({ unknown }) => number(unknown, true) },
+  { id: 'held', head: headOf('held_streams'), isNumber: true, rank: 4, cell: ({ held_streams }) => number(held_streams, true) },
   {
     id: 'unmapped',
     head: headOf('unmapped_streams'),
     isNumber: true,
-    rank: 3,
+    rank: 4,
     cell: ({ unmapped_streams }) => number(unmapped_streams, true),
   },
 ]
