@@ -50,7 +50,7 @@ it('draws a single delay as a dot, and shows the peak and round ticks', async ()
     [30, { [bucketOf(45_000)]: 1 }],
   ])
   await person.goto('/')
-  await delay.getByText(/^2 min to the mirror \(p99 2 min, peak 1[0-9.]+ h\)/).waitFor()
+  await delay.getByText(/^2 min to the mirror \(slowest 1%: 2 min, peak 1[0-9.]+ h\)/).waitFor()
   const drawn = async () => (await page.evaluate('drawn')) as string[]
   await expect.poll(drawn).toContain('6 h')
   expect((await drawn()).filter((text) => /\d\.\d+ h$/.test(text))).toEqual([])

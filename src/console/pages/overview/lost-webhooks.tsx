@@ -44,7 +44,7 @@ export function LostWebhooks() {
 }
 
 const columns: readonly Column<Found>[] = [
-  { id: 'insured', head: 'Insured', cell: (found) => <InsuredLink item={found} isRow /> },
+  { id: 'insured', head: 'Insured', isWide: true, cell: (found) => <InsuredLink item={found} isRow /> },
   { id: 'what', head: 'What happened', isWide: true, cell: whatHappened },
   { id: 'webhook', head: 'Webhook', cell: (found) => <Webhook found={found} /> },
   { id: 'how', head: 'Found', rank: 2, isOnPhone: true, cell: howFound },
