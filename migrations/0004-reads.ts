@@ -39,7 +39,7 @@ function scheduled(t: ColumnTypes): string[] {
       active_at ${t.time}, refused_cursor text, failures ${t.int} not null, not_found ${t.int} not null, stalled_feed_reads ${t.int} not null, error text,
       last_read_at ${t.time}, last_changed_at ${t.time}, last_full_read_at ${t.time}, full_read_due_at ${t.time},
       content_hash text, hash_no ${t.int},
-      primary key (account, submission_id, read, id))`,
+      primary key (account, submission_id, id, read))`,
     'create index sync_reads_due on sync_reads (account, rank, due_at)',
     'create index sync_reads_due_since on sync_reads (account, rank, due_since) where due_since is not null',
     'create index sync_reads_freshness on sync_reads (account, read, last_read_at)',

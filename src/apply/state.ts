@@ -38,7 +38,7 @@ function applySubmission(session: ApplySession, observation: StateObservation): 
   const stored = session.submissions.get({ account: observation.account, submission_id: observation.submissionId })
   if (stored === null) return
   const next: Row = { ...stored, ...submission, ...readTimes(observation) }
-  // A new generation time alone is no change.
+  // If only the generation time is new, nothing changed.
   for (const column of RAW_COLUMNS) Object.assign(next, rawOf(column, GENERATED, stored, next))
   session.submissions.put(next as SubmissionRow, observation.cause)
 }

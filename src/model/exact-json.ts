@@ -41,7 +41,7 @@ export function exactTextWithout(object: object, name: string): string {
   return JSON.stringify(rest)
 }
 
-/** @returns the parsed value; inexact numbers are only equal if written alike. @throws SyntaxError if `text` is not JSON. */
+/** @returns the parsed value; numbers that JavaScript can't represent exactly are equal only if written identically. @throws SyntaxError if `text` is not JSON. */
 export function comparableJson(text: string): Json {
   return (INEXACT.test(text) ? parseWithSources(text).value : JSON.parse(text)) as Json
 }

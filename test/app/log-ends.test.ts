@@ -7,13 +7,13 @@ import { logEnds } from '../../src/store/changes/log-info.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { onSqlite } from '../tools/databases.ts'
 import { applyAll } from '../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 it.each(onSqlite)('a start says where the change log ends when that was set back, and goes on behind it, on $name', async ({ open }) => {
   const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
   const { db, config } = await closedAtEnd(open())
-  await applyAll(db, [eventObservation('default', uuid(9, 1), wireEvent(1))])
+  await applyAll(db, [observedEvent('default', uuid(9, 1), wireEvent(1))])
   const before = await logEnds(db.read)
   await db.write('test', (tx) => tx.run(sql`update mirror_info set last_seq = 1`))
   const written: string[] = []

@@ -5,7 +5,7 @@ import { stateReads } from '../../src/model/reads.ts'
 import { Counts } from '../tools/counts.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
-import { byPoll, eventObservation, messageObservation, trackFact, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
+import { byPoll, observedEvent, observedMessage, trackFact, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -19,7 +19,7 @@ it.each(testDatabases)('what is written is counted when it is committed, and onl
   const { db } = await closedAtEnd(open({ failPoint }))
   const counts = new Counts()
   const written = (entity: string) => counts.of('applied_rows_total', { account: ACCOUNT, entity, operation: 'insert', cause: 'webhook' })
-  const observations = [1, 2].map((n) => eventObservation(ACCOUNT, ID, wireEvent(n)))
+  const observations = [1, 2].map((n) => observedEvent(ACCOUNT, ID, wireEvent(n)))
   const apply = () => inApplyTransaction(db, counts, 'test', (transaction) => transaction.apply(observations))
   await expect(apply()).rejects.toThrow('no more')
   expect([written('market_events'), counts.of('apply_commit_seconds')]).toEqual([0, 0])
@@ -47,8 +47,8 @@ it.each(testDatabases)('history has nothing read again; news the state, and the 
   }
   const minutesAgo = (minutes: number) => new Date(systemClock.now() - minutes * 60_000).toISOString()
   const firstFeedRead = { ...byPoll, isFullRead: true, firstFeedRead: true }
-  const event = (n: number, occurred_at: string) => eventObservation(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
-  const message = (n: number, occurred_at: string) => messageObservation(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
+  const event = (n: number, occurred_at: string) => observedEvent(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
+  const message = (n: number, occurred_at: string) => observedMessage(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
   await applyAll(db, [event(1, minutesAgo(120)), message(1, minutesAgo(120))])
   expect(await woken()).toEqual(new Set())
   await applyAll(db, [event(2, minutesAgo(5))])
@@ -61,8 +61,8 @@ it.each(testDatabases)('records that become known together are logged in the ord
   const { db } = await closedAtEnd(open())
   const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00+00:00', '2026-11-20T12:02:00+02:00', '2026-11-20T10:01:00Z']
   const observations = times.flatMap((occurred_at, n) => [
-    messageObservation(ACCOUNT, ID, wireMessage(n, { occurred_at })),
-    eventObservation(ACCOUNT, ID, wireEvent(n, { occurred_at })),
+    observedMessage(ACCOUNT, ID, wireMessage(n, { occurred_at })),
+    observedEvent(ACCOUNT, ID, wireEvent(n, { occurred_at })),
   ])
   await applyAll(db, observations.reverse())
   const logged = async (entity: string) =>

@@ -7,7 +7,7 @@ import type { Observation } from '../../src/model/observations.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
-import { byPoll, eventObservation, stateObservation, uuid, wireEvent, wireLane, wireRequirements } from '../tools/observations.ts'
+import { byPoll, observedEvent, observedState, uuid, wireEvent, wireLane, wireRequirements } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -17,9 +17,9 @@ const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 12
 
 it.each(testDatabases)('what is rehearsed lies over the mirror of $name, and leaves that as it is', async ({ open }) => {
   const { db } = await closedAtEnd(open())
-  const event = (detail: string | null) => eventObservation(ACCOUNT, ID, wireEvent(1, { detail }, { lane_id: null }), byPoll)
+  const event = (detail: string | null) => observedEvent(ACCOUNT, ID, wireEvent(1, { detail }, { lane_id: null }), byPoll)
   const state = (status: string, shown: readonly object[]) =>
-    stateObservation(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { status, quotes: shown as never })]), 1)
+    observedState(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { status, quotes: shown as never })]), 1)
   await applyAll(db, [event(null), state('quoted', [quote])])
   const mirror = async () => [await rowsOf(db, marketEvents), await rowsOf(db, lanes), await rowsOf(db, quotes)]
   const before = await mirror()

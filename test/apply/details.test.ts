@@ -14,7 +14,7 @@ import { readSessions } from '../../src/upstream/wire/sessions.ts'
 import { readWorkspace } from '../../src/upstream/wire/workspace.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
-import { detailFact, stateObservation, uuid, wireDetails, wireReadiness, wireRequirements } from '../tools/observations.ts'
+import { detailFact, observedState, uuid, wireDetails, wireReadiness, wireRequirements } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -42,7 +42,7 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     }
     const view = (over: Record<string, Json> = {}) => {
       readNo += 1
-      return made(stateObservation(ACCOUNT, ID, wireRequirements(ID, [], { ...wireReadiness(ID), ...over }), readNo))
+      return made(observedState(ACCOUNT, ID, wireRequirements(ID, [], { ...wireReadiness(ID), ...over }), readNo))
     }
     return { db, show, list, view }
   }

@@ -9,10 +9,10 @@ import { openAgain, testDatabases } from '../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 import {
   byPoll,
-  eventObservation,
   idFact,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireById,
   wireEvent,
@@ -25,7 +25,7 @@ import { closedAtEnd } from '../tools/servers.ts'
 const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
 const path = (n: number) => `/broker/finalized-documents/${uuid(4, n)}/pdf`
 const message = (n: number, attachments: readonly Record<string, Json>[], submission = ID) =>
-  messageObservation('acme', submission, wireMessage(n, { attachments: attachments as Json }), byPoll)
+  observedMessage('acme', submission, wireMessage(n, { attachments: attachments as Json }), byPoll)
 const offer = (document_url: string) => ({
   presentation_id: 'p1',
   kind: 'quote',
@@ -34,7 +34,7 @@ const offer = (document_url: string) => ({
   filename: 'quote.pdf',
 })
 const view = (readNo: number, ...offers: Record<string, Json>[]) =>
-  stateObservation('acme', ID, wireRequirements(ID, [wireLane(1, { source_offers: offers as Json })]), readNo)
+  observedState('acme', ID, wireRequirements(ID, [wireLane(1, { source_offers: offers as Json })]), readNo)
 const policy = (documents: Json, readNo = 1) =>
   idFact('acme', ID, 'policy', uuid(15, 1), { ...wireById(ID).policy, binder: { documents } }, readNo)
 
@@ -60,7 +60,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
   })
 
   it('trap 33, trap 54: whatever names a document gives it a row, and makes it due', async () => {
-    const named = eventObservation('acme', ID, wireEvent(1, { document_id: uuid(4, 9) }))
+    const named = observedEvent('acme', ID, wireEvent(1, { document_id: uuid(4, 9) }))
     const link = 'https://carrier.example/quotes/1'
     const attachments = [
       { name: 'binder.pdf', download_path: path(1), size_bytes: 12, content_type: 'application/pdf', created_at: '2026-01-02T03:04:05Z' },

@@ -11,9 +11,9 @@ import {
   byFullRead,
   byPoll,
   byWebhook,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   trackFact,
   uuid,
   wireEvent,
@@ -75,9 +75,9 @@ function stateOf(submissionId: string, n: number) {
 
 function factOf(step: Step): Observation {
   const submissionId = SUBMISSIONS[step.submission] as string
-  if (step.what === 'event') return eventObservation(ACCOUNT, submissionId, eventOf(step.n, step.early), step.origin)
-  if (step.what === 'message') return messageObservation(ACCOUNT, submissionId, messageOf(step.n, step.early), step.origin)
-  return stateObservation(ACCOUNT, submissionId, stateOf(submissionId, step.n), step.n + 1)
+  if (step.what === 'event') return observedEvent(ACCOUNT, submissionId, eventOf(step.n, step.early), step.origin)
+  if (step.what === 'message') return observedMessage(ACCOUNT, submissionId, messageOf(step.n, step.early), step.origin)
+  return observedState(ACCOUNT, submissionId, stateOf(submissionId, step.n), step.n + 1)
 }
 
 const stepArbitrary: fc.Arbitrary<Step> = fc.record({

@@ -20,9 +20,9 @@ import { testDatabases } from '../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 import {
   detailFact,
-  eventObservation,
   idFact,
-  messageObservation,
+  observedEvent,
+  observedMessage,
   uuid,
   wireById,
   wireDetails,
@@ -133,10 +133,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     await bind()
     const before = (await changesOf(db)).length
     await bind()
-    await applyAll(db, [
-      eventObservation('acme', ID, wireEvent(1, { policy_id: uuid(15, 1) })),
-      messageObservation('acme', ID, wireMessage(1)),
-    ])
+    await applyAll(db, [observedEvent('acme', ID, wireEvent(1, { policy_id: uuid(15, 1) })), observedMessage('acme', ID, wireMessage(1))])
     expect((await changesOf(db)).slice(before).map(({ entity }) => entity)).not.toContain('bind_requests')
     const known = await db.read.sql.selectFrom('known_ids').select(['kind', 'id', 'submission_id', 'via']).orderBy('kind').execute()
     expect(known).toEqual([
@@ -189,7 +186,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     expect(await stored(db)).toMatchObject({ policies: [right], documents: [[right, null]] })
     expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
     // The record itself counts more than where it was found.
-    await applyAll(db, [eventObservation('acme', wrong, wireEvent(1, { policy_id: wire.ids.policy }))])
+    await applyAll(db, [observedEvent('acme', wrong, wireEvent(1, { policy_id: wire.ids.policy }))])
     expect((await stored(db)).known).toContainEqual({ kind: 'policy', id: wire.ids.policy, submission_id: right })
     await applyAll(db, [idFact('acme', wrong, 'bind_request', wire.ids.bind_request, wireById(right).bind_request, 1)])
     expect((await stored(db)).binds).toEqual([right])

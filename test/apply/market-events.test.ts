@@ -14,8 +14,8 @@ import {
   byFullRead,
   byPoll,
   byWebhook,
-  eventObservation,
-  stateObservation,
+  observedEvent,
+  observedState,
   trackFact,
   uuid,
   wireEvent,
@@ -28,7 +28,7 @@ const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
 
 function event(n: number, over = {}, market = {}, origin = byWebhook) {
-  return eventObservation(ACCOUNT, ID, wireEvent(n, over, market), origin)
+  return observedEvent(ACCOUNT, ID, wireEvent(n, over, market), origin)
 }
 
 describe.each(testDatabases)('market events on $name', ({ open }) => {
@@ -109,7 +109,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
 
   it('trap 15: what the rail says makes no event', async () => {
     const db = await database()
-    await applyAll(db, [stateObservation(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { bound: true, chip: 'bound' })]), 1)])
+    await applyAll(db, [observedState(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { bound: true, chip: 'bound' })]), 1)])
     expect(await rowsOf(db, marketEvents)).toEqual([])
     expect(await rowsOf(db, lanes)).toMatchObject([{ bound: true }])
   })
@@ -141,7 +141,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
   it('trap 11: an event never overrides the rail, be it older or newer', async () => {
     const db = await database()
     await applyAll(db, [event(1, { status: 'from an event' }, { lane_id: uuid(3, 7) })])
-    await applyAll(db, [stateObservation(ACCOUNT, ID, wireRequirements(ID, [wireLane(7, { status: 'from the rail' })]), 1)])
+    await applyAll(db, [observedState(ACCOUNT, ID, wireRequirements(ID, [wireLane(7, { status: 'from the rail' })]), 1)])
     expect(await rowsOf(db, lanes)).toMatchObject([{ status: 'from the rail', state_source: 'rail', state_event_id: null }])
     await applyAll(db, [
       event(2, { status: 'from an event' }, { lane_id: uuid(3, 7) }),
@@ -164,7 +164,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await rowsOf(db, lanes)).toMatchObject([{ status: type, bound, chip, state_source: 'event' }])
     const overview = await db.read.sql.selectFrom('submission_overview').select('bound_lane_count').execute()
     expect(overview).toEqual([{ bound_lane_count: boundLanes }])
-    await applyAll(db, [stateObservation(ACCOUNT, ID, wireRequirements(ID, [{ submission_market_id: uuid(3, 1) }]), 1)])
+    await applyAll(db, [observedState(ACCOUNT, ID, wireRequirements(ID, [{ submission_market_id: uuid(3, 1) }]), 1)])
     expect(await rowsOf(db, lanes)).toMatchObject([{ bound: null, chip: null, state_source: 'rail' }])
   })
 
@@ -194,7 +194,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     await applyAll(db, [event(1, {}, { lane_id: uuid(3, 7) }, byPoll)])
     expect(await rowsOf(db, marketEvents)).toMatchObject([{ lane_id: uuid(3, 7) }])
     expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 7), state_event_id: uuid(1, 1) }])
-    await applyAll(db, [stateObservation(ACCOUNT, ID, wireRequirements(ID, [wireLane(7)]), 1)])
+    await applyAll(db, [observedState(ACCOUNT, ID, wireRequirements(ID, [wireLane(7)]), 1)])
     expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 7), market_id: uuid(5, 7) }])
     await applyAll(db, [event(1, {}, { lane_id: null }, byFullRead)])
     expect(await rowsOf(db, marketEvents)).toMatchObject([{ lane_id: uuid(3, 7) }])
@@ -214,10 +214,10 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     const db = await database()
     const sent = JSON.stringify(wireEvent(1, { odd: '#' })).replace('"#"', '[12345678901234567890,1E400,{"deep":-0}]')
     const rawOf = async () => (await rowsOf(db, marketEvents))[0]?.['raw']
-    await applyAll(db, [eventObservation(ACCOUNT, ID, JSON.parse(sent))])
+    await applyAll(db, [observedEvent(ACCOUNT, ID, JSON.parse(sent))])
     expect(await rawOf()).toContain('[12345678901234567000,null,{"deep":0}]')
     const before = await changesOf(db)
-    const exact = eventObservation(ACCOUNT, ID, parseExact(sent), byFullRead)
+    const exact = observedEvent(ACCOUNT, ID, parseExact(sent), byFullRead)
     expect((await applyAll(db, [exact])).rawOnly).toHaveLength(1)
     expect(await rawOf()).toBe(sent)
     expect((await applyAll(db, [exact])).rawOnly).toEqual([])

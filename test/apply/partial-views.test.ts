@@ -9,9 +9,9 @@ import { type ViewPart, viewParts } from '../../src/model/view.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
 import {
-  eventObservation,
+  observedEvent,
+  observedState,
   START_MS,
-  stateObservation,
   uuid,
   wireEvent,
   wireLane,
@@ -29,7 +29,7 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
   let opened: OpenedDatabase
   let readNo = 0
   const see = (railLanes: Json[] | null, over: Record<string, Json> = {}, rail: Record<string, Json> = {}) =>
-    applyAll(opened.db, [stateObservation(ACCOUNT, ID, wireRequirements(ID, railLanes, over, rail), ++readNo)])
+    applyAll(opened.db, [observedState(ACCOUNT, ID, wireRequirements(ID, railLanes, over, rail), ++readNo)])
   const gone = async (entity: typeof lanes | typeof quotes | typeof quoteHistory) =>
     (await rowsOf(opened.db, entity)).map((row) => row['gone_at'] !== null)
 
@@ -71,7 +71,7 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
 
   it('a column that the view leaves out keeps its value; one that it says to be null, or not so that it can be read, loses it', async () => {
     const { insured_name: _, state: __, ...bare } = wireRequirements(ID, null)
-    await applyAll(opened.db, [stateObservation(ACCOUNT, ID, bare, ++readNo)])
+    await applyAll(opened.db, [observedState(ACCOUNT, ID, bare, ++readNo)])
     const row = { insured_name: 'Harbour Bakery LLC', state: 'TX', lines: ['general_liability'] }
     expect(await rowsOf(opened.db, submissions)).toMatchObject([row])
     await see(null, { state: null, lines: 'not a list' })
@@ -93,7 +93,7 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
   })
 
   it('invariant 5: a lane that the rail names has no state but that of the rail, whether its event came before or after', async () => {
-    const event = eventObservation(ACCOUNT, ID, wireEvent(1, { status: 'declined' }, { lane_id: uuid(3, 7), name: 'Acme' }))
+    const event = observedEvent(ACCOUNT, ID, wireEvent(1, { status: 'declined' }, { lane_id: uuid(3, 7), name: 'Acme' }))
     const named = { submission_market_id: uuid(3, 7), chip: 'not_available' }
     const laneAfter = async () => (await rowsOf(opened.db, lanes)).find((row) => row['lane_id'] === uuid(3, 7))
     await applyAll(opened.db, [event])
@@ -115,8 +115,8 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
   ] as const)('%s leaves the time at which that part was read', async (_, given, left) => {
     const [earlier, later] = [timeFromMs(START_MS), timeFromMs(START_MS + 60_000)]
     const whole = wireRequirements(ID, [], wireReadiness(ID))
-    await applyAll(opened.db, [stateObservation(ACCOUNT, ID, whole, ++readNo, START_MS)])
-    await applyAll(opened.db, [stateObservation(ACCOUNT, ID, { ...whole, ...given }, ++readNo, START_MS + 60_000)])
+    await applyAll(opened.db, [observedState(ACCOUNT, ID, whole, ++readNo, START_MS)])
+    await applyAll(opened.db, [observedState(ACCOUNT, ID, { ...whole, ...given }, ++readNo, START_MS + 60_000)])
     const { sql } = opened.db.read
     const times = sql
       .selectFrom('submission_overview')

@@ -9,7 +9,7 @@ import { submissions } from '../../src/model/entities/submissions.ts'
 import type { Json } from '../../src/model/json.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
-import { stateObservation, uuid, wireLane, wireReadiness, wireRequirements } from '../tools/observations.ts'
+import { observedState, uuid, wireLane, wireReadiness, wireRequirements } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -30,7 +30,7 @@ describe.each(testDatabases)('what a requirements view tells beside the rail, on
     const show = async (over: Record<string, Json> = {}, lanes: Json[] | null = [wireLane(1)]) => {
       const last = (await changesOf(db)).length
       readNo += 1
-      await applyAll(db, [stateObservation(ACCOUNT, ID, wireRequirements(ID, lanes, { ...wireReadiness(ID), ...over }), readNo)])
+      await applyAll(db, [observedState(ACCOUNT, ID, wireRequirements(ID, lanes, { ...wireReadiness(ID), ...over }), readNo)])
       return (await changesOf(db)).slice(last)
     }
     const gone = async () => {

@@ -12,7 +12,7 @@ import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
-import { at, eventObservation, START_MS, stateObservation, uuid, wireEvent, wireLane, wireRequirements } from '../tools/observations.ts'
+import { at, observedEvent, observedState, START_MS, uuid, wireEvent, wireLane, wireRequirements } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -47,7 +47,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
   let readNo = 0
   function view(laneList: Json[] | null, over = {}, rail = {}) {
     readNo += 1
-    return stateObservation(ACCOUNT, ID, wireRequirements(ID, laneList, over, rail), readNo, START_MS + readNo)
+    return observedState(ACCOUNT, ID, wireRequirements(ID, laneList, over, rail), readNo, START_MS + readNo)
   }
 
   const full = () =>
@@ -125,7 +125,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     const { rail: _, ...absent } = wireRequirements(ID, null, { state: 'AZ' })
     for (const wire of [wireRequirements(ID, null, { state: 'NM' }), absent]) {
       readNo += 1
-      await applyAll(db, [stateObservation(ACCOUNT, ID, wire, readNo)])
+      await applyAll(db, [observedState(ACCOUNT, ID, wire, readNo)])
       expect(await present(db, lanes)).toHaveLength(2)
       expect(await present(db, quotes)).toHaveLength(1)
     }
@@ -143,11 +143,11 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
 
   it('trap 66: the lane of an event and the lane of the rail are one', async () => {
     const db = await database()
-    await applyAll(db, [eventObservation(ACCOUNT, ID, wireEvent(1, {}, { lane_id: uuid(3, 1) }))])
+    await applyAll(db, [observedEvent(ACCOUNT, ID, wireEvent(1, {}, { lane_id: uuid(3, 1) }))])
     await applyAll(db, [view([wireLane(1)])])
     expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 1), state_source: 'rail' }])
     // A lane known only from events was never in the rail, and is not gone from it.
-    await applyAll(db, [eventObservation(ACCOUNT, ID, wireEvent(5, {}, { lane_id: uuid(3, 5) }))])
+    await applyAll(db, [observedEvent(ACCOUNT, ID, wireEvent(5, {}, { lane_id: uuid(3, 5) }))])
     await applyAll(db, [view([wireLane(1)])])
     expect(await present(db, lanes)).toEqual([uuid(3, 1), uuid(3, 5)])
   })
@@ -165,7 +165,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
       JSON.stringify(wireRequirements(ID, [wireLane(1, { quotes: [quote(1, '#')] })], {}, { generated_at })).replace('"#"', number)
     const apply = async (text: string) => {
       readNo += 1
-      return (await applyAll(db, [stateObservation(ACCOUNT, ID, parseExact(text), readNo)])).rawOnly.map(({ entity }) => entity)
+      return (await applyAll(db, [observedState(ACCOUNT, ID, parseExact(text), readNo)])).rawOnly.map(({ entity }) => entity)
     }
     const first = wire(at(0), '12345678901234567890')
     await apply(first)

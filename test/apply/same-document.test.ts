@@ -4,7 +4,7 @@ import { openedDb, openedDbs } from '../push/outbox.ts'
 import { openAgain, testDatabases } from '../tools/databases.ts'
 import { overlap } from '../tools/held-open.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
-import { messageObservation, stateObservation, uuid, wireLane, wireMessage, wireRequirements } from '../tools/observations.ts'
+import { observedMessage, observedState, uuid, wireLane, wireMessage, wireRequirements } from '../tools/observations.ts'
 
 const ACCOUNT = 'default'
 const [LOW, HIGH] = [uuid(9, 1), uuid(9, 2)]
@@ -12,7 +12,7 @@ const [LOW, HIGH] = [uuid(9, 1), uuid(9, 2)]
 function view(submissionId: string, readNo: number, isNamed: boolean) {
   const offer = { presentation_id: 'p1', kind: 'quote', document_url: 'https://carrier.example/q', filename: `of ${submissionId}.pdf` }
   const lane = wireLane(1, { source_offers: isNamed ? [offer] : [] })
-  return stateObservation(ACCOUNT, submissionId, wireRequirements(submissionId, [lane]), readNo)
+  return observedState(ACCOUNT, submissionId, wireRequirements(submissionId, [lane]), readNo)
 }
 const [namedByLow, namedByHigh] = [view(LOW, 1, true), view(HIGH, 1, true)]
 const [leftByLow, leftByHigh] = [view(LOW, 2, false), view(HIGH, 2, false)]
@@ -61,7 +61,7 @@ describe.each(testDatabases)('a document that two submissions name, on $name', (
       await close()
     })
     for (let n = 0; n < 30; n++) {
-      await Promise.all([db, other].map((each, index) => applyAll(each, [messageObservation(ACCOUNT, uuid(9, index), wireMessage(n))])))
+      await Promise.all([db, other].map((each, index) => applyAll(each, [observedMessage(ACCOUNT, uuid(9, index), wireMessage(n))])))
     }
     const documents = await db.read.sql.selectFrom('documents').select('document_key').execute()
     expect(documents.length).toBeGreaterThan(0)

@@ -8,14 +8,14 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { Counts } from '../tools/counts.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
-import { byFullRead, byPoll, byWebhook, eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
+import { byFullRead, byPoll, byWebhook, observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
 
 function message(n: number, over = {}, origin = byWebhook) {
-  return messageObservation(ACCOUNT, ID, wireMessage(n, over), origin)
+  return observedMessage(ACCOUNT, ID, wireMessage(n, over), origin)
 }
 
 describe.each(testDatabases)('thread messages on $name', ({ open }) => {
@@ -28,9 +28,9 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     const db = await database()
     const counts = new Counts()
     const apply = (facts: readonly Observation[]) => inApplyTransaction(db, counts, 'test-apply', (transaction) => transaction.apply(facts))
-    await apply([message(1), eventObservation(ACCOUNT, ID, wireEvent(1))])
+    await apply([message(1), observedEvent(ACCOUNT, ID, wireEvent(1))])
     const before = await changesOf(db)
-    const changed = [message(1, { body_text: 'Another text' }, byPoll), eventObservation(ACCOUNT, ID, wireEvent(1, { type: 'declined' }))]
+    const changed = [message(1, { body_text: 'Another text' }, byPoll), observedEvent(ACCOUNT, ID, wireEvent(1, { type: 'declined' }))]
     await apply(changed)
     await apply(changed)
     expect(await rowsOf(db, threadMessages)).toMatchObject([{ body_text: 'Text of message 1', first_seen_via: 'webhook' }])
@@ -193,7 +193,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     const extra = { [strange]: strange }
     await applyAll(db, [
       message(1, { ...over, ...extra }),
-      eventObservation(ACCOUNT, ID, wireEvent(1, { detail: strange, ...extra }, { name: strange })),
+      observedEvent(ACCOUNT, ID, wireEvent(1, { detail: strange, ...extra }, { name: strange })),
     ])
     const safe = 'a\ufffdb\ufffdc\ufffdd😀'
     const [row] = await rowsOf(db, threadMessages)

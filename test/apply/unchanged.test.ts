@@ -14,10 +14,10 @@ import { applyAll, rowsOf } from '../tools/mirror.ts'
 import {
   at,
   detailFact,
-  eventObservation,
   idFacts,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireDetails,
   wireEvent,
@@ -44,13 +44,13 @@ const view = wireRequirements(
 
 const { account, submissionId } = PLACE
 const states = [
-  stateObservation(account, submissionId, view, 1),
+  observedState(account, submissionId, view, 1),
   ...detailReads.map((read) => detailFact(account, submissionId, read, wireDetails(submissionId)[read], 1)),
   ...idFacts(account, submissionId),
 ]
 const records = [
-  eventObservation(account, submissionId, wireEvent(1, { detail: 'Kept' }), byReconcile),
-  messageObservation(account, submissionId, wireMessage(2), byReconcile),
+  observedEvent(account, submissionId, wireEvent(1, { detail: 'Kept' }), byReconcile),
+  observedMessage(account, submissionId, wireMessage(2), byReconcile),
 ]
 
 /** A value that a column of this kind can hold, and that no row has. */

@@ -69,7 +69,7 @@ class Ends implements Observer {
 
 /** New records are read again, so only the rows show when everything was read. */
 async function isFilled(db: Db): Promise<boolean> {
-  const unread = db.read.sql.selectFrom('sync_reads').select('read').where('last_read_at', 'is', null).limit(1)
+  const unread = db.read.sql.selectFrom('sync_reads').select('read').where('last_read_at', 'is', null).where('id', '=', '').limit(1)
   return (await unread.execute()).length === 0
 }
 

@@ -10,9 +10,9 @@ import { startChild } from '../tools/child.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
 import {
   byFullRead,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireEvent,
   wireLane,
@@ -83,13 +83,13 @@ async function fill(path: string, submissions: number): Promise<void> {
   await ensureAccounts(db, ['bench'])
   const first = uuid(9, 0)
   const observations: (EventObservation | MessageObservation)[] = []
-  for (let n = 0; n < EVENTS; n++) observations.push(eventObservation('bench', first, wireEvent(n), byFullRead))
-  for (let n = 0; n < MESSAGES; n++) observations.push(messageObservation('bench', first, wireMessage(n), byFullRead))
+  for (let n = 0; n < EVENTS; n++) observations.push(observedEvent('bench', first, wireEvent(n), byFullRead))
+  for (let n = 0; n < MESSAGES; n++) observations.push(observedMessage('bench', first, wireMessage(n), byFullRead))
   const view = wireRequirements(
     first,
     [0, 1, 2].map((n) => wireLane(n)),
   )
-  for (const observation of [observations, [stateObservation('bench', first, view, 1)]] as Observation[][]) {
+  for (const observation of [observations, [observedState('bench', first, view, 1)]] as Observation[][]) {
     await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(observation))
   }
   await db.close()

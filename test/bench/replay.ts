@@ -8,9 +8,9 @@ import { openDb } from '../../src/store/open/open.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
 import {
   byFullRead,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireEvent,
   wireLane,
@@ -41,13 +41,13 @@ async function replay(db: Db, readNo: number): Promise<void> {
   const observations: (EventObservation | MessageObservation)[] = []
   for (let n = 0; n < RECORDS; n++) {
     observations.push(
-      eventObservation('bench', submissionId, wireEvent(n), byFullRead),
-      messageObservation('bench', submissionId, wireMessage(n), byFullRead),
+      observedEvent('bench', submissionId, wireEvent(n), byFullRead),
+      observedMessage('bench', submissionId, wireMessage(n), byFullRead),
     )
   }
   await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(observations))
   const view = wireRequirements(submissionId, [wireLane(0), wireLane(1)], {}, { generated_at: new Date().toISOString() })
   await inApplyTransaction(db, silentObserver, 'bench', (transaction) =>
-    transaction.apply([stateObservation('bench', submissionId, view, readNo)]),
+    transaction.apply([observedState('bench', submissionId, view, readNo)]),
   )
 }

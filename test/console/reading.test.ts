@@ -81,7 +81,7 @@ describe.each(onSqlite)('console pages, on $name', (database) => {
     const { submission_id: id } = item
     await person.goto(`/submissions/default/${id}`)
     expect(await person.heading()).toBe(item.insured_name)
-    for (const name of ['Lanes', 'Timeline', 'Outstanding', 'Documents', 'Pushes to destinations']) {
+    for (const name of ['Lanes', 'Timeline', 'Open items', 'Documents', 'Pushes to destinations']) {
       await page.getByRole('region', { name, exact: true }).waitFor()
     }
     const { sql } = scene.db.read

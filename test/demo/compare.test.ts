@@ -10,10 +10,10 @@ import {
   at,
   byPoll,
   detailFact,
-  eventObservation,
   idFacts,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   trackFact,
   uuid,
   wireById,
@@ -50,9 +50,9 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
     opened = await database.open()
     await applyAll(opened.db, [
       trackFact(ACCOUNT, submission),
-      eventObservation(ACCOUNT, submission, wireEvent(1), byPoll),
-      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
-      stateObservation(ACCOUNT, submission, view, 1),
+      observedEvent(ACCOUNT, submission, wireEvent(1), byPoll),
+      observedMessage(ACCOUNT, submission, wireMessage(1), byPoll),
+      observedState(ACCOUNT, submission, view, 1),
       ...detailReads.map((read) => detailFact(ACCOUNT, submission, read, wireDetails(submission)[read], 1)),
       ...idFacts(ACCOUNT, submission),
     ])

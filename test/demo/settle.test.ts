@@ -11,8 +11,8 @@ import { applyAll } from '../tools/mirror.ts'
 import {
   byPoll,
   detailFact,
-  eventObservation,
-  stateObservation,
+  observedEvent,
+  observedState,
   trackFact,
   uuid,
   wireDetails,
@@ -32,7 +32,7 @@ const SECOND_MS = 1_000
 async function openSettling(db: Db, onSecond: (second: number, requested: number, nowMs: number) => Promise<unknown>) {
   await applyAll(db, [
     trackFact(account, submission),
-    stateObservation(account, submission, view, 1),
+    observedState(account, submission, view, 1),
     ...detailReads.map((read) => detailFact(account, submission, read, details[read], 1)),
   ])
   const events: Json[] = [wireEvent(1)]
@@ -70,7 +70,7 @@ async function endReads(db: Db, atMs: number): Promise<void> {
 it.each(testDatabases)('the demo requests postponed reads, on $name', async ({ open }) => {
   const { db } = await closedAtEnd(open())
   const fixOnRequest = async (_: number, requested: number) =>
-    requested > 0 && (await applyAll(db, [eventObservation(account, submission, wireEvent(1), byPoll)]))
+    requested > 0 && (await applyAll(db, [observedEvent(account, submission, wireEvent(1), byPoll)]))
   expect(await openSettling(db, fixOnRequest)).toEqual({ differences: 0, seconds: 21, requested: 1 })
 })
 

@@ -10,14 +10,14 @@ import { claimStreams } from '../../src/store/outbox/work.ts'
 import { destinationOf, fanAll, outboxOf } from '../push/outbox.ts'
 import { newPostgres, openAgain } from '../tools/databases.ts'
 import { applyAll } from '../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../tools/observations.ts'
 import { type Server, startPostgres } from '../tools/postgres-server.ts'
 import { ask, promote, REPLICATED, startStandby } from '../tools/postgres-standby.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 
 const ACCOUNT = 'acme'
-const event = (n: number) => eventObservation(ACCOUNT, uuid(9, 1), wireEvent(n))
+const event = (n: number) => observedEvent(ACCOUNT, uuid(9, 1), wireEvent(n))
 let first: Server
 let second: Server
 let config: Extract<DatabaseConfig, { kind: 'postgres' }>

@@ -10,7 +10,7 @@ import { type ClaimedStream, claimStreams, type RowResult, releaseStreams, settl
 import { openAgain, sqliteDatabase, testDatabases } from '../tools/databases.ts'
 import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
-import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
+import { observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../tools/observations.ts'
 import { delivered, testKind } from './kind.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, outboxOf, result, streamsIn, type TestDestination } from './outbox.ts'
 import { PushRig, webhookTo } from './rig.ts'
@@ -96,7 +96,7 @@ class World {
 
   async #apply(db: Db, submission: number, n: number, message: boolean): Promise<void> {
     const id = uuid(9, submission)
-    await applyAll(db, [message ? messageObservation(ACCOUNT, id, wireMessage(n)) : eventObservation(ACCOUNT, id, wireEvent(n))])
+    await applyAll(db, [message ? observedMessage(ACCOUNT, id, wireMessage(n)) : observedEvent(ACCOUNT, id, wireEvent(n))])
   }
 
   async #claim(db: Db, destination: TestDestination, streams: number, rowsPerStream: number): Promise<void> {
@@ -191,7 +191,7 @@ describe('invariant 13: on SQLite', () => {
     const destinations = [webhookTo('http://unused.example', { concurrency: 1 }), late]
     await ensureDestinations(db, destinations)
     const observations = (from: number) =>
-      Array.from({ length: 90 }, (_, n) => eventObservation('default', uuid(9, n % 30), wireEvent(from + n)))
+      Array.from({ length: 90 }, (_, n) => observedEvent('default', uuid(9, n % 30), wireEvent(from + n)))
     await rig.apply(observations(0))
     const running = rig.start(destinations, { db, kindOf: () => kind })
     await rig.until('the snapshot is queued and the rest sent', async () => (await rig.isEmpty()) && (await isQueued(rig)))

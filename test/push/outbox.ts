@@ -13,7 +13,7 @@ import type { Tables } from '../../src/store/schema/tables.ts'
 import { type OpenedDatabase, openAgain, runSql, silentLog, type TestOptions } from '../tools/databases.ts'
 import { countedDestination } from '../tools/destinations.ts'
 import { applyAll } from '../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../tools/observations.ts'
 
 export const ACCOUNT = 'acme'
 
@@ -57,7 +57,7 @@ export async function openedDb(open: (options?: TestOptions) => Promise<OpenedDa
 export async function queueEvents(db: Db, count: number): Promise<void> {
   await applyAll(
     db,
-    Array.from({ length: count }, (_, n) => eventObservation(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1))),
+    Array.from({ length: count }, (_, n) => observedEvent(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1))),
   )
   await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
 }

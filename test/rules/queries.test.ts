@@ -5,7 +5,7 @@ import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { openDemoScene } from '../tools/demo-scene.ts'
 import { type Answer, queriesOf, withAnswers } from '../tools/document-queries.ts'
 import { applyAll } from '../tools/mirror.ts'
-import { stateObservation, uuid, wireRequirements } from '../tools/observations.ts'
+import { observedState, uuid, wireRequirements } from '../tools/observations.ts'
 
 /**
  * migrations/queries.md promises queries that run on both databases, and the answers that they give. `npx vitest run test/rules/queries -u`
@@ -52,7 +52,7 @@ describe.each(testDatabases)('the questions and their queries, on $name', (datab
   it('take any of the moments that the document offers in place of theirs', async () => {
     expect(moments).toHaveLength(7)
     const timed = queries.map(({ statementFor }) => statementFor(database.name)).filter((statement) => statement.includes('-- since'))
-    expect(timed).toHaveLength(5)
+    expect(timed).toHaveLength(6)
     for (const { [database.name]: moment } of moments) {
       const [row] = await ask(`select ${moment} as since`)
       expect(Date.parse(String(row?.['since'])), moment).toBeLessThan(Date.now())
@@ -92,7 +92,7 @@ describe.each(testDatabases)('some of them, on a $name of their own,', ({ name, 
   it('give a way to a field in `raw`, also of a view with text that Postgres takes for none', async () => {
     const forms = ['acord_125', 'acord_126']
     const odd = { forms, insured_name: 'A first one', marketing_hint: 'wait\u0000 \ud800 \\u0000 🚚' }
-    await applyAll(opened.db, [stateObservation('a', uuid(9, 1), wireRequirements(uuid(9, 1), null, odd), 1)])
+    await applyAll(opened.db, [observedState('a', uuid(9, 1), wireRequirements(uuid(9, 1), null, odd), 1)])
     const [row] = await opened.db.read.all(sql.raw<Answer>(queryWith('raw')))
     expect(typeof row?.['forms'] === 'string' ? JSON.parse(row['forms']) : row?.['forms']).toEqual(forms)
   })

@@ -15,10 +15,10 @@ import {
   byFullRead,
   byWebhook,
   detailFact,
-  eventObservation,
   idFact,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   trackFact,
 } from './observations.ts'
 
@@ -77,7 +77,7 @@ class Watcher {
   #state(submission: Submission): Observation {
     const nowMs = this.#clock.now()
     this.#readNo++
-    return stateObservation(ACCOUNT, submission.id, submissionTruth(submission, nowMs).requirements, this.#readNo, nowMs)
+    return observedState(ACCOUNT, submission.id, submissionTruth(submission, nowMs).requirements, this.#readNo, nowMs)
   }
 
   /** New and changed records. Records with an earlier time have no webhook. */
@@ -93,11 +93,11 @@ class Watcher {
       ...submission.events
         .visible()
         .filter(isNews)
-        .map((event) => eventObservation(ACCOUNT, submission.id, event, originOf(event))),
+        .map((event) => observedEvent(ACCOUNT, submission.id, event, originOf(event))),
       ...submission.thread
         .visible()
         .filter(isNews)
-        .map((message) => messageObservation(ACCOUNT, submission.id, message, originOf(message))),
+        .map((message) => observedMessage(ACCOUNT, submission.id, message, originOf(message))),
     ]
   }
 }

@@ -310,29 +310,23 @@ export const byPoll: Origin = { via: 'poll', cause: 'poll', isFullRead: false, f
 export const byFullRead: Origin = { via: 'poll', cause: 'poll', isFullRead: true, firstFeedRead: false }
 export const byFirstFeedRead: Origin = { via: 'poll', cause: 'poll', isFullRead: true, firstFeedRead: true }
 
-export function eventObservation(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): EventObservation {
+export function observedEvent(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): EventObservation {
   const event = readEvent(wire)
   if (event === null) throw new Error(`not an event: ${JSON.stringify(wire)}`)
   return { kind: 'event', account, submissionId, event, ...origin }
 }
 
 export function eventFacts(account: string, submissionId: string, count: number, from = 0): EventObservation[] {
-  return Array.from({ length: count }, (_, n) => eventObservation(account, submissionId, wireEvent(from + n)))
+  return Array.from({ length: count }, (_, n) => observedEvent(account, submissionId, wireEvent(from + n)))
 }
 
-export function messageObservation(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): MessageObservation {
+export function observedMessage(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): MessageObservation {
   const message = readMessage(wire)
   if (message === null) throw new Error(`not a message: ${JSON.stringify(wire)}`)
   return { kind: 'message', account, submissionId, message, ...origin }
 }
 
-export function stateObservation(
-  account: string,
-  submissionId: string,
-  wire: unknown,
-  readNo: number,
-  readAtMs = START_MS,
-): StateObservation {
+export function observedState(account: string, submissionId: string, wire: unknown, readNo: number, readAtMs = START_MS): StateObservation {
   const view = readRequirements(wire)
   if (view === null) throw new Error(`not a requirements view: ${JSON.stringify(wire)}`)
   return { kind: 'state', read: 'requirements', account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(readAtMs) }

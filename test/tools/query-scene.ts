@@ -8,11 +8,11 @@ import {
   byPoll,
   byWebhook,
   detailFact,
-  eventObservation,
   idFact,
-  messageObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   START_MS,
-  stateObservation,
   uuid,
   wireById,
   wireDetails,
@@ -47,14 +47,14 @@ export async function fillScene(db: Db): Promise<void> {
   ]
   const market = { name: 'Alder Point', lane_id: uuid(3, 1) }
   await applyAll(db, [
-    eventObservation('acme', BAKERY, wireEvent(1, { type: 'market_attached', status_label: 'Attached' }, market), byWebhook),
-    eventObservation('acme', BAKERY, wireEvent(30, { type: 'quote_received', status_label: 'Quoted' }, market), byPoll),
-    messageObservation('acme', BAKERY, wireMessage(31, { subject: 'Your quotes' }), byWebhook),
-    stateObservation('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'], markets }), 1),
+    observedEvent('acme', BAKERY, wireEvent(1, { type: 'market_attached', status_label: 'Attached' }, market), byWebhook),
+    observedEvent('acme', BAKERY, wireEvent(30, { type: 'quote_received', status_label: 'Quoted' }, market), byPoll),
+    observedMessage('acme', BAKERY, wireMessage(31, { subject: 'Your quotes' }), byWebhook),
+    observedState('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'], markets }), 1),
     detailFact('acme', BAKERY, 'outstanding', { ...wireDetails(BAKERY).outstanding, markets_total: 1 }, 1),
     detailFact('acme', BAKERY, 'workspace', wireDetails(BAKERY).workspace, 1),
     idFact('acme', BAKERY, 'bind_request', wireById(BAKERY).ids.bind_request, { ...wireById(BAKERY).bind_request, policy_id: null }, 1),
-    messageObservation('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
+    observedMessage('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
   ])
   await db.write('scene', async (tx) => {
     for (const statement of extras) await tx.run(sql.raw(statement))

@@ -76,7 +76,7 @@ export const opsSchema = section({
   public_url: value(publicUrl).optional().meta({
     env: 'OPS_PUBLIC_URL',
     description:
-      'public URL of this port behind a proxy. Sign-in and cookies use it, regardless of the `Host` that the proxy sends. A `Host` other than this, loopback and the own address is rejected (421)',
+      'public URL of this port behind a proxy. Sign-in and cookies use it, regardless of the `Host` that the proxy sends. The console and the API reject a `Host` other than this, loopback and the own address (421)',
   }),
   session_idle: time('1m', '30d').prefault('30m').meta({
     env: 'OPS_SESSION_IDLE',

@@ -11,7 +11,7 @@ export const submissionId = text('none', 'the submission', { source: 'path' })
 /** The submission of an object with its own id. */
 export const namedBy = text('none', 'the submission whose answer named it first; null if none, or an operator named it alone', byMirror)
 
-/** Source of a column in a record with undocumented fields. */
+/** `source` of columns whose fields the setting `record_fields` names. */
 export const inRecord = 'the record, as `record_fields` says'
 
 export const laneId = text('none', 'its lane', { source: "the lane's `submission_market_id`" })

@@ -65,7 +65,7 @@ async function* checkRunningSettings(config: Config, db: Db): AsyncGenerator<Fin
   }
 }
 
-/** Compares this machine's clock with the database server's, recorded times, and the services that the account checks contacted. */
+/** Compares this machine's clock with the clocks of the database server and of the contacted services, and with recorded times. */
 async function* checkClocks({ config, db, serviceClocks }: DoctorParts): AsyncGenerator<Finding> {
   const found = db && clocksDisagree(await compareClocks(db.read, serviceClocks), config)
   if (found === null) yield unchecked('clocks', NO_DATABASE)

@@ -1,4 +1,5 @@
 import { proxySettings } from '../../config/config.ts'
+import { trustedProxies } from '../../receive/connections/trusted-proxies.ts'
 import { findDeliveries } from '../../store/inbox/queries.ts'
 import type { Arrival } from '../../upstream/webhook/delivery.ts'
 import { type SelfDelivery, sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
@@ -75,7 +76,8 @@ function* checkSender(trustProxy: boolean | string, about: string, how: Arrival 
       about,
       `TRUST_PROXY is set, but a delivery from ${peer} had no X-Forwarded-For; configure the proxy to send it, or unset TRUST_PROXY`,
     )
-  else if (sender === peer)
+  // A proxy on this host forwards this host's own address.
+  else if (sender === peer && !trustedProxies(trustProxy)(peer))
     yield bad(about, `deliveries come from ${peer}, which is not in TRUST_PROXY, so all count as one sender; set TRUST_PROXY=${peer}`)
   else yield good(about, `the proxy at ${peer} is trusted to forward sender addresses`)
 }

@@ -8,7 +8,7 @@ import { pluralize, shortTime } from '../output/text.ts'
 import { keyOf, levelOf, type Problem, stated } from './problem.ts'
 import { by, declared, type ProblemName } from './problems.ts'
 
-/** Per day, fewer or a smaller share of lost webhooks is normal. */
+/** Fewer lost webhooks in a day, or a smaller share of all, are normal. */
 const lossFrom = { records: 10, share: 0.1 } as const
 
 /** Settings for judging the contents of the database. */

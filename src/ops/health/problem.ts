@@ -15,7 +15,7 @@ export interface Problem extends About {
   readonly since: TimeText | null
   /** Number of affected objects. */
   readonly count: number
-  /** What happened, to what. Without `headline`, also what to do. */
+  /** What happened and to what. If there is no `headline`, also what to do. */
   readonly text: string
   /** Short form of the text; default: the declared title. */
   readonly headline?: string

@@ -136,7 +136,7 @@ export const map = operation({
     return await importMappings(c, target, read)
   },
   print: (to, { stored, unknown_submissions: unknown }) => {
-    to.line(`${pluralize(stored, 'submission')} mapped. Their changes no longer wait for a client.`)
+    to.line(`${pluralize(stored, 'submission')} mapped. ${stored === 1 ? 'Its' : 'Their'} changes no longer wait for a client.`)
     if (unknown > 0) to.line(`${pluralize(unknown, 'submission')} not mirrored yet.`)
   },
 })

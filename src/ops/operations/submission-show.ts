@@ -49,7 +49,7 @@ function printView(to: Printer, { summary, hint, open_items, freshness, complete
   to.rows('Lanes', summary.lanes, ['market_name', 'category', status, 'chip'], 'No lanes.')
   const best = summary.best_quote
   to.line(`\nLowest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
-  to.rows('Outstanding', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'No open items.')
+  to.rows('Open items', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'No open items.')
   to.line('')
   to.rows('Freshness', freshness, ['read', 'last_read_at', 'last_changed_at'], 'Never read.')
   const without = completeness?.unconfirmed == null ? '' : ` without ${completeness.unconfirmed}`

@@ -18,7 +18,7 @@ export const apiChange = record('ApiChanges', {
 /** `full`: accounts at the limit. Their new differences aren't recorded. */
 export async function apiChanges(q: Query) {
   const rows = await readApiChanges(q)
-  // Skips damaged rows.
+  // Skips rows of unknown kinds, which are damaged.
   const items = rows.filter(({ kind }) => surpriseKinds.includes(kind))
   const perAccount = Map.groupBy(items, ({ account }) => account)
   const full = [...perAccount].filter(([, own]) => own.length >= MOST_DRIFT).map(([account]) => account)

@@ -17,8 +17,8 @@ import {
 
 const BEAT_MS = 5_000
 /**
- * After a longer gap between our beats, the database may have been down for all processes. After a shorter gap, as on a busy machine, a
- * living process still appears within `STALE_MS`: its last beat may be one interval older than the gap.
+ * Longest gap between the beats of this process after which it may judge others. After a longer gap, the database may have been down for
+ * all processes, whose last beat may be one interval older than the gap.
  */
 const GAP_MS = STALE_MS - BEAT_MS
 

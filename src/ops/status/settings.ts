@@ -69,7 +69,7 @@ export function hiderOf(config: Partial<Config>): (text: string) => string {
 /** Returns the text for a secret. */
 type SecretOf = (secret: { readonly reveal: () => string }) => string | null
 
-/** @param schema the value's; undefined if the settings file has no such key. */
+/** @param schema describes `value`; undefined if the settings file has no such key. */
 function* settingsIn(name: string, value: unknown, schema: Schema, secretOf: SecretOf): Generator<ShownSetting> {
   if (value === undefined) return
   const of = { name, variable: schema === undefined ? null : (metaOf(schema).env ?? null), is_default: isDefault(schema, value) }

@@ -8,7 +8,7 @@ import { type Environment, numberIn } from './environment.ts'
 
 const INTERVAL_MS = 60_000
 
-/** Sends the stages' reports under the names of `/metrics`, without values that `/metrics` reads from the database. */
+/** Sends each stage's metrics under the names that `/metrics` uses. Omits values that `/metrics` reads from the database. */
 export class MetricSender {
   readonly #provider: MeterProvider
   readonly #meter: Meter

@@ -25,8 +25,8 @@ const RETRY_MS = 900_000
 const LEASE_MS = 120_000
 
 /**
- * Verifies a destination on schedule in one process. If it dies, another continues after its answers; a sample restarts. Handles missed
- * times soon after the start.
+ * Verifies a destination on schedule, in one process. If that process dies, another continues after the stored answers; a sample starts
+ * over. A missed run starts soon after the next start.
  */
 export class ScheduledVerification implements Service {
   readonly name: string

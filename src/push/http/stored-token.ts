@@ -13,7 +13,7 @@ export interface ExchangedToken extends FetchedToken {
 /** Requests a token with a refresh token; null: with a login. @throws StepFailure. */
 export type Exchange = (refreshToken: string | null) => Promise<ExchangedToken>
 
-/** Interval of checks for another process's next token. */
+/** How often to check whether another process stored a new token. */
 const LOOK_MS = 200
 
 /**

@@ -13,7 +13,7 @@ export interface TemplateJob {
   readonly body: AnswerBody | null
 }
 
-/** JSON texts of the values up to the first failed expression, and its problem. */
+/** JSON texts of the values. If an expression failed: the values before it, and its problem. */
 export interface TemplateResult {
   readonly values: readonly string[]
   readonly problem: string | null

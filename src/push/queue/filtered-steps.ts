@@ -24,7 +24,7 @@ import { MAX_QUEUED, PAGE_ROWS, snapshotRow, wantedOfPage } from './snapshot.ts'
 
 /** Maximum changes per step: their content is read, and each is judged separately. */
 const MAX_CHANGES = 200
-/** Maximum changes of one submission that are judged again. */
+/** Maximum number of a submission's earlier changes to evaluate again. */
 const MOST_EARLY = 1_000
 
 export interface Filtered {

@@ -89,7 +89,7 @@ export async function judgeRows(q: Query, filter: ContentFilter, rows: readonly 
     const { present, subject } = subjectOf(row)
     const isCurrent = row.operation === 'insert' && isDeepStrictEqual(subject?.content.after, present?.after)
     try {
-      // One by one, so that an endless filter costs one timeout.
+      // One by one, so that an endless filter costs one timeout, not one for each row.
       judged.push({ row, present, isCurrent, passes: subject !== null && (await filter.passes(subject)) })
     } catch (error) {
       if (error instanceof PermanentError) return { judged, failed: { row, problem: error.message } }

@@ -46,11 +46,11 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
 
 /**
  * Five kinds of change are skipped:
- * - an event or message that the target already has. It's inserted again after its row was deleted or after a restore, and a non-idempotent
- * target would get a duplicate. A resend still sends it.
+ * - an event or message that the target already has, inserted again after its row was deleted or after a restore. A non-idempotent target
+ * would store a duplicate. A resend still sends it.
  * - an update of a record whose id at the target is unknown, if updates have a separate request. It would create a second record.
  * - an update of only personal columns, all removed. For a human reader it would be empty.
- * - a change of a document that stores no file, or restates one after a restore, if the destination gets files.
+ * - if the destination gets files: a change of a document without a new file, or a repeat after a restore.
  * - a record that left the filter, if its id at the target is needed but unknown, or if only files can be sent.
  * @returns why a change isn't sent to `destination`; null if it is sent.
  */

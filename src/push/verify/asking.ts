@@ -30,7 +30,7 @@ export interface AskingOptions extends ServiceParts {
   readonly signal: AbortSignal
 }
 
-/** Checks whether a target has the rows it accepted, within rate, circuit, pauses and stops. */
+/** Checks whether a target has the rows it accepted. Obeys its rate limit, circuit breaker, pauses and stops. */
 export class Asking {
   readonly #o: AskingOptions
   readonly #itemOf: ReturnType<typeof itemMaker>

@@ -84,7 +84,7 @@ export class Places {
   /**
    * @returns the connection to close for a new one, from the sender with the most connections. First the longest waiting one without a
    * complete header, then an idle one, then an unsigned request. Null if every connection stores a signed delivery.
-   * @param isSpared whether to close a connection only if no other sender has one.
+   * @param isSpared whether to close a connection only if no other sender's connection can be closed.
    */
   toMakeRoom(isSpared: (connection: Connection) => boolean): Connection | null {
     const senders = [...this.#senders.values()].sort((a, b) => b.connections.size - a.connections.size)

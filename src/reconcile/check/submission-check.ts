@@ -40,7 +40,7 @@ export interface CheckContext extends RepairContext, IdStateContext {
 export interface CheckResult {
   /** Whether the mirror now equals the service. False if state was excluded. */
   readonly isReconciled: boolean
-  /** Parts missing from the requirements view, so unconfirmed. */
+  /** Parts that the requirements view lacked, so that the check couldn't confirm them. */
   readonly unconfirmed: readonly ViewPart[]
   readonly compared: number
   /** Why every read failed; null if a read succeeded. */

@@ -29,7 +29,7 @@ interface ThreadPost {
 /**
  * Records a reply of the brokerage, and schedules the service's answer. For a known `Idempotency-Key`, returns the first message's id.
  * @returns the message's id.
- * @throws Refusal for a blank body, a long key, or (400) another submission's document.
+ * @throws Refusal for a blank body, a long key, or another submission's document (400).
  */
 export function postToThread(parts: BuiltParts, post: ThreadPost): string {
   const { life, world } = parts

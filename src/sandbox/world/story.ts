@@ -95,7 +95,7 @@ export class Story {
       const dueMs = startedAtMs + Math.max(0, step.atMs - elapsedMs) / this.#speed
       if (dueMs > this.#clock.now()) await this.#clock.sleep(dueMs - this.#clock.now(), signal)
       if (signal.aborted) return
-      // The timer may fire early, and `step` may have played this step.
+      // The timer may fire early, or `step` may already have played this step.
       if (dueMs <= this.#clock.now() && this.#steps[this.#next] === step) this.#playNext(dueMs)
     }
     this.#run = null

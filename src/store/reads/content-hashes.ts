@@ -5,13 +5,8 @@ import type { Query, Tx } from '../engine/db.ts'
 import { isReadOf } from './reads.ts'
 
 /**
- * A state read isn't compared with the mirror if three conditions hold. Its content hash is unchanged, `hash_no` is the last applied read,
- * and the submission is otherwise unchanged.
- */
-
-/**
- * If a read has the same content as the last applied read, records it as applied. @returns false if the content differs or the read is
- * late.
+ * Records a state read as applied without comparing it with the mirror, if its content hash is unchanged, `hash_no` is the last applied read,
+ * and nothing else changed the submission. @returns false otherwise.
  */
 export async function isSameAgain(tx: Tx, observation: StateObservation): Promise<boolean> {
   const { readNo, contentHash } = observation

@@ -5,7 +5,7 @@ import type { Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 import type { Columns } from '../schema/tables.ts'
-import { DETAIL_WAKE_DELAY_MS, rank, type Wake } from './reads.ts'
+import { byKey, DETAIL_WAKE_DELAY_MS, rank, type Wake } from './reads.ts'
 
 /**
  * Bind requests, policies, and insureds are read once per known id. Their rows in `sync_reads` have no submission, because answers may name
@@ -25,7 +25,7 @@ export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<vo
   const columns = { account: 'text', kind: 'text', id: 'text', named_for: 'text', via: 'text', is_stated: 'int' } as const
   const known = await tx.all(sql<{ account: string; kind: KnownKind; id: string; named_for: string }>`
     select k.account, k.read as kind, k.id, k.named_for from ${valuesTable(tx, columns, rows)}
-    join sync_reads k on k.account = given.account and k.submission_id = '' and k.read = given.kind and k.id = given.id`)
+    join sync_reads k on k.account = given.account and k.submission_id = '' and k.id = given.id and ${byKey('k')} = given.kind`)
   const submissionOf = new Map(known.map((row) => [keyText(row), row.named_for]))
   const fresh = rows.filter((row) => {
     const stored = submissionOf.get(keyText(row))

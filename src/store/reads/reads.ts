@@ -55,6 +55,14 @@ export interface Wake extends SubmissionRef {
 }
 
 /** `delayMs`: delay of requested reads. `moved`: counts as activity. */
+/**
+ * Column `read` in a form for which only the primary key fits. Before Postgres has statistics, it might use the index of freshness, which has
+ * thousands of rows for one kind of read.
+ */
+export function byKey(table: string): RawBuilder<unknown> {
+  return sql`${sql.ref(`${table}.read`)} || ''`
+}
+
 export interface WakeOptions {
   readonly delayMs: number
   readonly moved: boolean
@@ -85,7 +93,8 @@ export async function addReadRequests(
       due_at = case when lease_token is null and failures + not_found + stalled_feed_reads = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
       active_at = ${moved ? dbTime(tx) : sql.ref('active_at')}
     from ${given}
-    where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`)
+    where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.id = ''
+      and ${byKey('sync_reads')} = given.read`)
   wake(tx, 'reads')
 }
 

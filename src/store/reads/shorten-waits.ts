@@ -38,7 +38,7 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
     return { where: sql`${isSettled} and (${isLate} or ${isFullReadLate})`, set }
   }
   const part = sql`account = ${account} and rank <> ${sql.lit(rank.byId)}`
-  await updateInPages(db, 'read-shorten', { table: 'sync_reads', key: ['account', 'submission_id', 'read', 'id'], part, change }, signal)
+  await updateInPages(db, 'read-shorten', { table: 'sync_reads', key: ['account', 'submission_id', 'id', 'read'], part, change }, signal)
 }
 
 /** Condition: the read is neither failing nor in progress. */

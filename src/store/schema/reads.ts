@@ -27,7 +27,7 @@ export type FreshnessView = TableOf<typeof freshness>
 
 export const syncReads = internal({
   name: 'sync_reads',
-  key: ['account', 'submission_id', 'read', 'id'],
+  key: ['account', 'submission_id', 'id', 'read'],
   holds:
     'for each read of a submission, and each id of a bind request, policy, insured or document: cursor, due time, lease, failures, last error; ' +
     '`known_ids` shows the ids',

@@ -24,7 +24,7 @@ interface WaitingTimes {
 /** All times in the schema that delay work. A test compares this list with the tables of both databases. */
 export const waitingTimes: readonly WaitingTimes[] = [
   { table: 'sync_inbox', due: 'available_at', where: "state = 'ready'" },
-  { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'read', 'id'] },
+  { table: 'sync_reads', due: 'due_at', others: ['full_read_due_at', 'active_at'], key: ['account', 'submission_id', 'id', 'read'] },
   { table: 'sync_documents', due: 'due_at', others: ['failing_since'], key: ['account', 'document_key'] },
   { table: 'sync_path_reads', due: 'due_at', key: ['account', 'submission_id', 'name', 'path'] },
   { table: 'sync_push_streams', due: 'due_at', key: ['destination', 'account', 'stream'] },

@@ -13,7 +13,7 @@ const TABLES = {
 
 export type TurnTable = keyof typeof TABLES
 
-/** Rows that a run would process, and all rows. From row numbers, which may have gaps. */
+/** Rows that a run would process, and all rows. Estimated from row numbers, which may have gaps. */
 export interface TurnSize {
   readonly rows: number
   readonly of: number

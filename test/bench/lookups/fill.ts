@@ -74,6 +74,6 @@ function statementsOf(dialect: Dialect, scale: Scale, dropped: readonly Dropped[
         `insert into ${table} (${columns.join()}) select ${Object.values(values).join()} from ${dialect.series(first, Math.min(rows, first + CHUNK))}`,
     )
   })
-  const ends = `update mirror_info set last_seq = ${scale.changes ?? scale.events}`
+  const ends = `update mirror_info set last_seq = ${scale.events}`
   return [...dropped.map(({ drop }) => drop), ...inserts, ends, ...dropped.map(({ create }) => create)]
 }

@@ -1,8 +1,6 @@
 export interface Scale {
   readonly submissions: number
   readonly events: number
-  /** Change-log rows over the same time; default: the number of events. */
-  readonly changes?: number
 }
 
 /** SQL differences between the databases. Functions take and return SQL expressions. */
@@ -77,7 +75,7 @@ export function someSubmissions({ submissions }: Scale, account: string, count: 
 
 /** A year of a brokerage, in order of filling. */
 export function tables(d: Dialect, scale: Scale): Filled[] {
-  const { submissions, events, changes = events } = scale
+  const { submissions, events } = scale
   const busy = submissions - Math.floor(submissions / QUIET_SHARE)
   const accountOf = (n: string) => `case when ${n} < ${busy} then '${BUSY}' else '${QUIET}' end`
   const placed = (n: string) => ({ account: accountOf(n), submission_id: d.uuid(9, n) })
@@ -123,7 +121,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
       values: {
         destination: `'${DESTINATION}'`,
         state: `'active'`,
-        cursor: String(changes),
+        cursor: String(events),
         log_epoch: `'bench'`,
         failures: '0',
       },
@@ -237,7 +235,7 @@ export function tables(d: Dialect, scale: Scale): Filled[] {
         name: `case i when 0 then 'arrival_counts_mark' else 'lost_webhooks_mark' end`,
         label: `''`,
         // The log and all arrivals are already counted, as after a year of operation.
-        value: `case i when 0 then ${changes} else ${(FIRST_AT + events * SECONDS_EACH) * 1000} end`,
+        value: `case i when 0 then ${events} else ${(FIRST_AT + events * SECONDS_EACH) * 1000} end`,
       },
     },
     {
@@ -288,25 +286,20 @@ function keyOfEvent(d: Dialect, scale: Scale): string {
   return d.concat(`'["'`, d.uuid(9, submissionOf(scale, 'i')), `'","'`, d.uuid(1, 'i'), `'"]'`)
 }
 
-/** The change log: one row per event, or many more with small changes of a submission. */
+/** The change log: one row per event. */
 function changesOf(d: Dialect, scale: Scale): Filled {
-  const { events, changes = events } = scale
-  const record = `(i % ${events})`
-  const submissionId = d.uuid(9, submissionOf(scale, record))
   const busy = scale.submissions - Math.floor(scale.submissions / QUIET_SHARE)
-  const told =
-    changes === events
-      ? { entity: `'market_events'`, entity_id: keyOfEvent(d, scale), operation: `'insert'` }
-      : { entity: `'submissions'`, entity_id: d.concat(`'["'`, submissionId, `'"]'`), operation: `'update'` }
   return {
     table: 'changes',
-    rows: changes,
+    rows: scale.events,
     values: {
       seq: 'i + 1',
-      account: `case when ${submissionOf(scale, record)} < ${busy} then '${BUSY}' else '${QUIET}' end`,
-      submission_id: submissionId,
-      ...told,
-      changed_at: d.time(`i * ${(SECONDS_EACH * events) / changes}`),
+      account: `case when ${submissionOf(scale, 'i')} < ${busy} then '${BUSY}' else '${QUIET}' end`,
+      submission_id: d.uuid(9, submissionOf(scale, 'i')),
+      entity: `'market_events'`,
+      entity_id: keyOfEvent(d, scale),
+      operation: `'insert'`,
+      changed_at: d.time(`i * ${SECONDS_EACH}`),
       cause: `'webhook'`,
       after: d.json(`'{"type":"status_changed"}'`),
     },

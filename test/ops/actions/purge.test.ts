@@ -25,9 +25,9 @@ import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import {
   byPoll,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireEvent,
   wireLane,
@@ -45,9 +45,9 @@ const NOWHERE = new FolderStorage('/nowhere')
 
 async function fill(db: Db, id: string, text: string, n: number): Promise<void> {
   await applyAll(db, [
-    eventObservation(ACCOUNT, id, wireEvent(n, { detail: text }), byPoll),
-    messageObservation(ACCOUNT, id, wireMessage(n, { body_text: text }), byPoll),
-    stateObservation(ACCOUNT, id, wireRequirements(id, [wireLane(n, { next_step: text })], { insured_name: text }), 1),
+    observedEvent(ACCOUNT, id, wireEvent(n, { detail: text }), byPoll),
+    observedMessage(ACCOUNT, id, wireMessage(n, { body_text: text }), byPoll),
+    observedState(ACCOUNT, id, wireRequirements(id, [wireLane(n, { next_step: text })], { insured_name: text }), 1),
   ])
 }
 

@@ -18,9 +18,9 @@ import { sqliteDatabase } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import {
   byPoll,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireEvent,
   wireLane,
@@ -54,13 +54,13 @@ async function fill(db: Db, n: number): Promise<void> {
   const lanes = [wireLane(n, { next_step: value('step') })]
   const state = (place: string) => wireRequirements(id, lanes, { insured_name: value(place), extra: value('state') })
   await applyAll(db, [
-    eventObservation(ACCOUNT, id, event, byPoll),
-    messageObservation(ACCOUNT, id, message, byPoll),
-    stateObservation(ACCOUNT, id, state('name'), 1),
+    observedEvent(ACCOUNT, id, event, byPoll),
+    observedMessage(ACCOUNT, id, message, byPoll),
+    observedState(ACCOUNT, id, state('name'), 1),
   ])
   await applyAll(db, [
-    eventObservation(ACCOUNT, id, { ...event, detail: value('conflict') }, byPoll),
-    stateObservation(ACCOUNT, id, state('renamed'), 2),
+    observedEvent(ACCOUNT, id, { ...event, detail: value('conflict') }, byPoll),
+    observedState(ACCOUNT, id, state('renamed'), 2),
   ])
   const unreadable = { account: ACCOUNT, submission_id: id, read: 'events', raw: JSON.stringify({ x: value('unread') }) } as const
   await db.write('test', (tx) => noteUnreadable(tx, [unreadable], timeFromMs(Date.now())))

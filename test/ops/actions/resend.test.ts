@@ -19,9 +19,9 @@ import { runSql, type TestDatabase, testDatabases } from '../../tools/databases.
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import {
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireEvent,
   wireLane,
@@ -65,7 +65,7 @@ async function delivered(database: TestDatabase, count: number, over: Partial<We
     const some = Array.from({ length: Math.min(25, count - n) }, (_, at) => n + at)
     await applyAll(
       db,
-      some.flatMap((at) => [eventObservation(ACCOUNT, ONE, wireEvent(at)), eventObservation(ACCOUNT, TWO, wireEvent(10_000 + at))]),
+      some.flatMap((at) => [observedEvent(ACCOUNT, ONE, wireEvent(at)), observedEvent(ACCOUNT, TWO, wireEvent(10_000 + at))]),
     )
   }
   await fanAll(db, [ams])
@@ -80,11 +80,8 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
     const ams = webhookTo(hooks.urlOf('ams'), { backfill: true })
     await rig.begin(ams)
     rig.start([ams])
-    await rig.apply([1, 2, 3].map((n) => eventObservation(ACCOUNT, ONE, wireEvent(n))))
-    await rig.apply([
-      messageObservation(ACCOUNT, TWO, wireMessage(1)),
-      stateObservation(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1),
-    ])
+    await rig.apply([1, 2, 3].map((n) => observedEvent(ACCOUNT, ONE, wireEvent(n))))
+    await rig.apply([observedMessage(ACCOUNT, TWO, wireMessage(1)), observedState(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1)])
     await rig.until('everything is sent', () => rig.isEmpty())
     const first = hooks.takenBy('ams').length
     const idsOf = (from: number, to?: number) => hooks.takenBy('ams').slice(from, to)
@@ -132,7 +129,7 @@ describe.each(testDatabases)('resending to a destination on $name', (database) =
 
   it('notes queued changes, later changes, a pause, and a destination that is not idempotent', async () => {
     const { db, ams } = await delivered(database, 3, { idempotent: false })
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(77))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(77))])
     await fanAll(db, [ams])
     await setDestinationState(db, 'ams', 'paused', 'by an operator')
     const { plan, notes } = await prepareResend(contextOf(db), { destinations: [ams] }, 'ams', asked({ seq: [1, 6] }))

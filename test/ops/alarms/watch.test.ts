@@ -20,7 +20,7 @@ import { hook } from '../../config/support.ts'
 import { onSqlite, runSql, silentLog } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
 import { applyAll, applyEach } from '../../tools/mirror.ts'
-import { byPoll, byWebhook, eventObservation, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
+import { byPoll, byWebhook, observedEvent, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
 import { ACCOUNT, HOUR, MINUTE, openWatch, SUBMISSION, type WatchRig } from './rig.ts'
 
 const signal = new AbortController().signal
@@ -30,7 +30,7 @@ const withAms = [{ destinations: [AMS] }, { AMS_SECRET: hook(3) }] as const
 async function find(rig: WatchRig, from: number, count: number, origin = byPoll): Promise<void> {
   const occurredAt = timeFromMs(rig.clock.now())
   const events = Array.from({ length: count }, (_, n) => wireEvent(from + n, { occurred_at: occurredAt }))
-  await applyEach(rig.db, events, (event) => eventObservation(ACCOUNT, SUBMISSION, event, origin))
+  await applyEach(rig.db, events, (event) => observedEvent(ACCOUNT, SUBMISSION, event, origin))
 }
 
 async function refuse(rig: WatchRig, reason: string, count: number, account = ACCOUNT): Promise<void> {
@@ -147,7 +147,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     await find(rig, 1, 5)
     rig.clock.advance(3 * HOUR)
     const before = timeFromMs(rig.clock.now() - 5 * HOUR)
-    await applyEach(rig.db, [11, 12, 13], (n) => eventObservation(ACCOUNT, SUBMISSION, wireEvent(n, { occurred_at: before }), byPoll))
+    await applyEach(rig.db, [11, 12, 13], (n) => observedEvent(ACCOUNT, SUBMISSION, wireEvent(n, { occurred_at: before }), byPoll))
     for (let n = 0; n < 20; n++) expect(await rig.look(12 * HOUR)).not.toContain('webhook_silence')
   })
 

@@ -11,7 +11,7 @@ import { anything, body } from '../../documents/storage/suite.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
-import { byPoll, messageObservation, uuid, wireMessage } from '../../tools/observations.ts'
+import { byPoll, observedMessage, uuid, wireMessage } from '../../tools/observations.ts'
 
 const KEYS = ['a', 'b', 'c']
 
@@ -21,7 +21,7 @@ describe.each(testDatabases)('document check on $name', ({ open }) => {
     const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-check-'))
     onTestFinished(async () => void (await Promise.all([close(), rm(folder, { recursive: true })])))
     const attachments = KEYS.map((key) => ({ name: `${key}.pdf`, download_path: `/files/${key}` }))
-    await applyAll(db, [messageObservation('acme', uuid(9, 1), wireMessage(1, { attachments }), byPoll)])
+    await applyAll(db, [observedMessage('acme', uuid(9, 1), wireMessage(1, { attachments }), byPoll)])
     const storage = new FolderStorage(folder)
     for (const key of KEYS) {
       const kept = await storage.keep(body(`bytes of ${key}`), anything)

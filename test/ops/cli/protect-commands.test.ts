@@ -5,7 +5,7 @@ import { json, runHere } from '../../app/run.ts'
 import { accountEnv, databaseEnv } from '../../e2e/serve.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { messageObservation, uuid, wireMessage } from '../../tools/observations.ts'
+import { observedMessage, uuid, wireMessage } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const SSN = '123-45-6789'
@@ -17,7 +17,7 @@ it.each(testDatabases)('protect says how far it is, rotates keys, and shows a ro
   const { db, config } = await closedAtEnd(database.open())
   db.protection.use({ mode: 'keep', keys: [], taxIdFields: [] })
   onTestFinished(() => db.protection.use({ mode: 'drop', keys: [], taxIdFields: [] }))
-  await applyAll(db, [messageObservation('default', ID, wireMessage(1, { ssn: SSN }))])
+  await applyAll(db, [observedMessage('default', ID, wireMessage(1, { ssn: SSN }))])
   const env = { ...accountEnv(sandbox), ...databaseEnv(config), PROTECT: 'encrypt', PROTECT_KEYS: KEYS[0] ?? '' }
   const key = JSON.stringify([ID, MESSAGE])
   const shown = (settings: typeof env) => runHere(['protect', 'show', 'thread_messages', key], settings)

@@ -247,7 +247,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect((await runHere(['status'], env)).out).toContain('1 submission needs an AMS client (destination mapped)')
     const fields = ['--field', 'branch=north', '--field', 'desk=2']
     const ended = await runHere(['destination', 'map', 'mapped', '--submission', id, '--client', 'C-1', ...fields], env)
-    expect(ended).toEqual({ code: 0, out: '1 submission mapped. Their changes no longer wait for a client.\n', err: '' })
+    expect(ended).toEqual({ code: 0, out: '1 submission mapped. Its changes no longer wait for a client.\n', err: '' })
     expect(await states('--destination', 'mapped')).toEqual(['waiting', 'waiting'])
     const list = json<{ items: object[] }>(await runHere(['destination', 'mappings', 'mapped', '--json'], env))
     expect(list.items).toMatchObject([

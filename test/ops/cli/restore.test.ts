@@ -14,9 +14,9 @@ import { newSqlite, openAgain } from '../../tools/databases.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
 import {
   eventFacts,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireEvent,
   wireLane,
@@ -38,11 +38,11 @@ function place() {
 }
 
 const state = (status: string, number: number): Observation =>
-  stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), number)
+  observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), number)
 
 const later = (status: string): Observation[] => [
-  eventObservation(ACCOUNT, SUBMISSION, wireEvent(2)),
-  messageObservation(ACCOUNT, SUBMISSION, wireMessage(2)),
+  observedEvent(ACCOUNT, SUBMISSION, wireEvent(2)),
+  observedMessage(ACCOUNT, SUBMISSION, wireMessage(2)),
   state(status, 2),
 ]
 
@@ -62,7 +62,7 @@ it('after a restore a destination gets everything that is learned again, under i
   const sent = await withDb(config, async (db) => {
     await migrate(db)
     await checkLogEpoch(db)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1)), state('in_progress', 1)])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1)), state('in_progress', 1)])
     await fanAll(db, [ams])
     return outboxOf(db)
   })

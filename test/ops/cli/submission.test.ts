@@ -36,7 +36,7 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
     expect(list.out).not.toContain(uuid(9, 2))
     const { out } = await command('show', BAKERY, '--account', 'acme')
     expect(out).toMatch(/^Harbour Bakery LLC: quoted, TX, 2026-03-01\n/)
-    for (const part of ['Lanes', 'Alder Point', 'Lowest quote: ', 'Outstanding', 'Freshness', 'Last reconciled: '])
+    for (const part of ['Lanes', 'Alder Point', 'Lowest quote: ', 'Open items', 'Freshness', 'Last reconciled: '])
       expect(out).toContain(part)
     expect((await command('timeline', BAKERY, '--account', 'acme')).out).toContain('Timeline, newest first')
   })

@@ -3,7 +3,7 @@ import { recordsOf } from '../../../src/ops/output/csv.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { byPoll, messageObservation, stateObservation, uuid, wireMessage, wireRequirements } from '../../tools/observations.ts'
+import { byPoll, observedMessage, observedState, uuid, wireMessage, wireRequirements } from '../../tools/observations.ts'
 import { adminRigForAll } from './rig.ts'
 
 const MANY = 450
@@ -14,8 +14,8 @@ describe.each(testDatabases)('lists as CSV, and their counts, on $name', (databa
   beforeAll(async () => {
     await putOutbox(rig.db, 'ams', { ready: MANY, dead: 3 })
     await applyAll(rig.db, [
-      stateObservation('default', uuid(9, 1), wireRequirements(uuid(9, 1), [], { insured_name: HOSTILE }), 1),
-      messageObservation('default', uuid(9, 2), wireMessage(1, {}), byPoll),
+      observedState('default', uuid(9, 1), wireRequirements(uuid(9, 1), [], { insured_name: HOSTILE }), 1),
+      observedMessage('default', uuid(9, 2), wireMessage(1, {}), byPoll),
     ])
   })
 

@@ -8,7 +8,7 @@ import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
-import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { fanOut } from '../cli/push-rig.ts'
 import { AdminRig, ALICE } from '../http/rig.ts'
@@ -43,8 +43,8 @@ export async function filled(database: TestDatabase): Promise<AdminRig> {
   await ensureAccounts(rig.db, ['acme'])
   await fillScene(rig.db)
   const facts = [
-    eventObservation('default', HOSTILE_ID, wireEvent(66, { detail: HOSTILE, status_label: HOSTILE }, { name: HOSTILE })),
-    messageObservation('default', HOSTILE_ID, wireMessage(66, { subject: HOSTILE, body_text: SECRET_BODY })),
+    observedEvent('default', HOSTILE_ID, wireEvent(66, { detail: HOSTILE, status_label: HOSTILE }, { name: HOSTILE })),
+    observedMessage('default', HOSTILE_ID, wireMessage(66, { subject: HOSTILE, body_text: SECRET_BODY })),
   ]
   await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply(facts))
   const receivedAt = '2026-01-05T12:00:00.000000Z'

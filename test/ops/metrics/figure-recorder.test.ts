@@ -11,7 +11,7 @@ import { ensureDestinations, findDestination } from '../../../src/store/outbox/d
 import { writeFigures } from '../../../src/store/upkeep/figures.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
 import { putOutbox } from '../../tools/destinations.ts'
-import { byFirstFeedRead, byWebhook, eventObservation, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
+import { byFirstFeedRead, byWebhook, observedEvent, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -109,8 +109,8 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     const event = (n: number, agoMs: number) => wireEvent(n, { occurred_at: new Date(now - agoMs).toISOString() })
     const facts = [
       trackFact('a', uuid(9, 1)),
-      eventObservation('a', uuid(9, 1), event(1, 2_000), byWebhook),
-      eventObservation('a', uuid(9, 1), event(2, 3 * DAY), byFirstFeedRead),
+      observedEvent('a', uuid(9, 1), event(1, 2_000), byWebhook),
+      observedEvent('a', uuid(9, 1), event(2, 3 * DAY), byFirstFeedRead),
     ]
     for (const fact of facts) await inApplyTransaction(opened.db, observer, 'test-apply', (apply) => apply.apply([fact]))
     observer.time('push_lag_seconds', 40, { destination: 'ams' })

@@ -11,8 +11,8 @@ import {
   byFirstFeedRead,
   byPoll,
   byWebhook,
-  eventObservation,
-  messageObservation,
+  observedEvent,
+  observedMessage,
   START_MS,
   trackFact,
   uuid,
@@ -51,16 +51,16 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
 
   it('are what a feed showed and no webhook told of within 15 minutes, each counted once', async () => {
     await applyAll(db, [
-      eventObservation(ACCOUNT, submission, wireEvent(1), byPoll),
-      eventObservation(ACCOUNT, submission, wireEvent(2), byPoll),
-      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
-      messageObservation(ACCOUNT, submission, wireMessage(2), byPoll),
-      eventObservation(ACCOUNT, submission, wireEvent(3), byWebhook),
+      observedEvent(ACCOUNT, submission, wireEvent(1), byPoll),
+      observedEvent(ACCOUNT, submission, wireEvent(2), byPoll),
+      observedMessage(ACCOUNT, submission, wireMessage(1), byPoll),
+      observedMessage(ACCOUNT, submission, wireMessage(2), byPoll),
+      observedEvent(ACCOUNT, submission, wireEvent(3), byWebhook),
     ])
     clock.advance(5 * MINUTE)
     const late = [
-      eventObservation(ACCOUNT, submission, wireEvent(2), byWebhook),
-      messageObservation(ACCOUNT, submission, wireMessage(2), byWebhook),
+      observedEvent(ACCOUNT, submission, wireEvent(2), byWebhook),
+      observedMessage(ACCOUNT, submission, wireMessage(2), byWebhook),
     ]
     await applyAll(db, late)
     expect(await countAll(db)).toEqual({})
@@ -76,24 +76,24 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
       [ACCOUNT, uuid(9, 2)],
       ['another', submission],
     ] as const
-    for (const [account, id] of places) await applyAll(db, [eventObservation(account, id, wireEvent(1), byPoll)])
-    for (const [account, id] of places.slice(1)) await applyAll(db, [eventObservation(account, id, wireEvent(1), byWebhook)])
+    for (const [account, id] of places) await applyAll(db, [observedEvent(account, id, wireEvent(1), byPoll)])
+    for (const [account, id] of places.slice(1)) await applyAll(db, [observedEvent(account, id, wireEvent(1), byWebhook)])
     clock.advance(20 * MINUTE)
     expect(await unannounced(db.read, ACCOUNT)).toEqual([uuid(1, 1)])
     expect(await countAll(db)).toEqual({ market_events: 1 })
   })
 
   it('are not the history of a submission that was tracked', async () => {
-    await applyAll(db, [eventObservation(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstFeedRead)])
+    await applyAll(db, [observedEvent(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstFeedRead)])
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({})
   })
 
   it('are nothing that happened before the submission was tracked, however short before', async () => {
     await applyAll(db, [
-      ...[-59, -1].map((minute, n) => eventObservation(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstFeedRead)),
-      messageObservation(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstFeedRead),
-      eventObservation(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstFeedRead),
+      ...[-59, -1].map((minute, n) => observedEvent(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstFeedRead)),
+      observedMessage(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstFeedRead),
+      observedEvent(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstFeedRead),
     ])
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({ market_events: 1 })
@@ -101,9 +101,9 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
 
   it('are what happened shortly before, where a webhook made the submission known: there was an endpoint', async () => {
     const announced = uuid(9, 2)
-    await applyAll(db, [eventObservation(ACCOUNT, announced, wireEvent(1), byWebhook)])
+    await applyAll(db, [observedEvent(ACCOUNT, announced, wireEvent(1), byWebhook)])
     await applyEach(db, [-61, -59, -1], (minute, n) =>
-      eventObservation(ACCOUNT, announced, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstFeedRead),
+      observedEvent(ACCOUNT, announced, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstFeedRead),
     )
     clock.advance(20 * MINUTE)
     expect(await countAll(db)).toEqual({ market_events: 2 })
@@ -111,8 +111,8 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
 
   it('are no events while the event deliveries of the account cannot be read', async () => {
     await applyAll(db, [
-      eventObservation(ACCOUNT, submission, wireEvent(1), byPoll),
-      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
+      observedEvent(ACCOUNT, submission, wireEvent(1), byPoll),
+      observedMessage(ACCOUNT, submission, wireMessage(1), byPoll),
     ])
     await db.write('test', (tx) => noteUnreadableEvents(tx, ACCOUNT, timeFromMs(clock.now())))
     clock.advance(20 * MINUTE)
@@ -122,7 +122,7 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
   it('are counted once by several processes, in steps', async () => {
     const n = 1_200
     for (let from = 0; from < n; from += 100) {
-      const facts = Array.from({ length: 100 }, (_, i) => messageObservation(ACCOUNT, submission, wireMessage(from + i), byPoll))
+      const facts = Array.from({ length: 100 }, (_, i) => observedMessage(ACCOUNT, submission, wireMessage(from + i), byPoll))
       await applyAll(db, facts)
       clock.advance(1_000)
     }

@@ -27,9 +27,9 @@ import { applyAll, changesOf } from '../../tools/mirror.ts'
 import {
   byFullRead,
   byPoll,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   uuid,
   wireEvent,
   wireMessage,
@@ -61,14 +61,14 @@ const HIDDEN = {
 const event = (n: number, over = {}) =>
   wireEvent(n, { ...HIDDEN, detail: JSON.stringify({ ssn: SSN }), ...over }, { lines: [{ ssn: SSN }] })
 const truth = (): Observation[] => [
-  eventObservation(ACCOUNT, ID, event(1), byPoll),
-  messageObservation(ACCOUNT, ID, wireMessage(1, HIDDEN), byPoll),
-  stateObservation(ACCOUNT, ID, { ...wireRequirements(ID, []), ...HIDDEN }, 1),
+  observedEvent(ACCOUNT, ID, event(1), byPoll),
+  observedMessage(ACCOUNT, ID, wireMessage(1, HIDDEN), byPoll),
+  observedState(ACCOUNT, ID, { ...wireRequirements(ID, []), ...HIDDEN }, 1),
 ]
 
 async function fill(db: Db): Promise<void> {
   await applyAll(db, truth())
-  await applyAll(db, [eventObservation(ACCOUNT, ID, event(1, { type: 'another' }), byPoll)])
+  await applyAll(db, [observedEvent(ACCOUNT, ID, event(1, { type: 'another' }), byPoll)])
   await db.write('test', async (tx) => {
     await noteUnreadable(tx, [{ account: ACCOUNT, submission_id: ID, read: 'events', raw: JSON.stringify(HIDDEN) }], timeFromMs(Date.now()))
   })
@@ -97,7 +97,7 @@ async function work(db: Db): Promise<void> {
 }
 
 async function isTheSame(db: Db): Promise<boolean> {
-  const observations = [...truth(), eventObservation(ACCOUNT, ID, event(2), byFullRead)]
+  const observations = [...truth(), observedEvent(ACCOUNT, ID, event(2), byFullRead)]
   return !differs(await compareObservations(new MirrorReader(db.read, ACCOUNT), observations, timeFromMs(Date.now())))
 }
 

@@ -20,7 +20,7 @@ import { destinationOf, fanAll, openedDb, openedDbs, outboxOf } from '../../push
 import { runSql, silentLog, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
-import { eventFacts, eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { eventFacts, observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -232,7 +232,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect((await outboxOf(db, 'ams')).map((row) => row.seq)).toEqual(seqs.filter((seq) => seq !== wait))
     // Nothing is kept for an unconfigured destination.
     expect(await logOf(db)).toEqual({ first_seq: last - 3, last_seq: last })
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(99))])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(99))])
     await fanAll(db, [ams, gone])
     expect((await outboxOf(db, 'gone'))[0]?.seq).toBe(last - 3)
     expect((await logOf(db)).last_seq).toBeGreaterThan(last)

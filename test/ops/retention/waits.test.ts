@@ -13,7 +13,7 @@ import { lastUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { openedDb } from '../../push/outbox.ts'
 import { runSql, silentLog, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { applyAll, applyEach } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -82,7 +82,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
     'removes nothing by a clock that is %s ahead of the service, at a start or when it steps, and goes on when it is right',
     async (_, aheadMs) => {
       const stage = await staged()
-      await applyAll(stage.db, [eventObservation('acme', uuid(9, 1), wireEvent(1))])
+      await applyAll(stage.db, [observedEvent('acme', uuid(9, 1), wireEvent(1))])
       await stage.deliver(29.99, 3)
       await stage.deliver(0, 20)
       stage.aheadMs = aheadMs
@@ -137,7 +137,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
 
   it('asks for the change log too', async () => {
     const stage = await staged()
-    await applyEach(stage.db, [1, 2, 3, 4], (n) => eventObservation('acme', uuid(9, n), wireEvent(n)))
+    await applyEach(stage.db, [1, 2, 3, 4], (n) => observedEvent('acme', uuid(9, n), wireEvent(n)))
     await stage.move('changes', 'changed_at', -401 * DAY)
     await stage.deliver(0)
     expect(await stage.retention().runIfDue(never)).toBe('waits')

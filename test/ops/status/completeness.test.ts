@@ -22,9 +22,9 @@ import {
   byFullRead,
   byPoll,
   byWebhook,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   trackFact,
   uuid,
   wireEvent,
@@ -56,9 +56,9 @@ describe.each(onSqlite)('completeness on $name', (database) => {
 
   const ago = (ms: number) => new Date(clock.now() - ms).toISOString()
   const event = (n: number, origin: Origin, agoMs = 90_000) =>
-    eventObservation(ACCOUNT, submission, wireEvent(n, { occurred_at: ago(agoMs) }), origin)
+    observedEvent(ACCOUNT, submission, wireEvent(n, { occurred_at: ago(agoMs) }), origin)
   const message = (n: number, origin: Origin, agoMs = 90_000) =>
-    messageObservation(ACCOUNT, submission, wireMessage(n, { occurred_at: ago(agoMs) }), origin)
+    observedMessage(ACCOUNT, submission, wireMessage(n, { occurred_at: ago(agoMs) }), origin)
   const byReconcile: Origin = { ...byFullRead, via: 'reconcile', cause: 'reconcile' }
 
   async function arrive(): Promise<void> {
@@ -196,7 +196,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
 
   it('gives the sums of an account to readers, to status and to metrics', async () => {
     await arrive()
-    await applyAll(db, [stateObservation(ACCOUNT, submission, wireRequirements(submission, []), 1)])
+    await applyAll(db, [observedState(ACCOUNT, submission, wireRequirements(submission, []), 1)])
     const at = timeFromMs(clock.now() - HOUR)
     await db.write('test', async (tx) => {
       await tx.sql.updateTable('sync_reads').set({ last_read_at: at }).where('submission_id', '=', submission).execute()

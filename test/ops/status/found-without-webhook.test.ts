@@ -8,8 +8,8 @@ import {
   byFirstFeedRead,
   byPoll,
   byWebhook,
-  eventObservation,
-  messageObservation,
+  observedEvent,
+  observedMessage,
   START_MS,
   trackFact,
   uuid,
@@ -31,14 +31,14 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
   await applyAll(db, [
     trackFact(ACCOUNT, submission),
     trackFact('other', submission),
-    eventObservation(ACCOUNT, submission, wireEvent(1), byPoll),
-    messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
-    eventObservation(ACCOUNT, submission, wireEvent(2), byWebhook),
+    observedEvent(ACCOUNT, submission, wireEvent(1), byPoll),
+    observedMessage(ACCOUNT, submission, wireMessage(1), byPoll),
+    observedEvent(ACCOUNT, submission, wireEvent(2), byWebhook),
     // History: no webhook is expected.
-    eventObservation(ACCOUNT, submission, wireEvent(3, { occurred_at: '2020-01-01T00:00:00Z' }), byFirstFeedRead),
+    observedEvent(ACCOUNT, submission, wireEvent(3, { occurred_at: '2020-01-01T00:00:00Z' }), byFirstFeedRead),
   ])
   clock.advance(MINUTE_MS)
-  await applyAll(db, [eventObservation('other', submission, wireEvent(4), byPoll)])
+  await applyAll(db, [observedEvent('other', submission, wireEvent(4), byPoll)])
   const found = (options = {}) =>
     newestFound(db, { accounts: [], webhooks: { lostAfterMs: LOST_AFTER_MS, silenceAfterMs: 0 } }, { limit: 10, ...options })
   const ids = async (options = {}) => (await found(options)).map(({ record_id }) => record_id)
@@ -55,7 +55,7 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
   const [first] = await found({ account: ACCOUNT, limit: 1 })
   expect(first).toMatchObject({ account: ACCOUNT, submission_id: submission, known_via: 'poll' })
   // Happened long before the service could have sent a webhook.
-  await applyAll(db, [eventObservation(ACCOUNT, submission, wireEvent(5, { occurred_at: '2020-01-01T00:00:00Z' }), byPoll)])
+  await applyAll(db, [observedEvent(ACCOUNT, submission, wireEvent(5, { occurred_at: '2020-01-01T00:00:00Z' }), byPoll)])
   clock.advance(16 * MINUTE_MS)
   expect((await found({ account: ACCOUNT })).map((each) => [each.record_id, each.before_tracked, each.lost])).toContainEqual([
     uuid(1, 5),
@@ -63,6 +63,6 @@ it.each(testDatabases)('what a reading found is told until its webhook comes, an
     false,
   ])
   await db.write('test', (tx) => tx.sql.deleteFrom('sync_arrivals').where('record_id', '=', uuid(1, 5)).execute())
-  await applyAll(db, [eventObservation(ACCOUNT, submission, wireEvent(1), byWebhook)])
+  await applyAll(db, [observedEvent(ACCOUNT, submission, wireEvent(1), byWebhook)])
   expect(await ids({ account: ACCOUNT })).toEqual([uuid(2, 1)])
 })

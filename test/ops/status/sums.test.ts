@@ -6,7 +6,7 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { lastUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { openAgain, runSql, silentLog, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { byWebhook, eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { byWebhook, observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { AdminRig } from '../http/rig.ts'
 
 const FOUND = /`serve` counts this once a minute/
@@ -24,7 +24,7 @@ describe.each(testDatabases)('sums over everything, as requests get them on $nam
     const rig = await AdminRig.open(database)
     try {
       const { db } = rig.opened
-      await applyAll(db, [eventObservation('default', uuid(9, 1), wireEvent(1), byWebhook)])
+      await applyAll(db, [observedEvent('default', uuid(9, 1), wireEvent(1), byWebhook)])
       expect((await rig.ask('GET', '/completeness')).json).toMatchObject({ items: [{ submissions: 1 }], counted_at: null })
       await makeLarge(db)
 
@@ -39,7 +39,7 @@ describe.each(testDatabases)('sums over everything, as requests get them on $nam
       expect(await keeperOf(rig).count(db)).toBe('ran')
       const counted = (await rig.ask<Overview>('GET', '/overview')).json
       expect(counted).toMatchObject({ submissions: { known: 1, unreachable: 0, never_read: 1 }, counted_at: expect.any(String) })
-      await applyAll(db, [eventObservation('default', uuid(9, 2), wireEvent(2), byWebhook)])
+      await applyAll(db, [observedEvent('default', uuid(9, 2), wireEvent(2), byWebhook)])
       const shown = { counted_at: counted.counted_at }
       expect((await rig.ask('GET', '/overview')).json).toMatchObject({ ...shown, submissions: { known: 1, never_read: 2 } })
       expect((await rig.ask('GET', '/completeness')).json).toMatchObject({ ...shown, items: [{ account: 'default', submissions: 1 }] })

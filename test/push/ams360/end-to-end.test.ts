@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
 import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
-import { stateObservation, wireRequirements } from '../../tools/observations.ts'
+import { observedState, wireRequirements } from '../../tools/observations.ts'
 import { until } from '../../tools/until.ts'
 import { ACCOUNT, event, PushRig, SUBMISSION } from '../presets/rig.ts'
 
@@ -69,7 +69,7 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
   it('is suspended when the user is withdrawn while the customer is looked for; no try is counted', async () => {
     const { ams, rig } = await start(database, LOOKUP)
     ams.withdraw()
-    await rig.apply(stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
+    await rig.apply(observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
     await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
     await until('it was tried', async () => (await rig.becomes('waiting'))[0]?.error !== null)
     expect(await rig.becomes('waiting')).toMatchObject([{ attempts: 0, error: expect.stringContaining('refuses the credentials') }])
@@ -78,7 +78,7 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
 
   it('finds the customer itself by the number in the field that is named', async () => {
     const { ams, rig } = await start(database, LOOKUP)
-    await rig.apply(stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
+    await rig.apply(observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
     await rig.becomes('delivered')
     expect(ams.notes).toMatchObject([{ customer: CUSTOMER }])
   })

@@ -5,7 +5,7 @@ import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import { letTimePass } from '../../e2e/time.ts'
 import type { SftpServer } from '../../emulators/sftp-server.ts'
 import { testDatabases } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { until } from '../../tools/until.ts'
 import { outboxOf } from '../outbox.ts'
 import { ACCOUNT, PushRig } from '../presets/rig.ts'
@@ -128,7 +128,7 @@ it.each(testDatabases)('what a process left, the next one finishes hours later, 
   const submissions = [1, 2, 3].map((n) => uuid(9, n))
   for (const submission of submissions) await rig.track(submission)
   await rig.run()
-  const apply = (n: number) => rig.apply(...submissions.map((id, place) => eventObservation(ACCOUNT, id, wireEvent(10 * n + place))))
+  const apply = (n: number) => rig.apply(...submissions.map((id, place) => observedEvent(ACCOUNT, id, wireEvent(10 * n + place))))
 
   server.fault = (heard) => (/rename .*manifest/.test(heard) ? 'cut' : null)
   await apply(1)

@@ -7,7 +7,7 @@ import { createKind } from '../../../src/push/kinds/create.ts'
 import { account, withFile } from '../../config/support.ts'
 import { type SqsEmulator, type SqsOptions, startSqs } from '../../emulators/sqs.ts'
 import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { itemOf } from '../http/support.ts'
@@ -141,7 +141,7 @@ async function startRig(target: SqsEmulator, credentials = CREDENTIALS, more = '
   return rig
 }
 
-const event = (submission: number, n: number, over = {}) => eventObservation(ACCOUNT, uuid(9, submission), wireEvent(n, over))
+const event = (submission: number, n: number, over = {}) => observedEvent(ACCOUNT, uuid(9, submission), wireEvent(n, over))
 
 it('gathers what waits into batches of ten, of each submission one change', async () => {
   const target = await startQueue()

@@ -18,7 +18,7 @@ import { databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, messageObservation, trackFact, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { observedEvent, observedMessage, trackFact, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { until } from '../../tools/until.ts'
 import { outboxBecomes, outboxFor } from '../outbox-states.ts'
 import { createPushing, type Pushing } from '../pushing.ts'
@@ -26,8 +26,8 @@ import { createPushing, type Pushing } from '../pushing.ts'
 export const ACCOUNT = 'default'
 
 export const SUBMISSION = uuid(9, 1)
-export const event = (n: number, over = {}): EventObservation => eventObservation(ACCOUNT, SUBMISSION, wireEvent(n, over))
-export const message = (n: number, over = {}): MessageObservation => messageObservation(ACCOUNT, SUBMISSION, wireMessage(n, over))
+export const event = (n: number, over = {}): EventObservation => observedEvent(ACCOUNT, SUBMISSION, wireEvent(n, over))
+export const message = (n: number, over = {}): MessageObservation => observedMessage(ACCOUNT, SUBMISSION, wireMessage(n, over))
 export const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
 
 /** The way from the change log to one configured destination, with everything real. */

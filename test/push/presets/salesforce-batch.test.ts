@@ -7,7 +7,7 @@ import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../../e2
 import { type SalesforceEmulator, startSalesforce } from '../../emulators/salesforce.ts'
 import { type OpenedDatabase, sqliteDatabase } from '../../tools/databases.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
-import { eventObservation, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 import { until } from '../../tools/until.ts'
 import { outboxOf, streamsIn } from '../outbox.ts'
@@ -25,7 +25,7 @@ const salesforce = { preset: 'salesforce-batch', env: ENV, start, where, client:
 
 const submission = (n: number) => uuid(9, n + 1)
 const events = (count: number, from = 0) =>
-  Array.from({ length: count }, (_, n) => eventObservation(ACCOUNT, submission(n), wireEvent(from + n + 1)))
+  Array.from({ length: count }, (_, n) => observedEvent(ACCOUNT, submission(n), wireEvent(from + n + 1)))
 const tracked = (count: number) => Array.from({ length: count }, (_, n) => trackFact(ACCOUNT, submission(n)))
 const mappings = (count: number) =>
   Array.from({ length: count }, (_, n) => ({
@@ -70,7 +70,7 @@ it('lets a locked record wait alone, counts no try of it, and keeps the order of
   const { target, rig, ids } = await waiting(3)
   const locked = ids[1] ?? ''
   target.recordErrors.set(locked, ['UNABLE_TO_LOCK_ROW', 'UNABLE_TO_LOCK_ROW'])
-  await rig.apply(eventObservation(ACCOUNT, submission(1), wireEvent(900)))
+  await rig.apply(observedEvent(ACCOUNT, submission(1), wireEvent(900)))
   await storeMappings(rig.db, mappings(3), 'import')
   const rows = await rig.becomes(...Array<string>(4).fill('delivered'))
   const last = rows[3]?.message_id ?? ''

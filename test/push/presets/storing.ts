@@ -2,7 +2,7 @@ import { FolderStorage } from '../../../src/documents/storage/folder.ts'
 import type { DocumentObservation } from '../../../src/model/observations.ts'
 import { retryRows } from '../../../src/store/outbox/retry.ts'
 import { anything, body } from '../../documents/storage/suite.ts'
-import { messageObservation, uuid, wireMessage } from '../../tools/observations.ts'
+import { observedMessage, uuid, wireMessage } from '../../tools/observations.ts'
 import { ACCOUNT, type PushRig } from './rig.ts'
 
 /** @returns a function that stores document `n` of a submission, which hangs on a message. @param folder that of the rig's settings. */
@@ -11,7 +11,7 @@ export function storing(rig: PushRig, folder: string, submissionId: string): (n:
   return async (n, text) => {
     const download_path = `/broker/finalized-documents/${uuid(4, n)}/pdf`
     const attachment = { name: `Quote ${n} for Jane.pdf`, download_path, content_type: 'application/pdf' }
-    await rig.apply(messageObservation(ACCOUNT, submissionId, wireMessage(n, { attachments: [attachment] })))
+    await rig.apply(observedMessage(ACCOUNT, submissionId, wireMessage(n, { attachments: [attachment] })))
     const stored = await storage.keep(body(text), anything)
     const fact: DocumentObservation = {
       kind: 'document',

@@ -10,10 +10,10 @@ import {
   byFirstFeedRead,
   byPoll,
   eventFacts,
-  eventObservation,
-  messageObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   START_MS,
-  stateObservation,
   uuid,
   wireEvent,
   wireLane,
@@ -33,9 +33,9 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     const db = await openedDb(open)
     const all = destinationOf('all')
     const some = destinationOf('some', { entities: ['market_events'] })
-    await applyAll(db, [...events(ONE, 0, 3), messageObservation(ACCOUNT, TWO, wireMessage(1))])
+    await applyAll(db, [...events(ONE, 0, 3), observedMessage(ACCOUNT, TWO, wireMessage(1))])
     await fanAll(db, [all, some])
-    await applyAll(db, [...events(TWO, 10, 2), stateObservation(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1)])
+    await applyAll(db, [...events(TWO, 10, 2), observedState(ACCOUNT, ONE, wireRequirements(ONE, [wireLane(1)]), 1)])
     await fanAll(db, [all, some])
     const changes = await changesOf(db)
     const sent = await outboxOf(db, 'all')
@@ -99,13 +99,13 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     const db = await openedDb(open, clock)
     const old = { occurred_at: new Date(START_MS - 40 * 86_400_000).toISOString() }
     await applyAll(db, [
-      eventObservation(ACCOUNT, ONE, wireEvent(1, old), byFirstFeedRead),
-      eventObservation(ACCOUNT, ONE, wireEvent(2, { ...old, detail: null }), byPoll),
-      messageObservation(ACCOUNT, ONE, wireMessage(3, old), byPoll),
-      eventObservation(ACCOUNT, ONE, wireEvent(4), byPoll),
+      observedEvent(ACCOUNT, ONE, wireEvent(1, old), byFirstFeedRead),
+      observedEvent(ACCOUNT, ONE, wireEvent(2, { ...old, detail: null }), byPoll),
+      observedMessage(ACCOUNT, ONE, wireMessage(3, old), byPoll),
+      observedEvent(ACCOUNT, ONE, wireEvent(4), byPoll),
     ])
     // A later fill of an old record is old as well, though the change has no time.
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(2, { ...old, detail: 'late' }), byPoll)])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(2, { ...old, detail: 'late' }), byPoll)])
     const records = ['market_events', 'thread_messages', 'thread_attachments']
     const destinations = [
       destinationOf('all', { entities: records }),
@@ -125,7 +125,7 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
   it('looks up the type of an event that a change does not name', async () => {
     const db = await openedDb(open)
     for (const detail of [null, 'now known'])
-      await applyEach(db, ['quote_received', 'declined'], (type, n) => eventObservation(ACCOUNT, ONE, wireEvent(n + 1, { type, detail })))
+      await applyEach(db, ['quote_received', 'declined'], (type, n) => observedEvent(ACCOUNT, ONE, wireEvent(n + 1, { type, detail })))
     await fanAll(db, [destinationOf('quotes', { entities: ['market_events'], eventTypes: ['quote_received'] })])
     const rows = await outboxOf(db, 'quotes')
     expect(rows.map((row) => [row.operation, row.entity_id])).toEqual([
@@ -139,7 +139,7 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     const db = await openedDb(open)
     for (const detail of ['A', 'B', 'A', 'B', 'A']) {
       const origin = { via: 'reconcile', cause: 'reconcile', isFullRead: true, firstFeedRead: false } as const
-      await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(1, { detail }), origin)])
+      await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1, { detail }), origin)])
     }
     await fanAll(db, [destinationOf('agency', { entities: ['market_events'] })])
     const rows = await outboxOf(db, 'agency')

@@ -10,7 +10,7 @@ import { requestRestatements } from '../../../src/store/outbox/restatements.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
-import { eventFacts, eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { eventFacts, observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { ACCOUNT, contentOf, destinationOf, fanAll, openedDb, outboxOf } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
 import { BOUND, fanFiltered, filteredFanOut, filteredTo, laneId, showLanes, wordsOf } from './filtered.ts'
@@ -101,7 +101,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
 
   it('with a first filter has what it was sent before: it gets the changes as they are, and that a record does not pass', async () => {
     const db = await openedDb(open)
-    const event = (detail: string | null) => eventObservation(ACCOUNT, ONE, wireEvent(1, { detail }))
+    const event = (detail: string | null) => observedEvent(ACCOUNT, ONE, wireEvent(1, { detail }))
     await applyAll(db, [event(null)])
     await showLanes(db, ONE, { 1: 'bound', 2: 'quoted', 3: 'declined' })
     await fanAll(db, [destinationOf('some')])

@@ -3,7 +3,7 @@ import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
-import { byFirstFeedRead, byPoll, eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { byFirstFeedRead, byPoll, observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { ACCOUNT, contentOf, destinationOf, fanAll, openedDb, openedDbs, outboxOf, stateOf } from '../outbox.ts'
 import { BOUND, fanFiltered, filteredFanOut, filteredTo, heldBy, laneId, showLanes, wordsOf } from './filtered.ts'
 
@@ -39,13 +39,13 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     const db = await openedDb(open)
     const [every, some] = [destinationOf('all', { entities: ['market_events'] }), filteredTo('row.type = "quote_received"')]
     await applyAll(db, [
-      eventObservation(ACCOUNT, ONE, wireEvent(1, { type: 'quote_received', detail: null })),
-      eventObservation(ACCOUNT, ONE, wireEvent(2, { type: 'declined' })),
-      messageObservation(ACCOUNT, TWO, wireMessage(1)),
+      observedEvent(ACCOUNT, ONE, wireEvent(1, { type: 'quote_received', detail: null })),
+      observedEvent(ACCOUNT, ONE, wireEvent(2, { type: 'declined' })),
+      observedMessage(ACCOUNT, TWO, wireMessage(1)),
     ])
     const fanOut = filteredFanOut(db, some)
     await fanFiltered(fanOut)
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(1, { type: 'quote_received', detail: 'now known' }))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1, { type: 'quote_received', detail: 'now known' }))])
     await fanFiltered(fanOut)
     await fanAll(db, [every])
     const id = JSON.stringify([ONE, uuid(1, 1)])
@@ -64,8 +64,8 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
       and $contains(submission.insured_name, "Harbour") and direction = "sent" and echo and account = "${ACCOUNT}"`
     await showLanes(db, ONE, {})
     await applyAll(db, [
-      messageObservation(ACCOUNT, ONE, wireMessage(1, { direction: 'inbound' })),
-      messageObservation(ACCOUNT, ONE, wireMessage(2, { direction: 'outbound' })),
+      observedMessage(ACCOUNT, ONE, wireMessage(1, { direction: 'inbound' })),
+      observedMessage(ACCOUNT, ONE, wireMessage(2, { direction: 'outbound' })),
     ])
     await fanFiltered(filteredFanOut(db, filteredTo(filter)))
     expect((await contentOf(db, 'some')).map(({ entityId }) => entityId)).toEqual([JSON.stringify([ONE, uuid(2, 1)])])
@@ -80,13 +80,13 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
       return (await contentOf(db, 'some')).map((row) => `${JSON.parse(row.entityId)[1]} ${wordsOf(row)}`)
     }
     const first = [uuid(1, 1), uuid(1, 2), uuid(2, 1)].map((id) => `${id} insert whole`)
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(1)), eventObservation(ACCOUNT, ONE, wireEvent(9), byFirstFeedRead)])
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(2, { detail: null })), messageObservation(ACCOUNT, ONE, wireMessage(1))])
-    await applyAll(db, [eventObservation(ACCOUNT, TWO, wireEvent(3))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1)), observedEvent(ACCOUNT, ONE, wireEvent(9), byFirstFeedRead)])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(2, { detail: null })), observedMessage(ACCOUNT, ONE, wireMessage(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, TWO, wireEvent(3))])
     expect(await idsSent()).toEqual([])
     await showLanes(db, ONE, {})
     expect((await idsSent()).sort()).toEqual(first)
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(2, { detail: 'now known' }))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(2, { detail: 'now known' }))])
     await showLanes(db, ONE, { 1: 'quoted' })
     expect((await idsSent()).slice(3)).toEqual([`${uuid(1, 2)} update`])
     expect((await heldBy(db, 'some')).size).toBe(3)
@@ -95,10 +95,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
   it('lets operations count for what is sent, and the other filters first', async () => {
     const db = await openedDb(open)
     const inserts = filteredFanOut(db, filteredTo(BOUND, { operations: ['insert'] }))
-    await applyAll(db, [
-      eventObservation(ACCOUNT, ONE, wireEvent(1), byFirstFeedRead),
-      eventObservation(ACCOUNT, ONE, wireEvent(2), byPoll),
-    ])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1), byFirstFeedRead), observedEvent(ACCOUNT, ONE, wireEvent(2), byPoll)])
     for (const chip of ['quoted', 'bound', 'declined', 'bound']) await showLanes(db, ONE, { 1: chip })
     await fanFiltered(inserts)
     expect((await contentOf(db, 'some')).map(wordsOf)).toEqual(['insert whole'])
@@ -110,8 +107,8 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
   it('waits before a change on which the filter fails, tells which and why, and goes on when it is fixed', async () => {
     const db = await openedDb(open)
     await applyAll(db, [
-      eventObservation(ACCOUNT, ONE, wireEvent(1, { detail: '7' })),
-      eventObservation(ACCOUNT, ONE, wireEvent(2, { detail: 'seven' })),
+      observedEvent(ACCOUNT, ONE, wireEvent(1, { detail: '7' })),
+      observedEvent(ACCOUNT, ONE, wireEvent(2, { detail: 'seven' })),
     ])
     const wrong = filteredTo('entity != "market_events" or $number(row.detail) > 0')
     const { failed } = await fanFiltered(filteredFanOut(db, wrong))
@@ -126,7 +123,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
 
   it('does not fail any more once its destination has no filter', async () => {
     const db = await openedDb(open)
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1))])
     const { failed } = await fanFiltered(filteredFanOut(db, filteredTo('row.type')))
     expect(await stateOf(db, 'some')).toMatchObject({ filter_error: failed, filter_failed_at: expect.any(String) })
     await fanAll(db, [destinationOf('some')])
@@ -141,7 +138,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     ['never ends', '($f := function() { $f() }; $f())', 'filter did not end within 1000 ms'],
   ])('holds the destination when its filter %s', async (_, filter, why) => {
     const db = await openedDb(open)
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1))])
     const { failed } = await fanFiltered(filteredFanOut(db, filteredTo(filter, { entities: ['market_events'] })))
     expect(failed).toContain(why)
   })

@@ -9,7 +9,7 @@ import type { Columns } from '../../../src/store/schema/tables.ts'
 import { openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { ACCOUNT, type TestDestination } from '../outbox.ts'
 import { BOUND, fanFiltered, filteredTo, heldBy, showLanes } from './filtered.ts'
 
@@ -61,7 +61,7 @@ class World {
     }
     if (step.do === 'event') {
       const id = uuid(9, step.submission)
-      await applyAll(this.#db, [eventObservation(ACCOUNT, id, wireEvent(10 * step.submission + step.n, { detail: step.detail }))])
+      await applyAll(this.#db, [observedEvent(ACCOUNT, id, wireEvent(10 * step.submission + step.n, { detail: step.detail }))])
     }
     if (step.do === 'step') {
       this.#dies = step.dies

@@ -6,7 +6,7 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import type { OutboxRow } from '../../../src/store/outbox/rows.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { stateObservation, uuid, wireLane, wireRequirements } from '../../tools/observations.ts'
+import { observedState, uuid, wireLane, wireRequirements } from '../../tools/observations.ts'
 import { ACCOUNT, contentOf, destinationOf, type TestDestination } from '../outbox.ts'
 
 export const BOUND = 'entity = "lanes" and row.chip = "bound" and row.gone_at = null'
@@ -34,7 +34,7 @@ let reads = 0
 export async function showLanes(db: Db, submissionId: string, chips: Readonly<Record<number, string>>): Promise<void> {
   const lanes = Object.entries(chips).map(([n, chip]) => wireLane(Number(n), { chip }))
   reads += 1
-  await applyAll(db, [stateObservation(ACCOUNT, submissionId, wireRequirements(submissionId, lanes), reads)])
+  await applyAll(db, [observedState(ACCOUNT, submissionId, wireRequirements(submissionId, lanes), reads)])
 }
 
 export function laneId(submissionId: string, n: number): string {

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
 import { onSqlite, sqliteDatabase } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { destinationOf, fanAll, stateOf } from '../outbox.ts'
 import { startReceiver, takesAll } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
-const event = (n: number, s = 1) => eventObservation('default', uuid(9, s), wireEvent(n))
+const event = (n: number, s = 1) => observedEvent('default', uuid(9, s), wireEvent(n))
 
 async function deleteChanges(rig: PushRig, gone: (seq: number, end: number) => boolean): Promise<number[]> {
   const seqs = await seqsOf(rig)

@@ -11,10 +11,10 @@ import { putOutbox } from '../../tools/destinations.ts'
 import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
 import {
   byPoll,
-  eventObservation,
-  messageObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   START_MS,
-  stateObservation,
   uuid,
   wireEvent,
   wireLane,
@@ -44,9 +44,9 @@ function ownMessage(submissionId: string, n: number) {
 function filled(submissionId: string, messages: number): Observation[] {
   const quote = { quote_id: uuid(7, 1), premium_display: '$1', total_cents: 100, lines: [], is_revision: false }
   return [
-    ...Array.from({ length: messages }, (_, n) => messageObservation(ACCOUNT, submissionId, ownMessage(submissionId, n))),
-    eventObservation(ACCOUNT, submissionId, wireEvent(1)),
-    stateObservation(ACCOUNT, submissionId, wireRequirements(submissionId, [wireLane(1, { quotes: [quote] }), wireLane(2)]), 1),
+    ...Array.from({ length: messages }, (_, n) => observedMessage(ACCOUNT, submissionId, ownMessage(submissionId, n))),
+    observedEvent(ACCOUNT, submissionId, wireEvent(1)),
+    observedState(ACCOUNT, submissionId, wireRequirements(submissionId, [wireLane(1, { quotes: [quote] }), wireLane(2)]), 1),
   ]
 }
 
@@ -93,7 +93,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     for (const row of rows) expect(row).toMatchObject({ snapshot: true, operation: 'insert', cause: 'snapshot', seq: last, before: null })
     expect(rows[0]?.changedAt).toMatch(/^\d{4}-/)
     expect(await stateOf(db, 'new')).toMatchObject({ snapshot: null, cursor: last, queued: rows.length })
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSIONS[0] ?? '', wireEvent(50))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSIONS[0] ?? '', wireEvent(50))])
     await fanAll(db, [fresh()])
     expect((await outboxOf(db)).at(-1)).toMatchObject({ entity: 'market_events', snapshot: null, cause: 'webhook' })
     expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
@@ -103,8 +103,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     const db = await openedDb(open)
     const [submission = ''] = SUBMISSIONS
     const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00Z', '2026-11-20T10:02:00Z']
-    for (const [n, occurred_at] of times.entries())
-      await applyAll(db, [eventObservation(ACCOUNT, submission, wireEvent(n, { occurred_at }))])
+    for (const [n, occurred_at] of times.entries()) await applyAll(db, [observedEvent(ACCOUNT, submission, wireEvent(n, { occurred_at }))])
     await fanAll(db, [fresh({ entities: ['market_events'] })])
     expect((await outboxOf(db)).map((row) => (JSON.parse(row.entity_id) as string[])[1])).toEqual([1, 2, 0].map((n) => uuid(1, n)))
   })
@@ -115,12 +114,12 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     const [submission = ''] = SUBMISSIONS
     const old = { occurred_at: new Date(START_MS - 86_400_000 * 2).toISOString() }
     await applyAll(db, [
-      eventObservation(ACCOUNT, submission, wireEvent(1, { type: 'bound' })),
-      eventObservation(ACCOUNT, submission, wireEvent(2, { type: 'bound', ...old })),
-      eventObservation(ACCOUNT, submission, wireEvent(3, { type: 'declined' })),
-      messageObservation(ACCOUNT, submission, wireMessage(4, old)),
-      messageObservation(ACCOUNT, submission, wireMessage(5)),
-      eventObservation('other', submission, wireEvent(6, { type: 'bound' })),
+      observedEvent(ACCOUNT, submission, wireEvent(1, { type: 'bound' })),
+      observedEvent(ACCOUNT, submission, wireEvent(2, { type: 'bound', ...old })),
+      observedEvent(ACCOUNT, submission, wireEvent(3, { type: 'declined' })),
+      observedMessage(ACCOUNT, submission, wireMessage(4, old)),
+      observedMessage(ACCOUNT, submission, wireMessage(5)),
+      observedEvent('other', submission, wireEvent(6, { type: 'bound' })),
     ])
     const entities = ['market_events', 'thread_messages', 'thread_attachments']
     await fanAll(db, [fresh({ entities, eventTypes: ['bound'], maxAgeMs: 86_400_000, operations: ['update'] })])
@@ -156,9 +155,9 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     const step = fc.record({ submission: fc.nat(4), n: fc.nat(5), kind: fc.constantFrom('event', 'message', 'state', 'fill') })
     const factOf = ({ submission, n, kind }: { submission: number; n: number; kind: string }, age: number): Observation => {
       const id = SUBMISSIONS[submission] ?? ''
-      if (kind === 'state') return stateObservation(ACCOUNT, id, wireRequirements(id, [wireLane(n, { chip: `chip ${age}` })]), age)
-      if (kind === 'message') return messageObservation(ACCOUNT, id, ownMessage(id, n))
-      return eventObservation(ACCOUNT, id, wireEvent(n, { detail: kind === 'fill' ? `Reason ${n}` : null }), byPoll)
+      if (kind === 'state') return observedState(ACCOUNT, id, wireRequirements(id, [wireLane(n, { chip: `chip ${age}` })]), age)
+      if (kind === 'message') return observedMessage(ACCOUNT, id, ownMessage(id, n))
+      return observedEvent(ACCOUNT, id, wireEvent(n, { detail: kind === 'fill' ? `Reason ${n}` : null }), byPoll)
     }
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(step, { maxLength: 3 }), { maxLength: 12 }), async (rounds) => {
@@ -195,8 +194,8 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
         for (let n = 0; n < 30; n++) {
           const submission = SUBMISSIONS[(writer + n) % SUBMISSIONS.length] ?? ''
           await applyAll(one, [
-            eventObservation(ACCOUNT, submission, wireEvent(100 + writer * 100 + n)),
-            messageObservation(ACCOUNT, submission, ownMessage(submission, n + 10)),
+            observedEvent(ACCOUNT, submission, wireEvent(100 + writer * 100 + n)),
+            observedMessage(ACCOUNT, submission, ownMessage(submission, n + 10)),
           ])
         }
       }),

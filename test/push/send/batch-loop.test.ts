@@ -11,7 +11,7 @@ import { type ClaimedStream, releaseStreams } from '../../../src/store/outbox/wo
 import { onSqlite, runSql } from '../../tools/databases.ts'
 import { interrupted, meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { delivered, lost, testKind } from '../kind.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, queueEvents, streamsIn } from '../outbox.ts'
 import { webhookTo } from '../rig.ts'
@@ -173,7 +173,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
     const db = await openedDb(open)
     await applyAll(
       db,
-      Array.from({ length: 8 }, (_, n) => eventObservation(ACCOUNT, uuid(9, n % 4), wireEvent(n + 1))),
+      Array.from({ length: 8 }, (_, n) => observedEvent(ACCOUNT, uuid(9, n % 4), wireEvent(n + 1))),
     )
     await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
     const seqs = (await outboxOf(db)).map(({ seq }) => seq)
@@ -315,7 +315,7 @@ async function rowsSentOf(
   idempotent: boolean,
 ): Promise<number[]> {
   const all = queued.streams * queued.rowsPerStream
-  const observations = Array.from({ length: all }, (_, n) => eventObservation(ACCOUNT, uuid(9, n % queued.streams), wireEvent(n + 1)))
+  const observations = Array.from({ length: all }, (_, n) => observedEvent(ACCOUNT, uuid(9, n % queued.streams), wireEvent(n + 1)))
   await applyAll(db, observations)
   await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
   const { kind, run } = loopOver(db, (batches) => batches === 2, { idempotent }, systemClock, { maxItems })
@@ -329,7 +329,7 @@ async function batchesOf(db: Db, changes: { readonly first: number; readonly mor
   const to = [destinationOf('ams', { entities: ['market_events'] })]
   let made = 0
   const make = async (count: number) => {
-    const observations = Array.from({ length: count }, () => eventObservation(ACCOUNT, uuid(9, 1), wireEvent(++made)))
+    const observations = Array.from({ length: count }, () => observedEvent(ACCOUNT, uuid(9, 1), wireEvent(++made)))
     await applyAll(db, observations)
     await fanAll(db, to)
   }

@@ -8,7 +8,7 @@ import { releaseAllStreams } from '../../../src/store/outbox/work.ts'
 import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { type Service, startService } from '../../upstream/service.ts'
 import { destinationTo } from '../http/support.ts'
 import { ACCOUNT, destinationOf, fanAll, outboxOf } from '../outbox.ts'
@@ -131,7 +131,7 @@ it('every change of a batch ends as its own answers say, in the order of its sub
       try {
         const { db } = opened
         const observations = of.map(({ stream }, place) =>
-          eventObservation(ACCOUNT, uuid(9, stream), wireEvent(place + 1, { detail: String(place) })),
+          observedEvent(ACCOUNT, uuid(9, stream), wireEvent(place + 1, { detail: String(place) })),
         )
         for (const observation of observations) await applyAll(db, [observation])
         await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])

@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Secret } from '../../../src/base/secret.ts'
 import { letTimePass } from '../../e2e/time.ts'
 import { onSqlite } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { type Arrived, startReceiver } from '../receiver.ts'
 import { PushRig, SECRET, webhookTo } from '../rig.ts'
 
 const DAY_MS = 86_400_000
 const waiting = { entities: ['market_events'], scheduleMs: [3 * DAY_MS, 3 * DAY_MS] }
-const event = (n: number) => eventObservation('default', uuid(9, 1), wireEvent(n))
+const event = (n: number) => observedEvent('default', uuid(9, 1), wireEvent(n))
 
 /** Answers for the system's resolver, as `dns.lookup` does with `all`. */
 function resolveBy(answer: () => NodeJS.ErrnoException | string): void {

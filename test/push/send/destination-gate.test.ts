@@ -9,7 +9,7 @@ import { backOffDestination, ensureDestinations, setDestinationState } from '../
 import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { delivered, lost } from '../kind.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb, openedDbs, stateOf } from '../outbox.ts'
 import { turnNow } from './parts.ts'
@@ -103,7 +103,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     await ensureDestinations(db, [all])
     const destination = { name: 'ams', rps: null, scheduleMs: [] }
     const gates = [db, other].map((each) => new DestinationGate({ db: each, clock, log, observer: silentObserver, destination }))
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(1))])
     await fanAll(db, [all])
     const claim = () => claimStreams(other, 'ams', { streams: 1, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gates[0]?.admit())

@@ -5,13 +5,13 @@ import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { retryRows } from '../../../src/store/outbox/retry.ts'
 import { onSqlite, testDatabases } from '../../tools/databases.ts'
 import { changesOf } from '../../tools/mirror.ts'
-import { eventObservation, stateObservation, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/observations.ts'
+import { observedEvent, observedState, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/observations.ts'
 import { endEvaluators } from '../http/evaluators.ts'
 import { destinationTo } from '../http/support.ts'
 import { startReceiver, takesAll } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
-const event = (n: number, submission: number) => eventObservation('default', uuid(9, submission), wireEvent(n))
+const event = (n: number, submission: number) => observedEvent('default', uuid(9, submission), wireEvent(n))
 const many = (count: number, submissionOf: (n: number) => number) => Array.from({ length: count }, (_, n) => event(n, submissionOf(n)))
 
 describe.each(testDatabases)('on $name', (database) => {
@@ -64,7 +64,7 @@ describe.each(testDatabases)('on $name', (database) => {
     const receiver = await startReceiver()
     const show = (numbers: number[], read: number) => {
       const streams = numbers.map((n) => wireLane(n))
-      return rig.apply([stateObservation('default', uuid(9, 1), wireRequirements(uuid(9, 1), streams), read)])
+      return rig.apply([observedState('default', uuid(9, 1), wireRequirements(uuid(9, 1), streams), read)])
     }
     await show([1, 2, 3], 1)
     await rig.push(webhookTo(receiver.url))

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { testDatabases } from '../../tools/databases.ts'
 import { countedDestination } from '../../tools/destinations.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { ACCOUNT, destinationOf, fanAll, fanOutOf, openedDb, outboxOf } from '../outbox.ts'
 
-const event = (n: number) => eventObservation(ACCOUNT, uuid(9, 1), wireEvent(n))
+const event = (n: number) => observedEvent(ACCOUNT, uuid(9, 1), wireEvent(n))
 
 describe.each(testDatabases)('a destination whose row was deleted, on $name', ({ open }) => {
   it('continues behind what was queued for it last', async () => {

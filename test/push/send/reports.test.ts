@@ -3,7 +3,7 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import type { Observer } from '../../../src/base/observer.ts'
 import { Reports } from '../../../src/push/send/reports.ts'
 import { silentLog, sqliteDatabase } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { destinationTo } from '../http/support.ts'
 import { outboxRow } from '../outbox.ts'
 import { startReceiver } from '../receiver.ts'
@@ -44,7 +44,7 @@ it.each([
     ...over,
   })
   await rig.push(destination)
-  await rig.apply([1, 2].map((n) => eventObservation('default', uuid(9, 1), wireEvent(n, { detail: SAID }))))
+  await rig.apply([1, 2].map((n) => observedEvent('default', uuid(9, 1), wireEvent(n, { detail: SAID }))))
   const isAbout = (line: string) => line.includes(`"level":${level}`) && line.includes(`answered ${status}`)
   await rig.until('the answer is logged', () => rig.lines.some(isAbout))
   expect(receiver.arrived.some(({ body }) => body.includes(SAID))).toBe(true)

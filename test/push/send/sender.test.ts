@@ -3,14 +3,14 @@ import { attemptsGraceMs } from '../../../src/push/send/sender.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { onSqlite, testDatabases } from '../../tools/databases.ts'
-import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { destinationTo, serve } from '../http/support.ts'
 import { streamsIn } from '../outbox.ts'
 import { type Behaviour, startReceiver, takesAll } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
 const submission = (n: number) => uuid(9, n)
-const event = (n: number, s = 0) => eventObservation('default', submission(s), wireEvent(n))
+const event = (n: number, s = 0) => observedEvent('default', submission(s), wireEvent(n))
 
 /** What a message is about: the numbers of its submission and of the change. */
 function place({ data }: { data: { submission_id: string | null; seq: number } }): string {
@@ -33,7 +33,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     const receiver = await startReceiver()
     await rig.push(webhookTo(receiver.url))
     for (let n = 0; n < 20; n++) {
-      await rig.apply([event(n, n % 4), messageObservation('default', submission(n % 4), wireMessage(n))])
+      await rig.apply([event(n, n % 4), observedMessage('default', submission(n % 4), wireMessage(n))])
     }
     await rig.until('all is delivered', () => rig.isEmpty())
     const changes = await rig.db.read.sql.selectFrom('changes').select('seq').orderBy('seq').execute()

@@ -6,12 +6,12 @@ import { StepFailure } from '../../../src/push/contract/outcomes.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { onSqlite, runSql } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { delivered, testKind } from '../kind.ts'
 import { startReceiver } from '../receiver.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
-const event = (n: number, s = 0) => eventObservation('default', uuid(9, s), wireEvent(n))
+const event = (n: number, s = 0) => observedEvent('default', uuid(9, s), wireEvent(n))
 const only = { entities: ['market_events'] }
 
 function failing(db: Db, name: string, times: number, failure: (() => Error) | null, before = async () => {}): Db {

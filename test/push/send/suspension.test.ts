@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { DestinationConfig } from '../../../src/config/config.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { onSqlite, testDatabases } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { destinationTo, loginAuth, secret, serve, template } from '../http/support.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
@@ -21,7 +21,7 @@ async function startTarget(status: number) {
   return Object.assign(target, { baseUrl })
 }
 
-const event = (n: number) => eventObservation('default', uuid(9, n % 3), wireEvent(n))
+const event = (n: number) => observedEvent('default', uuid(9, n % 3), wireEvent(n))
 const events = Array.from({ length: 9 }, (_, n) => event(n))
 const SCHEDULE = [20, 20, 20, 20, 20]
 

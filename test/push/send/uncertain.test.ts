@@ -5,12 +5,12 @@ import { localFailure } from '../../../src/push/contract/outcomes.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { onSqlite, runSql } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { delivered, lost, type TestKind, testKind } from '../kind.ts'
 import { streamsIn } from '../outbox.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
-const event = (n: number, s = 0) => eventObservation('default', uuid(9, s), wireEvent(n))
+const event = (n: number, s = 0) => observedEvent('default', uuid(9, s), wireEvent(n))
 /** A second delivery would do harm. */
 const once = webhookTo('http://unused.example', { idempotent: false, entities: ['market_events'], concurrency: 4 })
 

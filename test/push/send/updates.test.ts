@@ -7,14 +7,14 @@ import { retryRows, skipRows } from '../../../src/store/outbox/retry.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
 import { undeliveredAfter } from '../../../src/store/reconcile/pushes.ts'
 import { onSqlite, type TestDatabase } from '../../tools/databases.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { destinationTo, itemOf } from '../http/support.ts'
 import { delivered, testKind } from '../kind.ts'
 import { counters } from '../outbox.ts'
 import { PushRig, webhookTo } from '../rig.ts'
 
 const REFUSED: Outcome = { type: 'failed', permanent: true, alive: true, status: 400, error: 'answered 400', retryAfterMs: null }
-const event = (n: number, over = {}) => eventObservation('default', uuid(9, 1), wireEvent(n, over))
+const event = (n: number, over = {}) => observedEvent('default', uuid(9, 1), wireEvent(n, over))
 const take = ({ seq, remoteId }: PushItem): Outcome => ({ type: 'delivered', status: 200, remoteId: remoteId ?? `r-${seq}`, detail: null })
 
 const base = destinationTo('http://unused.example', {

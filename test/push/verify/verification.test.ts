@@ -13,7 +13,7 @@ import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { claimStreams } from '../../../src/store/outbox/work.ts'
 import { runSql, silentLog, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
 import { destinationTo } from '../http/support.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result, settleEach } from '../outbox.ts'
 
@@ -26,7 +26,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
   /** This many events, all accepted by the target. */
   async function delivered(): Promise<Db> {
     const db = await openedDb(open)
-    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventObservation(ACCOUNT, id, wireEvent(1)))])
+    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => observedEvent(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
     const streams = await claimStreams(db, 'ams', { streams: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     await settleEach(db, streams, (stream) => result(stream, 'delivered'))
@@ -122,7 +122,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
       const streams = await claimStreams(db, 'ams', { streams: 20, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
       await settleEach(db, streams, (stream) => result(stream, 'delivered', { remoteId }))
     }
-    await applyAll(db, [eventObservation(ACCOUNT, IDS[0] ?? '', wireEvent(1, { detail: 'Loss runs' }))])
+    await applyAll(db, [observedEvent(ACCOUNT, IDS[0] ?? '', wireEvent(1, { detail: 'Loss runs' }))])
     await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
     await take('old')
     const verify = async ({ submissionId, remoteId }: PushItem): Promise<Presence> => {

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { stillAbsent } from '../../../src/reconcile/check/absences.ts'
 import { ShownKeys } from '../../../src/reconcile/check/full-read.ts'
-import { byFullRead, eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { byFullRead, observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 
 const ID = uuid(9, 1)
 
 it('neither records of a second full re-read nor attachments of missing messages are absent', () => {
   const shown = new ShownKeys()
-  shown.add(eventObservation('acme', ID, wireEvent(1), byFullRead))
-  shown.add(messageObservation('acme', ID, wireMessage(1), byFullRead))
+  shown.add(observedEvent('acme', ID, wireEvent(1), byFullRead))
+  shown.add(observedMessage('acme', ID, wireMessage(1), byFullRead))
   const record = (id: string, position: number | null = null) => ({
     id,
     position,

@@ -11,7 +11,7 @@ import type { FeedPage } from '../../../src/upstream/wire/answers.ts'
 import { onSqlite, runSql, type TestDatabase } from '../../tools/databases.ts'
 import { hastyClock } from '../../tools/hasty-clock.ts'
 import { applyAll, applyEach, rowsOf } from '../../tools/mirror.ts'
-import { byPoll, eventObservation, messageObservation } from '../../tools/observations.ts'
+import { byPoll, observedEvent, observedMessage } from '../../tools/observations.ts'
 import { findingTexts } from '../damage/rig.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
@@ -65,13 +65,13 @@ async function findingTextsOf(rig: RunRig, run: RunRow): Promise<string[]> {
 it.each(onSqlite)('a correction keeps later changes, on $name', async (database) => {
   const { rig, id, event } = await whole(database)
   const shown = rig.sandbox.world.submission(ACCOUNT, id).events.amend(event, { detail: 'Too old a roof' })
-  await applyAll(rig.db, [eventObservation(ACCOUNT, id, shown)])
+  await applyAll(rig.db, [observedEvent(ACCOUNT, id, shown)])
   const before = await rowOf(rig, event)
   const origin = { via: 'reconcile', cause: 'reconcile', isFullRead: true, firstFeedRead: false } as const
   const old = { ...shown, detail: null, market: null }
-  await applyAll(rig.db, [eventObservation(ACCOUNT, id, old, { ...origin, corrects: [] })])
+  await applyAll(rig.db, [observedEvent(ACCOUNT, id, old, { ...origin, corrects: [] })])
   expect(await rowOf(rig, event)).toEqual(before)
-  await applyAll(rig.db, [eventObservation(ACCOUNT, id, old, { ...origin, corrects: ['detail'] })])
+  await applyAll(rig.db, [observedEvent(ACCOUNT, id, old, { ...origin, corrects: ['detail'] })])
   expect(await rowOf(rig, event)).toEqual({ ...before, detail: null })
 })
 
@@ -87,7 +87,7 @@ it.each(onSqlite)('a changed list of a message is corrected only if two full re-
   const [grown, shrunk] = letters.map((letter, n) =>
     rig.sandbox.world.submission(ACCOUNT, id).thread.amend(letter, { to: ['a@b.example'], attachments: (n === 0 ? [a, b] : []) as never }),
   )
-  await applyEach(rig.db, [grown, shrunk], (shown) => messageObservation(ACCOUNT, id, shown, byPoll))
+  await applyEach(rig.db, [grown, shrunk], (shown) => observedMessage(ACCOUNT, id, shown, byPoll))
   expect(await kept(rig, letters)).toEqual(before)
   const evidence = await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()
   expect(evidence.map(({ fields }) => fields)).toEqual(['to_addresses,attachments', 'to_addresses,attachments'])
@@ -98,7 +98,7 @@ it.each(onSqlite)('a changed list of a message is corrected only if two full re-
     to: [['a@b.example'], ['a@b.example']],
     attachments: [`${letters[0]} 0`, `${letters[0]} 1`, `${letters[1]} 0 gone`, `${letters[1]} 1 gone`].sort(),
   })
-  await applyEach(rig.db, [grown, shrunk], (shown) => messageObservation(ACCOUNT, id, shown, byPoll))
+  await applyEach(rig.db, [grown, shrunk], (shown) => observedMessage(ACCOUNT, id, shown, byPoll))
   expect(await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()).toHaveLength(2)
   expect(await rig.reconcile()).toMatchObject({ exit_code: 0, different: 0, missing: 0, absent: 0 })
 })
@@ -150,7 +150,7 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
       const client = through(rig.client, async (page, replay) => {
         if (replay === 1 && page.items.some((item) => (item as Item)['id'] === event)) {
           const filled = rig.sandbox.world.submission(ACCOUNT, id).events.amend(event, { detail: 'Too old a roof' })
-          await applyAll(rig.db, [eventObservation(ACCOUNT, id, filled)])
+          await applyAll(rig.db, [observedEvent(ACCOUNT, id, filled)])
         }
         return [...page.items]
       })

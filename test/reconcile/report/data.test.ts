@@ -15,9 +15,9 @@ import {
   byFirstFeedRead,
   byPoll,
   byWebhook,
-  eventObservation,
-  messageObservation,
-  stateObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   trackFact,
   uuid,
   wireEvent,
@@ -83,7 +83,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       row(301, { kind: 'absent', known: true, repaired_at: null }),
       row(302, { kind: 'unreadable', entity: null, entity_id: null, read: 'thread', repaired_at: null }),
     ])
-    await applyAll(db, [stateObservation(ACCOUNT, submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)])
+    await applyAll(db, [observedState(ACCOUNT, submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)])
     const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
     expect(renderHtml(data)).toContain('Bluebird Diner')
     expect(data.mirror.tables).toContainEqual({ table: 'submissions', rows: 1 })
@@ -128,10 +128,10 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
   it('counts how events and messages arrived, over time', async () => {
     await applyAll(db, [trackFact(ACCOUNT, submission)])
     await applyAll(db, [
-      eventObservation(ACCOUNT, submission, wireEvent(1), byFirstFeedRead),
-      eventObservation(ACCOUNT, submission, wireEvent(2), byWebhook),
-      messageObservation(ACCOUNT, submission, wireMessage(1), byPoll),
-      messageObservation('other', submission, wireMessage(2), byPoll),
+      observedEvent(ACCOUNT, submission, wireEvent(1), byFirstFeedRead),
+      observedEvent(ACCOUNT, submission, wireEvent(2), byWebhook),
+      observedMessage(ACCOUNT, submission, wireMessage(1), byPoll),
+      observedMessage('other', submission, wireMessage(2), byPoll),
     ])
     await store(db, [])
     const data = await readReport(db.read, await runNamed(db.read, uuid(8, 1)), '1.2.3')
@@ -150,7 +150,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
 
   it('ignores records with a manually removed time', async () => {
     await applyAll(db, [trackFact(ACCOUNT, submission)])
-    await applyEach(db, [1, 2, 3], (n) => eventObservation(ACCOUNT, submission, wireEvent(n), byPoll))
+    await applyEach(db, [1, 2, 3], (n) => observedEvent(ACCOUNT, submission, wireEvent(n), byPoll))
     const afternoon = '2026-11-20T15:04:05.000000Z'
     const wrong = db.kind === 'sqlite' ? ["'2026-99-99T00:00:00.000000Z'", "'2026-11-20T25:00:00.000000Z'"] : ["'infinity'", "'-infinity'"]
     await db.write('test', async (tx) => {

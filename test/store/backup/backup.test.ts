@@ -27,7 +27,7 @@ import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 import { startChild } from '../../tools/child.ts'
 import { newSqlite, openAgain, silentLog } from '../../tools/databases.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
-import { eventFacts, eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { eventFacts, observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -65,7 +65,7 @@ describe('a backup', () => {
     let over = false
     const writing = (async () => {
       while (!over) {
-        await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(written++))])
+        await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(written++))])
         await new Promise(setImmediate)
       }
     })()
@@ -151,7 +151,7 @@ describe('a restore', () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     const { facts } = await backupSqlite(config.path, file('a.db'), never)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(5))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(5))])
     await db.close()
     const restored = await restoreSqlite(config, file('a.db'), parts)
     expect(restored).toMatchObject({ facts, migrated: [], epoch: { afterSeq: facts.lastSeq, reason: 'restore' } })
@@ -159,7 +159,7 @@ describe('a restore', () => {
     expect([await events(now), await epochOf(now)]).toEqual([5, restored.epoch.logEpoch])
     expect(restored.epoch.logEpoch).not.toBe(facts.logEpoch)
     expect(await checkLogEpoch(now)).toBeNull()
-    await applyAll(now, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(6))])
+    await applyAll(now, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(6))])
     expect((await changesOf(now)).map(({ seq }) => seq)).toEqual(Array.from({ length: await lastSeqOf(now) }, (_, n) => n + 1))
     expect(await lastSeqOf(now)).toBeGreaterThan(facts.lastSeq)
     const before = await closedAtEnd(openAgain({ kind: 'sqlite', path: restored.previous ?? '' }))
@@ -171,7 +171,7 @@ describe('a restore', () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     await backupSqlite(config.path, file('a.db'), never)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(5))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(5))])
     await db.close()
     const then = { ...parts, clock: new ManualClock() }
     const [first, second] = [await restoreSqlite(config, file('a.db'), then), await restoreSqlite(config, file('a.db'), then)]
@@ -222,7 +222,7 @@ describe('a restore', () => {
     const { config, file } = await place()
     const db = await filled(config, 5)
     await backupSqlite(config.path, file('a.db'), never)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(6))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(6))])
     const log = readFileSync(`${config.path}-wal`)
     await db.close()
     rmSync(config.path)
@@ -239,7 +239,7 @@ describe('a restore', () => {
     const { config, file } = await place()
     const db = await filled(config, 3)
     await backupSqlite(config.path, file('a.db'), never)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(3))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(3))])
     await db.close()
     const lock = await acquireServeLock(config)
     await expect(restoreSqlite(config, file('a.db'), parts)).rejects.toThrow(BusyError)

@@ -12,7 +12,7 @@ import { recordHeartbeat, removeProcess } from '../../../src/store/upkeep/proces
 import { postgresDatabase as postgres, sqliteDatabase as sqlite, type TestDatabase } from '../../tools/databases.ts'
 import { interrupted } from '../../tools/meddled.ts'
 import { applyAll, changesOf, mirrorOf } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
@@ -32,7 +32,7 @@ async function filled(database: TestDatabase, events = 3) {
   await applyAll(
     place.db,
     Array.from({ length: events }, (_, n) =>
-      eventObservation('acme', SUBMISSION, wireEvent(n, { odd: { b: [1, 'two', null], a: '\u0000' } })),
+      observedEvent('acme', SUBMISSION, wireEvent(n, { odd: { b: [1, 'two', null], a: '\u0000' } })),
     ),
   )
   await receive(place.db, 'm1', 'm2')
@@ -71,7 +71,7 @@ describe.each([
 
     expect(await epochOf(target.db)).toBe(epoch)
     expect(await checkLogEpoch(target.db)).toBeNull()
-    await applyAll(target.db, [eventObservation('acme', SUBMISSION, wireEvent(90))])
+    await applyAll(target.db, [observedEvent('acme', SUBMISSION, wireEvent(90))])
     expect((await changesOf(target.db, changes.length))[0]?.seq).toBe(changes.length + 1)
     await receive(target.db, 'm3')
     expect((await inboxOf(target.db)).at(-1)).toMatch(/^3 m3 /)

@@ -9,7 +9,7 @@ import { appendChanges } from '../../../src/store/changes/change-log.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
-import { byPoll, byWebhook, eventObservation, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
+import { byPoll, byWebhook, observedEvent, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
 
 const ACCOUNT = 'acme'
 
@@ -45,9 +45,9 @@ async function writeAll(dbs: readonly Db[], transactions: number): Promise<void>
       for (let n = jobs.pop(); n !== undefined; n = jobs.pop()) {
         const [one = '', other = ''] = [submissions[n % 4], submissions[(n + 1) % 4]]
         const observations = [
-          eventObservation(ACCOUNT, one, wireEvent(n), byWebhook),
-          eventObservation(ACCOUNT, other, wireEvent(n + 10_000), byPoll),
-          eventObservation(ACCOUNT, one, wireEvent(n + 20_000), byPoll),
+          observedEvent(ACCOUNT, one, wireEvent(n), byWebhook),
+          observedEvent(ACCOUNT, other, wireEvent(n + 10_000), byPoll),
+          observedEvent(ACCOUNT, one, wireEvent(n + 20_000), byPoll),
         ]
         await applyAll(db, n % 2 ? observations : observations.reverse())
       }
@@ -88,11 +88,11 @@ describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, op
     const [db] = (await opened(open, 1)) as [Db]
     await applyAll(db, [trackFact(ACCOUNT, uuid(9, 1))])
     const failing = inApplyTransaction(db, silentObserver, 'test-failing', async (transaction) => {
-      await transaction.apply([eventObservation(ACCOUNT, uuid(9, 1), wireEvent(1))])
+      await transaction.apply([observedEvent(ACCOUNT, uuid(9, 1), wireEvent(1))])
       throw new Error('after all')
     })
     await expect(failing).rejects.toThrow('after all')
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(2))])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(2))])
     const changes = await changesOf(db)
     expect(changes.map((change) => change.seq)).toEqual(changes.map((_, index) => index + 1))
     expect(changes.some((change) => change.entity_id.includes(uuid(1, 1)))).toBe(false)
@@ -102,18 +102,18 @@ describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, op
 
   it('applying unchanged data writes nothing, and a changed raw alone is no change', async () => {
     const [db] = (await opened(open, 1)) as [Db]
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(1), byPoll)])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(1), byPoll)])
     const before = await changesOf(db)
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(1), byWebhook)])
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(1, { trace: 'new' }), byPoll)])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(1), byWebhook)])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(1, { trace: 'new' }), byPoll)])
     expect(await changesOf(db)).toHaveLength(before.length)
     expect(String((await rowsOf(db, marketEvents))[0]?.['raw'])).toContain('"trace":"new"')
   })
 
   it('holds the changed columns before and after, all of them on insert, and never raw', async () => {
     const [db] = (await opened(open, 1)) as [Db]
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(1, { detail: null }))])
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(1, { detail: 'Out of appetite' }), byPoll)])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(1, { detail: null }))])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(1, { detail: 'Out of appetite' }), byPoll)])
     const [insert, fill] = (await changesOf(db)).filter((change) => change.entity === 'market_events')
     const columns = Object.keys(marketEvents.columns).filter((column) => column !== 'raw')
     expect(insert).toMatchObject({

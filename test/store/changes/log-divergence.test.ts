@@ -13,14 +13,14 @@ import { dbTime } from '../../../src/store/engine/sql.ts'
 import { destinationOf, fanAll, outboxOf } from '../../push/outbox.ts'
 import { openAgain, runSql, silentLog, sqliteDatabase, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, stateObservation, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/observations.ts'
+import { observedEvent, observedState, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/observations.ts'
 import { policy } from '../../tools/poller.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
 const SUBMISSION = uuid(9, 1)
 const never = new AbortController().signal
-const event = (n: number) => eventObservation(ACCOUNT, SUBMISSION, wireEvent(n))
+const event = (n: number) => observedEvent(ACCOUNT, SUBMISSION, wireEvent(n))
 
 async function endOf(db: Db): Promise<{ log_epoch: string; last_seq: number }> {
   return db.read.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).executeTakeFirstOrThrow()
@@ -124,7 +124,7 @@ describe.each(testDatabases)('a database that was put back, on $name', ({ open }
     const { db } = await opened()
     const ams = destinationOf('ams')
     const state = (status: string, no: number) =>
-      stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), no)
+      observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), no)
     await applyAll(db, [state('open', 1)])
     await fanAll(db, [ams])
     const { last_seq: common } = await endOf(db)

@@ -8,9 +8,9 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import { destinationOf, fanAll, openedDb } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 
-const event = (n: number) => eventObservation('acme', uuid(9, 1), wireEvent(n))
+const event = (n: number) => observedEvent('acme', uuid(9, 1), wireEvent(n))
 
 async function damage(db: Db, ...statements: readonly string[]): Promise<void> {
   await db.write('test', async (tx) => {

@@ -10,7 +10,7 @@ import { destinationOf, fanAll, openedDb, openedDbs, outboxOf, stateOf } from '.
 import { runSql, testDatabases } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, START_MS, stateObservation, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/observations.ts'
+import { observedEvent, observedState, START_MS, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/observations.ts'
 import { until } from '../../tools/until.ts'
 
 const ACCOUNT = 'acme'
@@ -38,7 +38,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const db = await openedDb(open)
     const { log_epoch } = await infoOf(db)
     expect(await checkLogEpoch(db)).toBeNull()
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1))])
     expect(await checkLogEpoch(db)).toBeNull()
     expect((await infoOf(db)).log_epoch).toBe(log_epoch)
     expect((await readEpochs(db.read))(1)).toEqual({ logEpoch: log_epoch, restoredAt: null, isRecovering: false })
@@ -47,7 +47,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('is a new one in a copy, begun once, by the first process that starts', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1))])
     const { log_epoch, last_seq } = await infoOf(db)
     await runSql(db, sql`update sync_log_epochs set origin = 'elsewhere'`)
     const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
@@ -63,7 +63,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('that was set by hand is adopted as a new one', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1))])
     await runSql(db, sql`update mirror_info set log_epoch = 'by hand'`)
     expect(await checkLogEpoch(db)).toMatchObject({ logEpoch: 'by hand', reason: 'command' })
     expect(await checkLogEpoch(db)).toBeNull()
@@ -73,7 +73,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   itOnPostgres('that was set by hand begins after what is logged in between', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
     await checkLogEpoch(db)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1))])
     await runSql(db, sql`update mirror_info set log_epoch = 'by hand'`)
     const { last_seq } = await infoOf(db)
     let settled: ReturnType<typeof checkLogEpoch> | undefined
@@ -107,7 +107,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const db = await openedDb(open)
     const ams = destinationOf('ams')
     await checkLogEpoch(db)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1))])
     await fanAll(db, [ams])
     const before = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
     await db.write('test', async (tx) => {
@@ -121,7 +121,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const { log_epoch, ...rest } = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
     expect(rest).toEqual({ id: 1, schema_version: before.schema_version, first_seq: 2, last_seq: before.last_seq })
     expect(log_epoch).not.toBe(before.log_epoch)
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(2))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(2))])
     expect((await infoOf(db)).last_seq).toBeGreaterThan(before.last_seq)
   })
 
@@ -129,17 +129,17 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
     const ams = destinationOf('ams')
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1))])
     const { last_seq: restored } = await infoOf(db)
     await ensureDestinations(db, [ams])
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(2)), eventObservation(ACCOUNT, SUBMISSION, wireEvent(3))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(2)), observedEvent(ACCOUNT, SUBMISSION, wireEvent(3))])
     await fanAll(db, [ams])
     await forget(db, restored)
     expect((await stateOf(db, 'ams')).cursor).toBeGreaterThan(restored)
     expect(await checkLogEpoch(db)).toMatchObject({ afterSeq: restored, reason: 'lost' })
     const { cursor, log_epoch } = await stateOf(db, 'ams')
     expect([cursor, log_epoch]).toEqual([restored, (await infoOf(db)).log_epoch])
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(2))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(2))])
     await fanAll(db, [ams])
     const sent = (await outboxOf(db, 'ams')).map((row) => row.seq)
     const again = Array.from({ length: (await infoOf(db)).last_seq - restored }, (_, n) => restored + 1 + n)
@@ -149,9 +149,9 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('gives repeated numbers new message ids, and earlier numbers the same ids', async () => {
     const db = await openedDb(open)
     await checkLogEpoch(db)
-    await applyAll(db, [stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1)])
+    await applyAll(db, [observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1)])
     const { last_seq: restored } = await infoOf(db)
-    await applyAll(db, [stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'quoted' })]), 2)])
+    await applyAll(db, [observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'quoted' })]), 2)])
     const first = destinationOf('first')
     await fanAll(db, [first])
     await db.write('test', async (tx) => {
@@ -159,7 +159,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
       await tx.run(sql`update mirror_info set last_seq = ${restored}`)
     })
     await beginLogEpoch(db, 'restore')
-    await applyAll(db, [stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'declined' })]), 3)])
+    await applyAll(db, [observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'declined' })]), 3)])
     await fanAll(db, [destinationOf('second')])
     const before = new Map((await outboxOf(db, 'first')).map((row) => [row.seq, row.message_id]))
     const after = await outboxOf(db, 'second')
@@ -183,14 +183,14 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const [ams, snapshot] = [destinationOf('ams'), destinationOf('snapshot', { start: 'snapshot' })]
     await ensureDestinations(db, [ams])
     await applyAll(db, [
-      eventObservation(ACCOUNT, SUBMISSION, wireEvent(1)),
-      stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1),
+      observedEvent(ACCOUNT, SUBMISSION, wireEvent(1)),
+      observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1),
     ])
     await ensureDestinations(db, [snapshot])
     const { last_seq: restored } = await infoOf(db)
     const { began_at: began } = await beginRestored(db)
     const later = new Date(Date.parse(began) + 60_000).toISOString()
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(2, { occurred_at: later }))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(2, { occurred_at: later }))])
     await fanAll(db, [ams, snapshot, destinationOf('later')])
     const marked = async (destination: string) => (await outboxOf(db, destination)).map((row) => [row.seq <= restored, row.uncertain])
     const fromLog = await marked('ams')
@@ -208,14 +208,14 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const db = await openedDb(open, clock)
     await checkLogEpoch(db)
     const ams = destinationOf('ams')
-    await applyAll(db, [eventObservation(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, SUBMISSION, wireEvent(1))])
     await fanAll(db, [ams])
     const { last_seq: restored } = await infoOf(db)
     const { began_at: began } = await beginRestored(db)
     const later = new Date(Date.parse(began) + 60_000).toISOString()
     await applyAll(db, [
-      eventObservation(ACCOUNT, SUBMISSION, wireEvent(2)),
-      eventObservation(ACCOUNT, SUBMISSION, wireEvent(3, { occurred_at: later })),
+      observedEvent(ACCOUNT, SUBMISSION, wireEvent(2)),
+      observedEvent(ACCOUNT, SUBMISSION, wireEvent(3, { occurred_at: later })),
     ])
     await fanAll(db, [ams])
     const rows = await outboxOf(db, 'ams')

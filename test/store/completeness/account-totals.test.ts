@@ -11,7 +11,7 @@ import { readHealth } from '../../../src/store/upkeep/health.ts'
 import { claimUpkeep, type UpkeepLease } from '../../../src/store/upkeep/upkeep.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { byPoll, byWebhook, eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { byPoll, byWebhook, observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
@@ -32,9 +32,9 @@ describe.each(testDatabases)('sums over everything on $name', (database) => {
   it('count everything of each account, and are cached until replaced', async () => {
     const db = await opened()
     await applyAll(db, [
-      eventObservation('acme', ONE, wireEvent(1), byWebhook),
-      eventObservation('acme', TWO, wireEvent(2), byPoll),
-      messageObservation('acme', TWO, wireMessage(3), byPoll),
+      observedEvent('acme', ONE, wireEvent(1), byWebhook),
+      observedEvent('acme', TWO, wireEvent(2), byPoll),
+      observedMessage('acme', TWO, wireMessage(3), byPoll),
     ])
     const received = { account: 'acme', receivedAt: '2026-01-05T12:00:00.000000Z', headers: {}, secret: 1 } as const
     await new InboxAppender(db).append([{ ...received, deliveryId: 'a', body: Buffer.from('{}') }])
@@ -91,7 +91,7 @@ describe.each(testDatabases)('sums over everything on $name', (database) => {
 
   it('the verdict uses their counts of submissions; never-read ones are counted up to 1,000', async () => {
     const db = await opened()
-    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1), byWebhook)])
+    await applyAll(db, [observedEvent('acme', ONE, wireEvent(1), byWebhook)])
     expect((await readHealth(db.read, null)).accounts).toMatchObject([
       { account: 'acme', submissions: null, unreachable: null, never_read: 1 },
       { account: 'zenith', submissions: null, unreachable: null, never_read: 0 },
@@ -105,7 +105,7 @@ describe.each(testDatabases)('sums over everything on $name', (database) => {
 
   it('a mirror is small until a number of changes was made, also if they were removed', async () => {
     const db = await opened()
-    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1), byWebhook)])
+    await applyAll(db, [observedEvent('acme', ONE, wireEvent(1), byWebhook)])
     const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
     expect(await isSmallMirror(db.read)).toBe(true)
     expect(await isSmallMirror(db.read, last_seq)).toBe(true)

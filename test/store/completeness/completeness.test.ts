@@ -17,8 +17,8 @@ import {
   byFullRead,
   byPoll,
   byWebhook,
-  eventObservation,
-  messageObservation,
+  observedEvent,
+  observedMessage,
   uuid,
   wireEvent,
   wireMessage,
@@ -46,14 +46,14 @@ describe.each(testDatabases)('completeness on $name', (database) => {
   it('arrivals are counted once, by account, hour and way, and what no webhook announces within 15 minutes is lost', async () => {
     const { db, clock } = await opened()
     await applyAll(db, [
-      eventObservation('acme', ONE, wireEvent(1), byWebhook),
-      eventObservation('acme', ONE, wireEvent(2), byPoll),
-      eventObservation('acme', ONE, wireEvent(3), byPoll),
-      messageObservation('acme', ONE, wireMessage(4), byPoll),
-      eventObservation('acme', TWO, wireEvent(5), byFirstFeedRead),
-      eventObservation('zenith', ONE, wireEvent(6), byPoll),
+      observedEvent('acme', ONE, wireEvent(1), byWebhook),
+      observedEvent('acme', ONE, wireEvent(2), byPoll),
+      observedEvent('acme', ONE, wireEvent(3), byPoll),
+      observedMessage('acme', ONE, wireMessage(4), byPoll),
+      observedEvent('acme', TWO, wireEvent(5), byFirstFeedRead),
+      observedEvent('zenith', ONE, wireEvent(6), byPoll),
     ])
-    await applyAll(db, [eventObservation('acme', ONE, wireEvent(3), byWebhook)])
+    await applyAll(db, [observedEvent('acme', ONE, wireEvent(3), byWebhook)])
     expect((await unannounced(db.read, 'acme')).sort()).toEqual([event(2), uuid(2, 4)].sort())
 
     expect(await countArrivals(db)).toBe(false)
@@ -93,7 +93,7 @@ describe.each(testDatabases)('completeness on $name', (database) => {
 
   it('completeness counts lost webhooks by the stored setting', async () => {
     const { db } = await opened()
-    await applyAll(db, [messageObservation('acme', ONE, wireMessage(2), byPoll)])
+    await applyAll(db, [observedMessage('acme', ONE, wireMessage(2), byPoll)])
     await letArrivalsBe(db, timeFromMs(Date.now() - 60_000))
     const lost = async () =>
       (await db.read.sql.selectFrom('completeness').select('lost_webhooks').where('submission_id', '=', ONE).execute())[0]?.lost_webhooks
@@ -106,7 +106,7 @@ describe.each(testDatabases)('completeness on $name', (database) => {
 
   it('events are not lost while their deliveries cannot be read', async () => {
     const { db, clock } = await opened()
-    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1), byPoll), messageObservation('acme', ONE, wireMessage(2), byPoll)])
+    await applyAll(db, [observedEvent('acme', ONE, wireEvent(1), byPoll), observedMessage('acme', ONE, wireMessage(2), byPoll)])
     await letArrivalsBe(db, timeFromMs(clock.now() - LOST_AFTER_MS))
     const unreadable = timeFromMs(clock.now())
     await db.write('test', (tx) =>
@@ -118,14 +118,14 @@ describe.each(testDatabases)('completeness on $name', (database) => {
   it('records found without a webhook are listed with their way, without backfill and announced ones', async () => {
     const { db } = await opened()
     await applyAll(db, [
-      eventObservation('acme', ONE, wireEvent(1), byFirstFeedRead),
-      eventObservation('acme', ONE, wireEvent(2), byPoll),
-      messageObservation('acme', ONE, wireMessage(3), byFullRead),
-      eventObservation('acme', ONE, wireEvent(4), byWebhook),
-      eventObservation('acme', ONE, wireEvent(5), byPoll),
-      eventObservation('zenith', ONE, wireEvent(6), byPoll),
+      observedEvent('acme', ONE, wireEvent(1), byFirstFeedRead),
+      observedEvent('acme', ONE, wireEvent(2), byPoll),
+      observedMessage('acme', ONE, wireMessage(3), byFullRead),
+      observedEvent('acme', ONE, wireEvent(4), byWebhook),
+      observedEvent('acme', ONE, wireEvent(5), byPoll),
+      observedEvent('zenith', ONE, wireEvent(6), byPoll),
     ])
-    await applyAll(db, [eventObservation('acme', ONE, wireEvent(5), byWebhook)])
+    await applyAll(db, [observedEvent('acme', ONE, wireEvent(5), byWebhook)])
     const found = await foundWithoutWebhook<Record<'entity' | 'known_via', string>>(db.read, 'acme', LOST_AFTER_MS, 10)
     expect(found.map((one) => [one.entity, one.record_id, one.known_via, one.before_tracked]).sort()).toEqual([
       ['market_events', event(2), 'poll', true],
@@ -137,10 +137,10 @@ describe.each(testDatabases)('completeness on $name', (database) => {
   it('the view has each submission of an account, and its sums', async () => {
     const { db } = await opened()
     await applyAll(db, [
-      eventObservation('acme', ONE, wireEvent(1), byWebhook),
-      messageObservation('acme', ONE, wireMessage(2), byPoll),
-      eventObservation('acme', TWO, wireEvent(3), byWebhook),
-      eventObservation('zenith', ONE, wireEvent(4)),
+      observedEvent('acme', ONE, wireEvent(1), byWebhook),
+      observedMessage('acme', ONE, wireMessage(2), byPoll),
+      observedEvent('acme', TWO, wireEvent(3), byWebhook),
+      observedEvent('zenith', ONE, wireEvent(4)),
     ])
     await countArrivals(db)
     const [early, late] = ['2026-01-05T12:00:00.000000Z', '2026-01-06T12:00:00.000000Z']

@@ -3,7 +3,7 @@ import type { Observation } from '../../../src/model/observations.ts'
 import { type StoredRecord, storedEvents, storedMessages } from '../../../src/store/mirror/absences.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const ACCOUNT = 'acme'
@@ -25,9 +25,9 @@ describe.each(testDatabases)('the records of a submission, on $name', ({ open })
       ['other', ONE],
     ] as const
     for (const [n, [account, submission]] of places.entries())
-      await applyAll(db, [eventObservation(account, submission, wireEvent(n)), messageObservation(account, submission, wireMessage(n))])
+      await applyAll(db, [observedEvent(account, submission, wireEvent(n)), observedMessage(account, submission, wireMessage(n))])
     // The same message in the other account lends an attachment no message.
-    await applyAll(db, [messageObservation('other', ONE, wireMessage(0))])
+    await applyAll(db, [observedMessage('other', ONE, wireMessage(0))])
     await db.write('test', (tx) =>
       tx.sql.deleteFrom('thread_messages').where('account', '=', ACCOUNT).where('submission_id', '=', ONE).execute(),
     )
@@ -43,8 +43,8 @@ describe.each(testDatabases)('the records of a submission, on $name', ({ open })
     const { db } = await closedAtEnd(open())
     const numbers = Array.from({ length: MANY }, (_, n) => n)
     const observations = numbers.flatMap((n): Observation[] => [
-      eventObservation(ACCOUNT, ONE, wireEvent(n)),
-      messageObservation(ACCOUNT, ONE, wireMessage(n)),
+      observedEvent(ACCOUNT, ONE, wireEvent(n)),
+      observedMessage(ACCOUNT, ONE, wireMessage(n)),
     ])
     for (let from = 0; from < observations.length; from += 200) await applyAll(db, observations.slice(from, from + 200))
     const ids = (family: number) => numbers.map((n) => uuid(family, n)).sort()

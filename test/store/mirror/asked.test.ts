@@ -37,7 +37,7 @@ import { submissionIdsAfter } from '../../../src/store/reads/account-reads.ts'
 import { forgetPurged, purgedAmong } from '../../../src/store/reads/purged.ts'
 import { insertRows, type OpenedDatabase, runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll, changesOf } from '../../tools/mirror.ts'
-import { at, eventObservation, idFacts, messageObservation, uuid, wireById, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { at, idFacts, observedEvent, observedMessage, uuid, wireById, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
@@ -50,8 +50,8 @@ const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')
 async function fill(db: Db): Promise<void> {
   await fillScene(db)
   await applyAll(db, [
-    eventObservation('zenith', FOREIGN, wireEvent(50)),
-    messageObservation('zenith', FOREIGN, wireMessage(51)),
+    observedEvent('zenith', FOREIGN, wireEvent(50)),
+    observedMessage('zenith', FOREIGN, wireMessage(51)),
     ...idFacts('acme', BAKERY),
   ])
 }

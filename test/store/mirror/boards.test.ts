@@ -9,11 +9,11 @@ import { applyAll } from '../../tools/mirror.ts'
 import {
   at,
   detailFact,
-  eventObservation,
   idFact,
-  messageObservation,
+  observedEvent,
+  observedMessage,
+  observedState,
   START_MS,
-  stateObservation,
   trackFact,
   uuid,
   wireById,
@@ -52,7 +52,7 @@ describe.each(testDatabases)('views for brokerages, on $name', ({ open }) => {
     const asked = async (text: string) => await db.read.all(sql.raw<Answer>(text))
     return {
       apply: (...facts: Observation[]) => applyAll(db, facts),
-      rail: (lanes: Json[]) => applyAll(db, [stateObservation(ACCOUNT, ID, wireRequirements(ID, lanes), ++readNo, START_MS + readNo)]),
+      rail: (lanes: Json[]) => applyAll(db, [observedState(ACCOUNT, ID, wireRequirements(ID, lanes), ++readNo, START_MS + readNo)]),
       /** A bind request of a status that names a quote. */
       bind: (n: number, status: string, quoteNo: number, over: Record<string, Json> = {}) => {
         const wire = { ...wireById(ID).bind_request, bind_request_id: uuid(14, n), status, quote_id: uuid(7, quoteNo), policy_id: null }
@@ -196,7 +196,7 @@ describe.each(testDatabases)('views for brokerages, on $name', ({ open }) => {
       { market_name: 'Market 2', ready: true, lane_id: uuid(3, 2), ...needs },
     ]
     await apply(
-      stateObservation(ACCOUNT, ID, wireRequirements(ID, [lane(1, []), lane(2, [])], { markets }), 1),
+      observedState(ACCOUNT, ID, wireRequirements(ID, [lane(1, []), lane(2, [])], { markets }), 1),
       detailFact(ACCOUNT, ID, 'outstanding', wireDetails(ID).outstanding, 1),
     )
     expect(await asked('select source, market_name, lane_id, bind_request_id, bind_status from open_items order by source')).toEqual([
@@ -208,7 +208,7 @@ describe.each(testDatabases)('views for brokerages, on $name', ({ open }) => {
   it('a lane shows when it was attached, first quoted and ended, from its own events', async () => {
     const { apply, rail, asked } = await scene()
     const event = (n: number, type: string, lane_id: string | null) =>
-      eventObservation(ACCOUNT, ID, wireEvent(n, { type }, { ...market(1), lane_id }))
+      observedEvent(ACCOUNT, ID, wireEvent(n, { type }, { ...market(1), lane_id }))
     await rail([lane(1, [quote(1)]), lane(2, []), lane(3, [])])
     const [one, two] = [uuid(3, 1), uuid(3, 2)]
     await apply(
@@ -277,7 +277,7 @@ describe.each(testDatabases)('views for brokerages, on $name', ({ open }) => {
 
   it('documents are counted, and the index shows when a missing one is fetched next', async () => {
     const { apply, asked, overview } = await scene()
-    await apply(messageObservation(ACCOUNT, ID, wireMessage(1)))
+    await apply(observedMessage(ACCOUNT, ID, wireMessage(1)))
     const waiting = { document_count: 1, document_failed_count: 0, documents_missing: 1, last_activity_at: stored(1) }
     expect(await overview()).toMatchObject(waiting)
     expect(await asked('select state, error, tried_at, retry_at from document_index')).toEqual([

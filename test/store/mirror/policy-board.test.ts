@@ -6,9 +6,9 @@ import { runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
 import {
   at,
-  eventObservation,
   idFact,
-  stateObservation,
+  observedEvent,
+  observedState,
   uuid,
   wireById,
   wireEvent,
@@ -24,7 +24,7 @@ const QUOTE = uuid(7, 1)
 
 const quote: Json = { quote_id: QUOTE, premium_display: '$1,250', total_cents: 125_000, lines: ['general_liability'], is_revision: false }
 const state = (lanes: Json[], readNo = 1) =>
-  stateObservation(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, lanes, { insured_id: ids.insured }), readNo)
+  observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, lanes, { insured_id: ids.insured }), readNo)
 const oneLane = state([wireLane(1, { quotes: [quote] }), wireLane(2)])
 const policy = (policyId = ids.policy, submissionId = SUBMISSION) =>
   idFact(ACCOUNT, submissionId, 'policy', policyId, { ...wirePolicy, policy_id: policyId, submission_id: submissionId }, 1)
@@ -32,7 +32,7 @@ const bind = (over: Record<string, Json> = {}, submissionId = SUBMISSION) => {
   const wire: Record<string, Json> = { ...wireBind, submission_id: submissionId, ...over }
   return idFact(ACCOUNT, submissionId, 'bind_request', String(wire['bind_request_id']), wire, 1)
 }
-const bound = (n: number, lane = 1) => eventObservation(ACCOUNT, SUBMISSION, wireEvent(n, { type: 'bound' }, { lane_id: uuid(3, lane) }))
+const bound = (n: number, lane = 1) => observedEvent(ACCOUNT, SUBMISSION, wireEvent(n, { type: 'bound' }, { lane_id: uuid(3, lane) }))
 const time = (minute: number) => at(minute).replace('.000Z', '.000000Z')
 
 const whole = {
@@ -64,7 +64,7 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
 
   it("shows a policy's market, last bind time, premium and record fields", async () => {
     expect(
-      await boardOf([oneLane, bind(), policy(), bound(10), bound(20), bound(30, 2), eventObservation(ACCOUNT, SUBMISSION, wireEvent(40))]),
+      await boardOf([oneLane, bind(), policy(), bound(10), bound(20), bound(30, 2), observedEvent(ACCOUNT, SUBMISSION, wireEvent(40))]),
     ).toEqual([whole])
   })
 

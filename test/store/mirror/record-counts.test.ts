@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
-const event = (submission: string, n: number) => eventObservation('acme', submission, wireEvent(n))
-const message = (submission: string, n: number) => messageObservation('acme', submission, wireMessage(n))
+const event = (submission: string, n: number) => observedEvent('acme', submission, wireEvent(n))
+const message = (submission: string, n: number) => observedMessage('acme', submission, wireMessage(n))
 
 describe.each(testDatabases)('the counts of records on $name', ({ open }) => {
   it('match the rows when records arrive together, again, or after a deletion by hand', async () => {

@@ -37,7 +37,7 @@ import { ensureReconcileRows, requestRun } from '../../../src/store/reconcile/cl
 import { storedRow } from '../../push/outbox.ts'
 import { insertRows, runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { at, byPoll, byWebhook, eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { at, byPoll, byWebhook, observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 import { letSessionsAge } from './session-time.ts'
 
@@ -255,10 +255,10 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       const db = await opened()
       await ensureAccounts(db, ['acme', 'zenith'])
       await applyAll(db, [
-        eventObservation('acme', ONE, wireEvent(1), byPoll),
-        eventObservation('acme', ONE, wireEvent(2), byWebhook),
-        messageObservation('acme', ONE, wireMessage(3), byPoll),
-        eventObservation('zenith', ONE, wireEvent(4), byPoll),
+        observedEvent('acme', ONE, wireEvent(1), byPoll),
+        observedEvent('acme', ONE, wireEvent(2), byWebhook),
+        observedMessage('acme', ONE, wireMessage(3), byPoll),
+        observedEvent('zenith', ONE, wireEvent(4), byPoll),
       ])
       await db.write('test', (tx) => tx.sql.updateTable('sync_arrivals').set({ first_at: INSERT_AT }).execute())
       const [before, after] = [timeFromMs(Date.now() - 120_000), timeFromMs(Date.now())]
@@ -282,8 +282,8 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       expect(await asked.webhookLoss(db.read, 'acme', time(60))).toEqual({ expected: 2, lost: 1, since: time(180) })
       expect(await asked.webhookLoss(db.read, 'nobody', time(0))).toEqual({ expected: 0, lost: 0, since: null })
 
-      await applyAll(db, [eventObservation('acme', ONE, wireEvent(1, { detail: 'one' }), byPoll)])
-      await applyAll(db, [eventObservation('acme', ONE, wireEvent(1, { detail: 'another' }), byPoll)])
+      await applyAll(db, [observedEvent('acme', ONE, wireEvent(1, { detail: 'one' }), byPoll)])
+      await applyAll(db, [observedEvent('acme', ONE, wireEvent(1, { detail: 'another' }), byPoll)])
       expect([await asked.countConflicts(db.read, 'acme', before), await asked.countConflicts(db.read, 'zenith', before)]).toEqual([
         { conflicts: 1, unreadable: 0 },
         { conflicts: 0, unreadable: 0 },
@@ -294,9 +294,9 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
     it('find the newest read, the stalest one of a reachable submission, and failing ones', async () => {
       const db = await opened()
       await applyAll(db, [
-        eventObservation('acme', ONE, wireEvent(1)),
-        eventObservation('acme', TWO, wireEvent(2)),
-        eventObservation('zenith', ONE, wireEvent(3)),
+        observedEvent('acme', ONE, wireEvent(1)),
+        observedEvent('acme', TWO, wireEvent(2)),
+        observedEvent('zenith', ONE, wireEvent(3)),
       ])
       expect([await asked.newestRead(db.read, 'acme'), await asked.stalestRead(db.read, 'acme')]).toEqual([null, null])
       const set = (account: string, submissionId: string, values: object) =>
@@ -344,7 +344,7 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
 
     it('find the oldest change of a destination that is sendable, held, or not yet queued', async () => {
       const db = await opened()
-      await applyAll(db, [eventObservation('acme', ONE, wireEvent(1))])
+      await applyAll(db, [observedEvent('acme', ONE, wireEvent(1))])
       const row = (n: number, stream: string, over: object = {}) => storedRow(n, stream, { queued_at: time(n), ...over })
       const rows = [row(1, ONE, { state: 'dead' }), row(2, ONE), row(3, TWO), row(0, TWO, { destination: 'crm' })]
       await insertRows(db, 'sync_outbox', rows)

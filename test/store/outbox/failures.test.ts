@@ -6,7 +6,7 @@ import { type ClaimedStream, claimStreams, settleStreams } from '../../../src/st
 import { ACCOUNT, destinationOf, fanAll, openedDb, result } from '../../push/outbox.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
 
 const IDS = [1, 2, 3, 4, 5].map((n) => uuid(9, n))
 const ams = destinationOf('ams', { entities: ['market_events'] })
@@ -24,7 +24,7 @@ it('a reason leaves out ids and numbers, and finds the failures that it was made
 describe.each(testDatabases)('failures of a destination on $name', ({ open }) => {
   it('are its rows that are dead, of unknown outcome, or were tried, and a search finds them', async () => {
     const db = await openedDb(open)
-    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventObservation(ACCOUNT, id, wireEvent(1)))])
+    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => observedEvent(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [ams])
     const streams = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     const outcome = (stream: ClaimedStream, n: number) => {

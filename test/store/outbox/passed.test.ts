@@ -6,7 +6,7 @@ import type { OutboxState } from '../../../src/store/schema/push.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb } from '../../push/outbox.ts'
 import { insertRows, testDatabases } from '../../tools/databases.ts'
 import { applyEach } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 
 const ONE = uuid(9, 1)
 
@@ -17,7 +17,7 @@ function eventNamed(n: number): SentRecord {
 /** A database with an outbox row in each of these states, for events 1, 2, … */
 async function dbWith(open: Parameters<typeof openedDb>[0], ...states: readonly OutboxState[]) {
   const db = await openedDb(open)
-  await applyEach(db, states, (_, index) => eventObservation(ACCOUNT, ONE, wireEvent(index + 1)))
+  await applyEach(db, states, (_, index) => observedEvent(ACCOUNT, ONE, wireEvent(index + 1)))
   await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
   await db.write('test', async (tx) => {
     for (const [index, state] of states.entries())

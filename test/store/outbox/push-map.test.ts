@@ -6,7 +6,7 @@ import { type ClaimedStream, claimStreams, releaseStreams, settleStreams } from 
 import { ACCOUNT, destinationOf, fanAll, mapByHand, openedDb, openedDbs, streamsIn } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { applyAll, applyEach } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 const ams = destinationOf('ams', { entities: ['market_events'] })
@@ -64,11 +64,11 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
 
   it('unblocks the streams that waited for it with all their rows, and no others', async () => {
     const db = await openedDb(open)
-    for (const submission of [ONE, TWO]) await applyEach(db, [1, 2], (n) => eventObservation(ACCOUNT, submission, wireEvent(n)))
+    for (const submission of [ONE, TWO]) await applyEach(db, [1, 2], (n) => observedEvent(ACCOUNT, submission, wireEvent(n)))
     await fanAll(db, [ams])
     await settleStreams(db, (await claim(db)).map(unmapped))
     expect((await streamsIn(db)).map((stream) => stream.blocked)).toEqual(['unmapped', 'unmapped'])
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(3))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(3))])
     await fanAll(db, [ams])
     expect(await claim(db)).toEqual([])
     await storeMappings(db, [mapping(ONE, 'C-1', { fields: { branch: '7' } }), mapping(TWO, 'x', { destination: 'crm' })], 'import')
@@ -81,7 +81,7 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
 
   it('leaves a stream to the process that is looking up its client', async () => {
     const db = await openedDb(open)
-    await applyAll(db, [eventObservation(ACCOUNT, ONE, wireEvent(1))])
+    await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1))])
     await fanAll(db, [ams])
     await settleStreams(db, (await claim(db)).map(unmapped))
     const looking = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 10, leaseMs: 60_000, uncertain: false, unmapped: true })
@@ -95,7 +95,7 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
   it('that is stored while a stream is settled as unmapped blocks it not for ever, at any moment', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
     const submissions = Array.from({ length: 12 }, (_, n) => uuid(9, n))
-    await applyEach(db, submissions, (submission) => eventObservation(ACCOUNT, submission, wireEvent(1)))
+    await applyEach(db, submissions, (submission) => observedEvent(ACCOUNT, submission, wireEvent(1)))
     await fanAll(db, [ams])
     for (const stream of await claim(db)) {
       await Promise.all([settleStreams(db, [unmapped(stream)]), storeMappings(other, [mapping(stream.stream, 'C')], 'import')])
@@ -108,7 +108,7 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
   it('unblocks neither a held stream, nor one of another destination or account', async () => {
     const db = await openedDb(open)
     const crm = destinationOf('crm', { entities: ['market_events'] })
-    for (const submission of [ONE, TWO]) await applyAll(db, [eventObservation(ACCOUNT, submission, wireEvent(1))])
+    for (const submission of [ONE, TWO]) await applyAll(db, [observedEvent(ACCOUNT, submission, wireEvent(1))])
     await fanAll(db, [ams, crm])
     const [held, waiting] = (await claim(db)) as [ClaimedStream, ClaimedStream]
     const elsewhere = [mapping(TWO, 'x', { destination: 'other' }), mapping(TWO, 'x', { account: 'other' })]
@@ -149,7 +149,7 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
   it('that was written by hand unblocks the streams that waited for it, page by page', async () => {
     const db = await openedDb(open)
     const submissions = Array.from({ length: 5 }, (_, n) => uuid(9, n))
-    await applyEach(db, submissions, (submission) => eventObservation(ACCOUNT, submission, wireEvent(1)))
+    await applyEach(db, submissions, (submission) => observedEvent(ACCOUNT, submission, wireEvent(1)))
     await fanAll(db, [ams])
     await settleStreams(db, (await claim(db)).map(unmapped))
     const mapped = [1, 3, 4].map((n) => uuid(9, n))

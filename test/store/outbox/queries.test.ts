@@ -22,7 +22,7 @@ import {
 } from '../../push/outbox.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
 import { applyEach } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 
 const [ONE, TWO, THREE] = [uuid(9, 1), uuid(9, 2), uuid(9, 3)]
 const ams = destinationOf('ams', { entities: ['market_events'] })
@@ -34,7 +34,7 @@ function claim(db: Db, leaseMs = 60_000, rowsPerStream = 1): Promise<ClaimedStre
 
 /** Two events of each submission in the outbox, and the states of the first rows. */
 async function outbox(db: Db, submissions: readonly string[], outcome?: (stream: ClaimedStream, n: number) => StreamResult): Promise<void> {
-  for (const n of [1, 2]) await applyEach(db, submissions, (submission) => eventObservation(ACCOUNT, submission, wireEvent(n)))
+  for (const n of [1, 2]) await applyEach(db, submissions, (submission) => observedEvent(ACCOUNT, submission, wireEvent(n)))
   await fanAll(db, [ams, crm])
   if (outcome) await settleStreams(db, (await claim(db)).map(outcome))
 }

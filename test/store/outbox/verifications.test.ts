@@ -25,7 +25,7 @@ import { claimUpkeep } from '../../../src/store/upkeep/upkeep.ts'
 import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result, settleEach } from '../../push/outbox.ts'
 import { runSql, testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, trackFact, uuid, wireEvent } from '../../tools/observations.ts'
 
 const IDS = [1, 2, 3].map((n) => uuid(9, n))
 const ams = destinationOf('ams', { entities: ['market_events'] })
@@ -33,7 +33,7 @@ const ams = destinationOf('ams', { entities: ['market_events'] })
 describe.each(testDatabases)('answers of targets on $name', ({ open }) => {
   async function delivered(): Promise<{ db: Db; ids: number[] }> {
     const db = await openedDb(open)
-    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => eventObservation(ACCOUNT, id, wireEvent(1)))])
+    await applyAll(db, [...IDS.map((id) => trackFact(ACCOUNT, id)), ...IDS.map((id) => observedEvent(ACCOUNT, id, wireEvent(1)))])
     await fanAll(db, [ams])
     const streams = await claimStreams(db, 'ams', { streams: 10, rowsPerStream: 1, leaseMs: 60_000, uncertain: false })
     await settleEach(db, streams, (stream, n) => result(stream, 'delivered', { remoteId: `note-${n}` }))

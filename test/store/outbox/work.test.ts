@@ -37,7 +37,7 @@ import {
 } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { applyAll, applyEach } from '../../tools/mirror.ts'
-import { byPoll, eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
+import { byPoll, observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../tools/observations.ts'
 
 const ams = destinationOf('ams', { entities: ['market_events', 'thread_messages'] })
 const STREAMS = [uuid(9, 1), uuid(9, 2), uuid(9, 3), uuid(9, 4)]
@@ -50,7 +50,7 @@ function claim(db: Db, over: Partial<StreamClaim> = {}, destination = 'ams'): Pr
 /** `rows` events for each of the first `lanes` streams, in the outbox of the destinations. */
 async function queue(db: Db, streams: number, rows: number, destinations: readonly TestDestination[] = [ams], from = 0): Promise<void> {
   for (let n = 0; n < rows; n++) {
-    await applyEach(db, STREAMS.slice(0, streams), (stream) => eventObservation(ACCOUNT, stream, wireEvent(from + n)))
+    await applyEach(db, STREAMS.slice(0, streams), (stream) => observedEvent(ACCOUNT, stream, wireEvent(from + n)))
   }
   await fanAll(db, destinations)
 }
@@ -111,7 +111,7 @@ describe.each(testDatabases)('claims of streams on $name', ({ open }) => {
     const db = await openedDb(open)
     const [submission] = STREAMS as [string]
     const ofBoth = { ...ams, accounts: [ACCOUNT, 'other'] }
-    for (const account of ofBoth.accounts) await applyAll(db, [eventObservation(account, submission, wireEvent(1))])
+    for (const account of ofBoth.accounts) await applyAll(db, [observedEvent(account, submission, wireEvent(1))])
     await fanAll(db, [ofBoth, { ...ams, name: 'crm' }])
     const to = (destination: string, account: string, client: string) => ({ destination, account, submissionId: submission, client })
     const maps = [to('crm', ACCOUNT, 'C-crm'), to('ams', 'other', 'C-other')]
@@ -132,7 +132,7 @@ describe.each(testDatabases)('claims of streams on $name', ({ open }) => {
   it('take the stream that has been due the longest first', async () => {
     const db = await openedDb(open)
     for (const [n, stream] of [...STREAMS].reverse().entries()) {
-      await applyAll(db, [eventObservation(ACCOUNT, stream, wireEvent(n))])
+      await applyAll(db, [observedEvent(ACCOUNT, stream, wireEvent(n))])
       await fanAll(db, [ams])
     }
     const order: string[] = []
@@ -146,7 +146,7 @@ describe.each(testDatabases)('claims of streams on $name', ({ open }) => {
     const messages = STREAMS.flatMap((stream, n) =>
       [1, 2].map((m) => [stream, wireMessage(10 * n + m, { body_text: `${m}${text}` })] as const),
     )
-    for (const [stream, message] of messages) await applyAll(db, [messageObservation(ACCOUNT, stream, message)])
+    for (const [stream, message] of messages) await applyAll(db, [observedMessage(ACCOUNT, stream, message)])
     await fanAll(db, [ams])
     const taken: [string, number][] = []
     for (let round = 0; round < 4; round++) {
@@ -162,7 +162,7 @@ describe.each(testDatabases)('claims of streams on $name', ({ open }) => {
   it('take a larger row alone', async () => {
     const db = await openedDb(open)
     const [stream = ''] = STREAMS
-    for (const n of [1, 2]) await applyAll(db, [messageObservation(ACCOUNT, stream, wireMessage(n, { body_text: 'x'.repeat(3_000_000) }))])
+    for (const n of [1, 2]) await applyAll(db, [observedMessage(ACCOUNT, stream, wireMessage(n, { body_text: 'x'.repeat(3_000_000) }))])
     await fanAll(db, [ams])
     expect(await claim(db)).toMatchObject([{ isFull: true, rows: [{ entity: 'thread_messages' }] }])
   })
@@ -170,8 +170,8 @@ describe.each(testDatabases)('claims of streams on $name', ({ open }) => {
   it('know who wrote a message, also when the change does not say so', async () => {
     const db = await openedDb(open)
     const [stream = ''] = STREAMS
-    await applyAll(db, [messageObservation(ACCOUNT, stream, wireMessage(1, { direction: 'inbound', subject: null }))])
-    await applyAll(db, [messageObservation(ACCOUNT, stream, wireMessage(1, { direction: 'inbound', subject: 'now known' }), byPoll)])
+    await applyAll(db, [observedMessage(ACCOUNT, stream, wireMessage(1, { direction: 'inbound', subject: null }))])
+    await applyAll(db, [observedMessage(ACCOUNT, stream, wireMessage(1, { direction: 'inbound', subject: 'now known' }), byPoll)])
     await fanAll(db, [ams])
     const { rows } = one(await claim(db))
     expect(rows.map((row) => [row.operation, row.direction, row.after?.['direction']])).toEqual([
@@ -261,7 +261,7 @@ describe.each(testDatabases)('settling streams on $name', ({ open }) => {
     const ids = await db.read.all(sql<{ remote_id: string }>`select remote_id from sync_remote_ids`)
     expect(ids).toHaveLength(4)
     // The remote id of a record comes with its next change.
-    await applyAll(db, [eventObservation(ACCOUNT, STREAMS[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
+    await applyAll(db, [observedEvent(ACCOUNT, STREAMS[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
     await fanAll(db, [ams])
     const update = one(await claim(db))
     expect(update.rows).toMatchObject([{ operation: 'update', remoteId: `r-${STREAMS[0]}` }])
@@ -366,7 +366,7 @@ describe.each(testDatabases)('settling streams on $name', ({ open }) => {
     const db = await openedDb(open)
     const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'], accounts: [ACCOUNT, 'another'] }))
     const [stream = ''] = STREAMS
-    for (const account of [ACCOUNT, 'another']) await applyEach(db, [1, 2], (n) => eventObservation(account, stream, wireEvent(n)))
+    for (const account of [ACCOUNT, 'another']) await applyEach(db, [1, 2], (n) => observedEvent(account, stream, wireEvent(n)))
     await fanAll(db, both)
     const first = one(await claim(db, { streams: 1, rowsPerStream: 1 }))
     const second = one(await claim(db, { streams: 1, rowsPerStream: 1 }))
@@ -393,7 +393,7 @@ describe.each(testDatabases)('settling streams on $name', ({ open }) => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
     await settleEach(db, await claim(db), (stream) => result(stream, 'dead'))
-    await applyAll(db, [eventObservation(ACCOUNT, uuid(9, 1), wireEvent(0, { detail: 'Filled in later' }))])
+    await applyAll(db, [observedEvent(ACCOUNT, uuid(9, 1), wireEvent(0, { detail: 'Filled in later' }))])
     await fanAll(db, [ams])
     const update = one(await claim(db))
     await retryRows(db, { destination: 'ams' }, 0, 10)
@@ -409,7 +409,7 @@ describe.each(testDatabases)('settling streams on $name', ({ open }) => {
     let queued = 0
     let sent = 0
     for (let round = 0; round < 40; round++) {
-      await applyAll(db, [eventObservation(ACCOUNT, stream, wireEvent(queued++))])
+      await applyAll(db, [observedEvent(ACCOUNT, stream, wireEvent(queued++))])
       const claimed = await claim(db)
       const [lost] = await Promise.all([settleEach(db, claimed, (one) => result(one, 'delivered')), fanAll(other, [ams])])
       expect(lost).toEqual([])

@@ -18,7 +18,7 @@ import { ACCOUNT, destinationOf, fanAll, openedDbs } from '../../push/outbox.ts'
 import { postgresDatabase, runSql } from '../../tools/databases.ts'
 import { overlap } from '../../tools/held-open.ts'
 import { applyEach } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 
 const SUBMISSION = uuid(9, 1)
 const DAY_MS = 86_400_000
@@ -118,7 +118,7 @@ describe('changes that are sent again while retention removes them', () => {
   const delivered = async () => {
     const [one, two] = await opened()
     const to = destinationOf('ams')
-    await applyEach(one, [1, 2, 3], (n) => eventObservation(ACCOUNT, SUBMISSION, wireEvent(n)))
+    await applyEach(one, [1, 2, 3], (n) => observedEvent(ACCOUNT, SUBMISSION, wireEvent(n)))
     await fanAll(one, [to])
     await runSql(one, sql`update sync_outbox set state = 'delivered', settled_at = now()`)
     const state = await findDestination(one.read, 'ams')

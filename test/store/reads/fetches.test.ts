@@ -4,12 +4,12 @@ import { claimFetches, releaseFetch, settleFetch } from '../../../src/store/read
 import { openedDb } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { byPoll, messageObservation, uuid, wireMessage } from '../../tools/observations.ts'
+import { byPoll, observedMessage, uuid, wireMessage } from '../../tools/observations.ts'
 
 describe.each(testDatabases)('documents to fetch on $name', ({ open }) => {
   it('are claimed once, by account, and settled only by the claimant', async () => {
     const db = await openedDb(open)
-    for (const account of ['acme', 'other']) await applyAll(db, [messageObservation(account, uuid(9, 1), wireMessage(1), byPoll)])
+    for (const account of ['acme', 'other']) await applyAll(db, [observedMessage(account, uuid(9, 1), wireMessage(1), byPoll)])
     const [claim, ...others] = await claimFetches(db, 'acme', 5)
     if (claim === undefined) throw new Error('nothing was claimed')
     expect(others).toEqual([])

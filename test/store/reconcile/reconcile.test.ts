@@ -53,9 +53,9 @@ import {
   at,
   byPoll,
   byWebhook,
-  eventObservation,
   idFacts,
-  messageObservation,
+  observedEvent,
+  observedMessage,
   uuid,
   wireById,
   wireEvent,
@@ -230,9 +230,9 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     const db = await opened()
     const claim = await claimed(db)
     await applyAll(db, [
-      eventObservation('acme', ONE, wireEvent(1)),
-      eventObservation('acme', TWO, wireEvent(2)),
-      eventObservation('zenith', uuid(9, 7), wireEvent(3)),
+      observedEvent('acme', ONE, wireEvent(1)),
+      observedEvent('acme', TWO, wireEvent(2)),
+      observedEvent('zenith', uuid(9, 7), wireEvent(3)),
     ])
     const set = (id: string, values: object) =>
       db.write('test', (tx) =>
@@ -286,7 +286,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
 
   it('a read takes a greater number each time, lost reads come back, and the ids of a submission are those of any table', async () => {
     const db = await opened()
-    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1)), ...idFacts('acme', ONE)])
+    await applyAll(db, [observedEvent('acme', ONE, wireEvent(1)), ...idFacts('acme', ONE)])
     const take = (id = ONE) => takeReadNumber(db, { account: 'acme', submissionId: id, read: 'requirements' })
     const [first, second, none] = [await take(), await take(), await take(TWO)]
     expect([(second ?? 0) > (first ?? 0), none]).toEqual([true, null])
@@ -305,7 +305,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
 
   it('undelivered changes are reported with their reason, and lost streams are reopened', async () => {
     const db = await opened()
-    await applyAll(db, [eventObservation('acme', ONE, wireEvent(1))])
+    await applyAll(db, [observedEvent('acme', ONE, wireEvent(1))])
     const row = (n: number, over: object) => storedRow(n, ONE, { submission_id: ONE, queued_at: time(n), ...over })
     const both = ['ams', 'crm'].map((name) => ({ name, start: 0 }))
     await ensureDestinations(db, both)
@@ -335,11 +335,11 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
   it('figures count an account’s records by when and how they were first seen', async () => {
     const db = await opened()
     await applyAll(db, [
-      eventObservation('acme', ONE, wireEvent(1), byWebhook),
-      eventObservation('acme', ONE, wireEvent(2), byPoll),
-      eventObservation('acme', ONE, wireEvent(3), byPoll),
-      messageObservation('acme', TWO, wireMessage(4), byPoll),
-      eventObservation('zenith', ONE, wireEvent(5)),
+      observedEvent('acme', ONE, wireEvent(1), byWebhook),
+      observedEvent('acme', ONE, wireEvent(2), byPoll),
+      observedEvent('acme', ONE, wireEvent(3), byPoll),
+      observedMessage('acme', TWO, wireMessage(4), byPoll),
+      observedEvent('zenith', ONE, wireEvent(5)),
     ])
     const seen = async () =>
       (await countFirstSeen(db.read, 'acme')).map(({ at: when, via, entity, count }) => [when, via, entity, Number(count)])

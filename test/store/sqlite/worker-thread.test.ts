@@ -6,7 +6,7 @@ import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { startChild } from '../../tools/child.ts'
 import { newSqlite, openAgain } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 
 async function opened(failPoint?: FailPoint): Promise<{ db: Db; path: string }> {
   const { config, remove } = newSqlite()
@@ -95,7 +95,7 @@ it('the event loop turns while a transaction aside is at work, and other writers
 it('it reads and writes rows as any transaction does, and stops at the same points', async () => {
   const points: string[] = []
   const { db } = await opened((point) => points.push(point))
-  await applyAll(db, [eventObservation('acme', uuid(9, 1), wireEvent(1)), eventObservation('acme', uuid(9, 1), wireEvent(2))])
+  await applyAll(db, [observedEvent('acme', uuid(9, 1), wireEvent(1)), observedEvent('acme', uuid(9, 1), wireEvent(2))])
   const before = await db.read.selectWhere(marketEvents, { account: 'acme' })
   points.length = 0
   await db.write(

@@ -37,7 +37,7 @@ import {
 } from '../../../src/store/upkeep/upkeep.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { at, eventObservation, uuid, wireEvent } from '../../tools/observations.ts'
+import { at, observedEvent, uuid, wireEvent } from '../../tools/observations.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
@@ -107,7 +107,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     const db = await opened()
     expect((await readClocks(db.read)).recorded).toEqual([])
     await deliver(db, 5)
-    await applyAll(db, [eventObservation('acme', BAKERY, wireEvent(1))])
+    await applyAll(db, [observedEvent('acme', BAKERY, wireEvent(1))])
     const { nowMs, recorded } = await readClocks(db.read)
     expect(nowMs === null).toBe(database.name === 'sqlite')
     expect(recorded.map(({ what }) => what)).toEqual(['the newest delivery', 'the newest change'])
@@ -125,7 +125,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
   it('how far reads and tables are, by account', async () => {
     const db = await opened()
     await fillScene(db)
-    await applyAll(db, [eventObservation('zenith', BAKERY, wireEvent(7))])
+    await applyAll(db, [observedEvent('zenith', BAKERY, wireEvent(7))])
     const events = (await readCoverage(db.read, 'acme', ['events']))[0]
     const readAt = '2026-01-05T12:55:00.000000Z'
     expect(events).toEqual({ read: 'events', total: 2, done: 1, never: 1, oldest_at: readAt, median_at: readAt })
@@ -189,7 +189,7 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     expect(await sizeOfTurn(db.read, 'deliveries', time(9), [])).toEqual({ rows: 0, of: 0 })
     await deliver(db, 1, 2, 3, 4)
     expect(await sizeOfTurn(db.read, 'deliveries', time(3), [])).toEqual({ rows: 2, of: 4 })
-    await applyAll(db, [eventObservation('acme', BAKERY, wireEvent(1)), eventObservation('acme', BAKERY, wireEvent(2))])
+    await applyAll(db, [observedEvent('acme', BAKERY, wireEvent(1)), observedEvent('acme', BAKERY, wireEvent(2))])
     const { of } = await sizeOfTurn(db.read, 'changes', time(0), [])
     expect(of).toBeGreaterThan(2)
     const later = timeFromMs(Date.now() + 60_000)

@@ -73,14 +73,14 @@ function Four({ history, span }: FourProps) {
         {...common}
         isCount
         title="Deliveries"
-        now={`${counted(sum(deliveries), 'delivery', 'deliveries')} received; waiting: ${waiting || 'none'}`}
-        lines={since(coloured(deliveries))}
+        now={`${counted(sum(deliveries), 'delivery', 'deliveries')} received; last count of waiting: ${waiting || 'none'}`}
+        lines={since(coloured(deliveries).map((line) => ({ ...line, label: answerWord(line.label) })))}
       />
       <SmallChart
         {...common}
         isCount
         title="Lost webhooks"
-        now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost`}; ${counted(found, 'change')} found by polling`}
+        now={`${sum(lost) === 0 ? 'None lost' : `${count(sum(lost))} lost`}; polling found ${counted(found, 'change')} in total`}
         lines={since(coloured(lost).map((line) => ({ ...line, label: wordOf(line.label) })))}
       />
       <SmallChart
@@ -131,6 +131,12 @@ function lagText({ mirror, push }: History['lag']): string | null {
     (part) => part !== false,
   )
   return parts.length === 0 ? null : parts.join('; ')
+}
+
+/** @param status of the receiver's answer to a delivery. */
+function answerWord(status: string): string {
+  if (status === '204') return 'accepted'
+  return status === '503' ? 'not stored (503)' : `rejected (${status})`
 }
 
 function requestsText(upstream: History['upstream']): string | null {

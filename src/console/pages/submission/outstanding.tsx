@@ -20,7 +20,7 @@ export function Outstanding({ view }: { readonly view: View }) {
   const [n, m] = [open, others].map((groups) => groups.reduce((sum, { lines }) => sum + lines.length, 0)) as [number, number]
   const counts = [n > 0 && count(n), m > 0 && `${count(m)} for markets not chosen`].filter(Boolean).join(' · ')
   return (
-    <Section title="Outstanding" actions={counts && <span className="quiet">{counts}</span>}>
+    <Section title="Open items" actions={counts && <span className="quiet">{counts}</span>}>
       {n + m === 0 && <Empty>No outstanding items.</Empty>}
       <Groups groups={open} />
       {m > 0 && (

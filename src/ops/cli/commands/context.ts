@@ -90,7 +90,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
     if (use.looksOnly) await refuseWithoutInfo(db)
     else if (use.accounts === 'needed') {
       const epoch = await checkLogEpoch(db)
-      // Report now: `serve` won't report the epoch.
+      // Report the epoch now, because `serve` won't.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }
     // Report a created database: in another folder than `serve`'s, nobody else uses it.

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { json, runHere } from '../../../app/run.ts'
 import { postgresDatabase, sqliteDatabase } from '../../../tools/databases.ts'
 import { applyAll } from '../../../tools/mirror.ts'
-import { byPoll, eventObservation, uuid, wireEvent } from '../../../tools/observations.ts'
+import { byPoll, observedEvent, uuid, wireEvent } from '../../../tools/observations.ts'
 import { AdminRig, refusal } from '../rig.ts'
 
 interface Backup {
@@ -29,7 +29,7 @@ describe('backup by the admin routes, on sqlite', () => {
   })
 
   it('makes a verified copy next to the database like the command, and records it', async () => {
-    await applyAll(rig.db, [eventObservation('default', uuid(9, 1), wireEvent(1), byPoll)])
+    await applyAll(rig.db, [observedEvent('default', uuid(9, 1), wireEvent(1), byPoll)])
     const { status, json: made } = await ask('copy-1.db')
     expect(status).toBe(200)
     expect(made).toMatchObject({ path: join(folder, 'copy-1.db'), rows: { market_events: 1 } })

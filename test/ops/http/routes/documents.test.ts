@@ -8,7 +8,7 @@ import { unlistedHostText } from '../../../../src/upstream/http/elsewhere.ts'
 import { runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { applyAll } from '../../../tools/mirror.ts'
-import { byPoll, messageObservation, stateObservation, uuid, wireMessage, wireRequirements } from '../../../tools/observations.ts'
+import { byPoll, observedMessage, observedState, uuid, wireMessage, wireRequirements } from '../../../tools/observations.ts'
 import { AdminRig, refusal } from '../rig.ts'
 
 const ID = uuid(9, 1)
@@ -28,7 +28,7 @@ describe.each(testDatabases)('documents by the admin routes, on $name', (databas
       name: 'Binder: "final".pdf',
       download_path: `/broker/finalized-documents/${id}/pdf`,
     }))
-    await applyAll(rig.db, [messageObservation('default', ID, wireMessage(1, { attachments }), byPoll)])
+    await applyAll(rig.db, [observedMessage('default', ID, wireMessage(1, { attachments }), byPoll)])
     const body = async function* () {
       yield Buffer.from(BYTES)
     }
@@ -68,7 +68,7 @@ describe.each(testDatabases)('documents by the admin routes, on $name', (databas
     ['other', 0],
   ])('are found by %s: by file name, insured or submission', async (search, found) => {
     const named = wireRequirements(ID, [], { insured_name: 'Bluebird Diner' })
-    await applyAll(rig.db, [stateObservation('default', ID, named, 1)])
+    await applyAll(rig.db, [observedState('default', ID, named, 1)])
     for (const account of ['', '&account=default']) {
       const { json } = await rig.ask<{ items: unknown[] }>('GET', `/documents?search=${encodeURIComponent(search)}${account}`)
       expect(json.items).toHaveLength(found)

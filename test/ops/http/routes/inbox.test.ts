@@ -9,7 +9,7 @@ import type { InboxState } from '../../../../src/store/schema/inbox.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { sign } from '../../../receive/support.ts'
 import { silentLog, testDatabases } from '../../../tools/databases.ts'
-import { messageObservation, stateObservation, uuid, wireMessage, wireRequirements } from '../../../tools/observations.ts'
+import { observedMessage, observedState, uuid, wireMessage, wireRequirements } from '../../../tools/observations.ts'
 import { adminRigForEach, type Page, refusal } from '../rig.ts'
 
 describe.each(testDatabases)('deliveries by the admin routes, on $name', (database) => {
@@ -69,7 +69,7 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     const [delivery] = await claimDeliveries(rig.db, 1, 60_000)
     if (!delivery) throw new Error('nothing is claimed')
     await inApplyTransaction(rig.db, silentObserver, 'test', async (apply) => {
-      await apply.apply([messageObservation('default', submission, wireMessage(1, { body_text: 'Not shown.' }))])
+      await apply.apply([observedMessage('default', submission, wireMessage(1, { body_text: 'Not shown.' }))])
       await settleDeliveries(apply.tx, [{ delivery, state: 'done', submissionId: submission, kind: 'submission.thread', error: null }])
     })
     const became = await rig.ask<Page>('GET', '/inbox/msg_1/changes')
@@ -217,7 +217,7 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
   it('lists, shows and replays rejected deliveries', async () => {
     const submission = uuid(9, 1)
     await inApplyTransaction(rig.db, silentObserver, 'test', (apply) =>
-      apply.apply([stateObservation('default', submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)]),
+      apply.apply([observedState('default', submission, wireRequirements(submission, [], { insured_name: 'Bluebird Diner' }), 1)]),
     )
     const store = new RejectedStore(rig.db, silentLog)
     const origin = { account: 'default', path: '/webhooks', address: '192.0.2.1' }

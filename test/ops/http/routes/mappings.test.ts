@@ -3,7 +3,7 @@ import { inApplyTransaction } from '../../../../src/apply/apply.ts'
 import { silentObserver } from '../../../../src/base/observer.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
-import { messageObservation, stateObservation, wireMessage, wireRequirements } from '../../../tools/observations.ts'
+import { observedMessage, observedState, wireMessage, wireRequirements } from '../../../tools/observations.ts'
 import { fanOut, tryFirst } from '../../cli/push-rig.ts'
 import { adminRigForEach, type Page, refusal } from '../rig.ts'
 
@@ -113,8 +113,8 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
   it('lists submissions that need a client, with insured, number of changes and age', async () => {
     const names = ['Delacroix Networks', 'Fairmont Bakery', 'Fairmont Roofing']
     for (const [n, insured] of names.entries()) {
-      const facts = [0, 1].map((k) => messageObservation('default', id(n), wireMessage(10 * n + k, { body_text: `${k}` })))
-      const state = stateObservation('default', id(n), wireRequirements(id(n), null, { insured_name: insured }), 1)
+      const facts = [0, 1].map((k) => observedMessage('default', id(n), wireMessage(10 * n + k, { body_text: `${k}` })))
+      const state = observedState('default', id(n), wireRequirements(id(n), null, { insured_name: insured }), 1)
       await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply([...facts, state]))
     }
     await fanOut(rig.db, rig.config.destinations)

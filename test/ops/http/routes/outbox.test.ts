@@ -7,7 +7,7 @@ import { setDestinationState } from '../../../../src/store/outbox/destinations.t
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { changesOf } from '../../../tools/mirror.ts'
-import { messageObservation, wireMessage } from '../../../tools/observations.ts'
+import { observedMessage, wireMessage } from '../../../tools/observations.ts'
 import { fanOut, tryFirst } from '../../cli/push-rig.ts'
 import { adminRigForEach, refusal } from '../rig.ts'
 
@@ -28,7 +28,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
   const rig = adminRigForEach(database)
   beforeEach(async () => {
     const facts: Observation[] = ['One.', 'Two.'].map((body_text, n) =>
-      messageObservation('default', SUBMISSION, wireMessage(n, { body_text })),
+      observedMessage('default', SUBMISSION, wireMessage(n, { body_text })),
     )
     await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply(facts))
     await fanOut(rig.db, rig.config.destinations)

@@ -6,7 +6,7 @@ import { entityIdOf } from '../../../../src/model/row-key.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { applyAll, rowsOf } from '../../../tools/mirror.ts'
-import { byWebhook, messageObservation, uuid, wireMessage } from '../../../tools/observations.ts'
+import { byWebhook, observedMessage, uuid, wireMessage } from '../../../tools/observations.ts'
 import { fillScene } from '../../../tools/query-scene.ts'
 import { adminRigForAll, refusal } from '../rig.ts'
 
@@ -31,7 +31,7 @@ describe.each(testDatabases)('a first load, on $name', (database) => {
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: `${rig.env['OPS_TOKENS']} v:${VIEWER}:viewer` })
     await ensureAccounts(rig.db, ['acme', 'other'])
     await fillScene(rig.db)
-    await applyAll(rig.db, [messageObservation('other', uuid(9, 3), wireMessage(1), byWebhook)])
+    await applyAll(rig.db, [observedMessage('other', uuid(9, 3), wireMessage(1), byWebhook)])
   })
 
   async function load(table: string, query: string): Promise<Loaded['items'][number][]> {

@@ -5,7 +5,7 @@ import { MOST_AT_ONCE } from '../../../../src/ops/http/api/guard.ts'
 import { ensureAccounts } from '../../../../src/store/reads/accounts.ts'
 import { openAgain, testDatabases } from '../../../tools/databases.ts'
 import { applyAll } from '../../../tools/mirror.ts'
-import { byWebhook, eventObservation, messageObservation, uuid, wireEvent, wireMessage } from '../../../tools/observations.ts'
+import { byWebhook, observedEvent, observedMessage, uuid, wireEvent, wireMessage } from '../../../tools/observations.ts'
 import { until } from '../../../tools/until.ts'
 import { ALICE, adminRigForEach, BOB, refusal } from '../rig.ts'
 
@@ -25,8 +25,8 @@ describe.each(testDatabases)('waiting for changes, on $name', (database) => {
 
   const wait = (query: string, token = ALICE) => rig.ask<Page>('GET', `/changes?wait=30&${query}`, { token })
   const held = (n: number) => until(`${n} requests wait`, () => growthOf(rig.db).held === n)
-  const addEvent = (n: number, db = rig.db) => applyAll(db, [eventObservation('acme', SUBMISSION, wireEvent(n), byWebhook)])
-  const addMessage = (n: number) => applyAll(rig.db, [messageObservation('acme', SUBMISSION, wireMessage(n), byWebhook)])
+  const addEvent = (n: number, db = rig.db) => applyAll(db, [observedEvent('acme', SUBMISSION, wireEvent(n), byWebhook)])
+  const addMessage = (n: number) => applyAll(rig.db, [observedMessage('acme', SUBMISSION, wireMessage(n), byWebhook)])
 
   it('answers immediately with existing changes, otherwise waits for one', async () => {
     const waiting = wait('after=0')
