@@ -27,7 +27,7 @@ describe.each(testDatabases)('pauses on $name', ({ open }) => {
     await savePause(db, 'a', { ms: -1, reason: 'first' })
     const { throttled_until: ended } = (await findAccount(db.read, 'a')) ?? {}
     expect(await listPauses(db.read)).toEqual([])
-    await savePause(db, 'a', { ms: 60_000, reason: 'second' })
+    await savePause(db, 'a', { ms: 30_000, reason: 'second' })
     const second = await findPause(db.read, 'a')
     expect(second).toMatchObject({ reason: 'second', isLong: false })
     expect((second?.since ?? '') > (ended ?? '')).toBe(true)
