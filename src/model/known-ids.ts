@@ -14,7 +14,7 @@ export interface KnownId {
   readonly id: string
   /** The submission the id was named for; empty if unknown. */
   readonly submissionId: string
-  /** Whether the identified object names this submission, which then replaces a submission inferred from the place of the id. */
+  /** Whether the object itself contains the submission's id. If so, it overrides the submission inferred from where the id was found. */
   readonly isStated?: boolean
 }
 

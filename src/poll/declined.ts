@@ -10,7 +10,7 @@ export function declinedWaitMs(failures: number): number {
 }
 
 /**
- * Settles a detail read refused with 403 or 404, which affects neither submission nor credentials.
+ * Settles a detail read rejected with 403 or 404. The rejection doesn't count against the submission or the credentials.
  * @param failures in a row, including this one.
  */
 export function afterDeclined(claim: ReadClaim, failures: number, error: string | null): ReadSettlement {

@@ -9,7 +9,7 @@ import type { ActionContext } from './context.ts'
 
 /** Result of a reload, without secrets. */
 export interface ReloadResult {
-  /** Changes in force, one sentence each. */
+  /** Changes that took effect, one sentence each. */
   readonly applied: readonly string[]
   /** Changed settings that require a restart. */
   readonly needsRestart: readonly string[]

@@ -17,9 +17,9 @@ export interface Evaluation {
 /**
  * The changes of one evaluation: alarms by `transition`, and notices for each recipient.
  *
- * Each recipient has at most one notice per alarm; a newer notice replaces an unsent one. A firing alarm sends a notice, and another
- * `repeatMs` after that was sent or skipped. A resolved alarm sends a notice after `SETTLE_MS` if the recipient had one about the firing.
- * Recipients added later also get firing alarms.
+ * Each recipient has at most one notice per alarm; a newer notice replaces an unsent one. A firing alarm sends a notice, and another one
+ * `repeatMs` after the last one was sent or skipped. When the alarm resolves, a recipient that was notified of it gets a notice after
+ * `SETTLE_MS`. Recipients added later are also notified of alarms that already fire.
  */
 export function planOf(
   evaluation: Evaluation,

@@ -10,8 +10,8 @@ export const clockWatcher: Watcher = {
 }
 
 /**
- * Whether the clocks disagree. Per account, `clock_skew` reports smaller differences from the service. A record from the future is ignored
- * while a service confirms our clock.
+ * Whether the clocks disagree. Smaller differences from the service are reported per account by `clock_skew`. If a service confirms our
+ * clock, records from the future are ignored.
  */
 export function clocksDisagree(judged: ClockJudgement, config: Pick<Config, 'destinations'>): Problem {
   const { apart, doubt, isConfirmed } = judged

@@ -85,7 +85,7 @@ const GAPS: Coverage['gaps'] = [
   },
 ]
 
-/** @param isTerminal whether to count now, even if it takes long. */
+/** @param isTerminal whether a terminal asks. If so, counts immediately, even if that is slow. */
 export async function readCoverage(q: Query, config: Pick<Config, 'accounts'>, isTerminal: boolean): Promise<Coverage> {
   const offOf = await readsOffStatus(q)
   const names = (await knownAccounts(q, config.accounts)).map(({ account }) => account)

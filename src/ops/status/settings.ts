@@ -45,7 +45,7 @@ const FINGERPRINT_DIGITS = 4
 
 /**
  * Fingerprints of all settings, to compare processes without the values.
- * @param salt of the process, so that stored fingerprints of processes are unrelated.
+ * @param salt of one process. To compare another process with it, compute fingerprints with the same salt.
  */
 export function settingFingerprints(config: Config, salt: string): Record<string, string> {
   const comparable = { ...config, warnings: undefined, overridden: undefined, fromEnvironment: undefined }

@@ -38,7 +38,7 @@ export interface FilteredStep {
   readonly more: boolean
   /** Why the filter failed, and on which row; null if it succeeded. */
   readonly failed: string | null
-  /** Whether changes that `max_age` would drop wait, because the clock isn't trusted. */
+  /** True if changes that `max_age` would drop are kept waiting, because the clock isn't trusted. */
   readonly isHeld?: true
 }
 
@@ -51,8 +51,8 @@ interface Basis {
 }
 
 /**
- * Fans out the next changes. They are read and judged before the transaction, which queues passing changes only if the destination hasn't
- * moved since. Rows, cursor and record states commit together. @param mayDrop whether changes older than `max_age` may be dropped, which is
+ * Fans out the next changes. Reads and filters them before the transaction. The transaction queues the passing changes, unless the
+ * destination's cursor has changed since. Rows, cursor and record states commit together. @param mayDrop whether changes older than `max_age` may be dropped, which is
  * final.
  */
 export async function stepChanges(to: Filtered, state: DestinationRow, mayDrop: boolean): Promise<FilteredStep> {
@@ -198,7 +198,7 @@ interface Queueing {
   readonly also?: (tx: Tx) => Promise<boolean>
 }
 
-/** @returns a transaction that queues judged rows; false if another process was faster. */
+/** @returns a transaction that queues the judged rows. The transaction returns false if another process queued them first. */
 function queueing(
   destination: FanOutDestination,
   basis: Basis,

@@ -87,7 +87,7 @@ export class Sender implements Service {
   }
 }
 
-/** Wakes all senders when the outbox may have new rows. The signal itself wakes only one of several waiters. */
+/** Wakes all senders when the outbox may have new rows. A plain signal would wake only one. */
 export class OutboxSignal implements Service {
   readonly name = 'outbox signal'
   readonly #db: Db

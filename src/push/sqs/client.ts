@@ -115,7 +115,7 @@ function failed(error: unknown, result: TransportResult | null): Exclude<Reply<n
   return { code, answer: { ...result, reason: reasonOf(`${code}: ${text}`) } }
 }
 
-/** @returns the SDK's request handler, which stores the result in the call. */
+/** @returns a request handler for the SDK. The handler stores the result in the call. */
 function handleBy(transport: Transport) {
   return async (request: SignedRequest, options: object) => {
     const call = options as Call

@@ -206,7 +206,7 @@ async function allDelivered(q: Query, destination: string, selection: DeliveredS
   return all
 }
 
-/** A uniform sample, in order. */
+/** A uniform random sample of `ids`, in their order. */
 function sampleOf(ids: readonly number[], size: number, clock: Pick<Clock, 'random'>): number[] {
   const left = [...ids]
   const chosen: number[] = []

@@ -22,7 +22,7 @@ export interface FullRead {
 /** Keys of all shown records. For a long feed, only the keys are kept in memory. */
 export class ShownKeys {
   readonly #ids = new Set<string>()
-  /** Ids of malformed items. These items and their attachments count as shown. */
+  /** Ids of malformed items. The items and their attachments are treated as still shown by the service. */
   readonly #unreadable = new Set<string>()
   /** Messages without a list of attachments. All their attachments count as shown. */
   readonly #unlisted = new Set<string>()

@@ -76,7 +76,7 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return
     after = last.submissionId
-    // SQLite reads block the process, so handles deliveries and HTTP requests here.
+    // SQLite reads block the process, so let deliveries and HTTP requests run between them.
     await turn()
   }
 }

@@ -11,7 +11,7 @@ export interface Payload {
   readonly itemIds: readonly string[]
 }
 
-/** @returns the deliveries of events in a layout. */
+/** @returns payloads that deliver the events in this layout. */
 export function eventPayloads(layout: EventsPayload, submissionId: string, all: readonly MarketEvent[], unshown: Unshown): Payload[] {
   const type = 'submission.events'
   const ids = all.map((event) => event.id)

@@ -6,7 +6,7 @@ import { timeValue } from '../engine/sql.ts'
 /** Waiting deliveries searched in all accounts. */
 const WAITING = 1_000
 
-/** @returns when the newest delivery up to `upTo`, except type `butFor`, was received, and the 1-based position of its secret. */
+/** @returns when the newest delivery up to `upTo` was received, ignoring type `butFor`, and the 1-based position of its secret. */
 export async function newestDelivery(q: Query, account: string, butFor: string, upTo: TimeText) {
   const isSought = sql`account = ${account} and coalesce(kind, '') <> ${butFor} and received_at <= ${timeValue(q, upTo)}`
   const row = await q.one(sql<{ received_at: TimeText; secret: number }>`

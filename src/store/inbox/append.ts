@@ -98,7 +98,7 @@ export class InboxAppender {
         singleStatement: this.#db.kind === 'postgres',
       })
       this.noteRoom(bytes)
-      // Compares bodies only if an id was known, so new deliveries cost nothing extra.
+      // Compares bodies only if a delivery's id was already stored, so a batch of new deliveries costs nothing extra.
       if (added < deliveries.length) for (const differing of await noteRepeats(this.#db, deliveries)) this.#onDiffering(differing)
       return null
     } catch (error) {

@@ -133,7 +133,7 @@ async function lockPostgresSchema(tx: Tx): Promise<void> {
   const schema = row?.name ?? ''
   await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`)
   const rows = await tx.all(sql`select 1 from pg_namespace where nspname = ${schema}`)
-  // Checked first, because an existing schema needs no right to create schemas.
+  // Checked first, so that a user without the right to create schemas can use an existing one.
   if (rows.length === 0) await tx.run(sql`create schema ${sql.id(schema)}`)
 }
 

@@ -16,7 +16,7 @@ export const changes = relation({
       '`insert`; `update`, also when a row comes back; `gone` (its `gone_at` was set); `purged` (removed by an operator: no values)',
     ),
     changed_at: time('when it was stored'),
-    cause: text('`webhook`; `poll`; `backfill` (history found by a first read); `reconcile`; `command`'),
+    cause: text('`webhook`; `poll`; `backfill` (events and messages found by a first read); `reconcile`; `command`'),
     before: orNull(json('the old values of the changed columns, never `raw`; null on insert', { class: 'free' })),
     after: orNull(json('the new values of the changed columns, never `raw`; all columns on insert', { class: 'free' })),
   },

@@ -18,7 +18,7 @@ export const isKept = `coalesce(o.left_filter, 0) <> 1 and o.operation not in ('
     and e.entity_id = o.entity_id and (e.operation in ('gone', 'purged') or e.left_filter = 1)
     and e.state = 'delivered' and e.outbox_id > o.outbox_id)`
 
-/** Whether the row `v` of `sync_push_verifications` concerns a delivery that is still stored. */
+/** SQL condition: the push that row `v` of `sync_push_verifications` verified is still stored as delivered. */
 export const isAnswered =
   "exists (select 1 from sync_outbox o where o.message_id = v.message_id and o.destination = v.destination and o.state = 'delivered')"
 

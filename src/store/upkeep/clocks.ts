@@ -3,7 +3,10 @@ import type { Query } from '../engine/db.ts'
 import { databaseNowMs } from '../engine/sql.ts'
 import { lastUpkeep } from './upkeep.ts'
 
-/** The newest recorded times, by row number, and the database's clock in epoch ms (null on SQLite). The next row replaces a wrong time. */
+/**
+ * The time of each table's newest row (highest row number), and the database's clock in epoch ms (null on SQLite). A wrong time counts only
+ * until the next row is stored.
+ */
 export async function readClocks(q: Query) {
   const received = await q.sql.selectFrom('sync_inbox').select('received_at as at').orderBy('inbox_id', 'desc').limit(1).executeTakeFirst()
   const changed = await q.sql.selectFrom('changes').select('changed_at as at').orderBy('seq', 'desc').limit(1).executeTakeFirst()

@@ -195,7 +195,7 @@ export function removeEpisodes(db: Db, input: StepInput): Promise<RetentionStep>
   return removeSome(db, input, 'alarm_history', ['episode_id'], which)
 }
 
-/** Deletes the next rows of a table without a stored position. @param which condition and order of rows. */
+/** Deletes the next rows of a table; stores no position. @param which SQL condition and order. */
 function removeSome(
   db: Db,
   { lease, limit }: StepInput,

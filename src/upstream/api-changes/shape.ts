@@ -64,7 +64,7 @@ function shapeAt(path: string, nodes: readonly Node[]): Shape {
   }
 }
 
-/** `x-not-shown` applies to each alternative. */
+/** The alternatives of a node. Each inherits the node's `x-not-shown`. */
 function alternatives(node: Node): Node[] {
   const choices = node['anyOf'] ?? node['oneOf']
   if (!Array.isArray(choices)) return [node]

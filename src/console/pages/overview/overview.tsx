@@ -82,7 +82,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
   const lost = accounts.reduce((sum, each) => sum + each.lost_webhooks, 0)
   const oldestRun = earliest(accounts.map(({ oldest_reconciled_at }) => oldest_reconciled_at))
   const oldestUnsent = earliest(overview.destinations.map(({ oldest_unsent_at }) => oldest_unsent_at))
-  const stuck = stuckText(overview.destinations)
+  const stuck = stuckParts(overview.destinations)
   const { known } = overview.submissions
   return (
     <>
@@ -119,16 +119,25 @@ function Figures({ overview }: { readonly overview: Shown }) {
         >
           {count(overview.inbox.count)}
         </Figure>
-        <Figure name="Waiting for destinations" note={stuck && <Link to="/destinations">{stuck}</Link>}>
-          {oldestUnsent ? <WordAndAge word="since" at={oldestUnsent} /> : stuck ? 'on hold' : 'none'}
+        <Figure
+          name="Waiting for destinations"
+          note={stuck.length > 0 && <Link to="/destinations">{stuck.map((part) => counted(...part)).join(', ')}</Link>}
+        >
+          {oldestUnsent ? (
+            <WordAndAge word="since" at={oldestUnsent} />
+          ) : stuck.length > 0 ? (
+            `${count(stuck.reduce((sum, [n]) => sum + n, 0))} on hold`
+          ) : (
+            'none'
+          )}
         </Figure>
       </dl>
     </>
   )
 }
 
-/** @returns `1 unmapped submission, 1 dead change`, or ''. */
-function stuckText(destinations: Shown['destinations']): string {
+/** @returns what waits for a person, as arguments of `counted`. */
+function stuckParts(destinations: Shown['destinations']) {
   const sum = (of: 'unmapped' | 'held' | 'dead' | 'unknown') => destinations.reduce((total, each) => total + each[of].count, 0)
   const parts: readonly (readonly [n: number, one: string, many: string])[] = [
     [sum('unmapped'), 'unmapped submission', 'unmapped submissions'],
@@ -136,7 +145,7 @@ function stuckText(destinations: Shown['destinations']): string {
     [sum('dead'), 'dead change', 'dead changes'],
     [sum('unknown'), 'change with unknown outcome', 'changes with unknown outcome'],
   ]
-  return parts.flatMap(([n, one, many]) => (n > 0 ? [counted(n, one, many)] : [])).join(', ')
+  return parts.filter(([n]) => n > 0)
 }
 
 function earliest(times: readonly (string | null)[]): string | null {

@@ -18,9 +18,8 @@ export function Outstanding({ view }: { readonly view: View }) {
   const open = byMarket(view.open_items.filter((item) => !isOther(item)))
   const others = byMarket(view.open_items.filter(isOther))
   const [n, m] = [open, others].map((groups) => groups.reduce((sum, { lines }) => sum + lines.length, 0)) as [number, number]
-  const counts = [n > 0 && count(n), m > 0 && `${count(m)} for markets not chosen`].filter(Boolean).join(' · ')
   return (
-    <Section title="Open items" actions={counts && <span className="quiet">{counts}</span>}>
+    <Section title="Open items" actions={n > 0 && <span className="quiet">{count(n)}</span>}>
       {n + m === 0 && <Empty>No outstanding items.</Empty>}
       <Groups groups={open} />
       {m > 0 && (

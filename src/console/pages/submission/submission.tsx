@@ -70,7 +70,7 @@ function Header({ view }: { readonly view: View }) {
         <SubmissionActions of={summary} needsClient={view.reached.some(({ mapping }) => mapping !== 'none')} />
       </div>
       <p className="lead">
-        {words.join(' · ')} <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
+        {words.join(' · ')} · id <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
       </p>
       {view.hint !== null && (
         <p className="lead">
