@@ -35,7 +35,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (outputFailed || error.code === 'EPIPE' || error.code === 'EIO') return
   outputFailed = true
   process.exitCode ||= 1
-  process.stderr.write(`the output cannot be written (${error.message}): make room where it goes; the command itself goes on\n`)
+  process.stderr.write(`the output cannot be written (${error.message}): free space where it is written; the command continues\n`)
 })
 // If stderr fails, only the exit code is left.
 process.stderr.on('error', () => {})

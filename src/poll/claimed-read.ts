@@ -12,7 +12,7 @@ import type { ServiceParts, Tx } from '../store/engine/db.ts'
 import { LONGEST_LEASE_MS } from '../store/engine/leased.ts'
 import { noteUnreadable, type Unreadable } from '../store/mirror/conflicts.ts'
 import { type ReadClaim, type ReadSettlement, recordPage, refuseCursor, settleRead } from '../store/reads/claims.ts'
-import { REPLAY_COALESCE_MS, rank } from '../store/reads/reads.ts'
+import { FULL_READ_COALESCE_MS, rank } from '../store/reads/reads.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, isForbidden, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
 import { afterDeclined } from './declined.ts'
@@ -133,7 +133,7 @@ function afterFeedRead(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, 
   if (walk.isFullRead) return { ...settled, fullReadDueInMs: fullReadIntervalMs(o.policy, quietMs, o.clock) }
   // The first feed read was interrupted. Only a full re-read confirms the records before its cursor.
   if (walk.firstFeedRead) {
-    const requestFullReadInMs = Math.min(REPLAY_COALESCE_MS, fullReadIntervalMs(o.policy, quietMs, o.clock))
+    const requestFullReadInMs = Math.min(FULL_READ_COALESCE_MS, fullReadIntervalMs(o.policy, quietMs, o.clock))
     return { ...settled, dueInMs: Math.min(settled.dueInMs, requestFullReadInMs), requestFullReadInMs }
   }
   return settled

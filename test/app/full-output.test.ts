@@ -21,7 +21,7 @@ async function withFull(stream: 'stdout' | 'stderr', args: readonly string[]): P
 it('a command whose output cannot be written says so, blames the disk and not itself, and ends with 1', async () => {
   expect(await withFull('stdout', ['--help'])).toEqual([
     1,
-    'the output cannot be written (ENOSPC: no space left on device, write): make room where it goes; the command itself goes on\n',
+    'the output cannot be written (ENOSPC: no space left on device, write): free space where it is written; the command continues\n',
   ])
 })
 

@@ -51,7 +51,7 @@ export const reading: Plants = {
   },
   'full re-reads of new lanes do not wait for each other, on Postgres': {
     file: 'store/reads/reads.ts',
-    edits: [['timePlus(tx, sql`last_full_read_at`, REPLAY_COALESCE_MS)', 'timePlus(tx, sql`last_full_read_at`, 0)']],
+    edits: [['timePlus(tx, sql`last_full_read_at`, FULL_READ_COALESCE_MS)', 'timePlus(tx, sql`last_full_read_at`, 0)']],
     foundBy: ['store/reads/reads.test.ts', 'poll/replay.test.ts'],
   },
   'a token is used beyond its time': {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lanes } from '../../src/model/entities/lanes.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
-import { REPLAY_COALESCE_MS } from '../../src/store/reads/reads.ts'
+import { FULL_READ_COALESCE_MS } from '../../src/store/reads/reads.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { changesOf, mirrorOf, rowsOf } from '../tools/mirror.ts'
 import { DAY, policy, Rig } from '../tools/poller.ts'
@@ -85,7 +85,7 @@ describe.each(testDatabases)('full re-reads on $name', (database) => {
     await rig.poll()
     rig.sandbox.revealLane(ACCOUNT, id, laneId)
     rig.sandbox.addEvent(ACCOUNT, id, { type: 'quote_received', lane_id: laneId })
-    await rig.passAndRest(2 * REPLAY_COALESCE_MS)
+    await rig.passAndRest(2 * FULL_READ_COALESCE_MS)
     expect(await eventIds(rig)).toContain(hidden)
     expect(replays(rig, id)).toBe(2)
   })
@@ -95,7 +95,7 @@ describe.each(testDatabases)('full re-reads on $name', (database) => {
     await rig.poll()
     rig.sandbox.revealLane(ACCOUNT, id, laneId)
     await rig.passAndRest(policy.poll.maxMs)
-    await rig.passAndRest(REPLAY_COALESCE_MS)
+    await rig.passAndRest(FULL_READ_COALESCE_MS)
     expect(await eventIds(rig)).toContain(hidden)
   })
 
@@ -127,7 +127,7 @@ describe.each(testDatabases)('full re-reads on $name', (database) => {
     rig.startPoller()
     rig.startWorker()
     await rig.rest()
-    await rig.passAndRest(2 * REPLAY_COALESCE_MS)
+    await rig.passAndRest(2 * FULL_READ_COALESCE_MS)
     const [before, known] = [replays(rig, id), (await rowsOf(rig.db, lanes)).length]
     for (let n = 0; n < 5; n++) {
       const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
@@ -138,9 +138,9 @@ describe.each(testDatabases)('full re-reads on $name', (database) => {
     }
     expect(await rowsOf(rig.db, lanes)).toHaveLength(known + 5)
     expect(replays(rig, id)).toBe(before + 1)
-    await rig.passAndRest(REPLAY_COALESCE_MS)
+    await rig.passAndRest(FULL_READ_COALESCE_MS)
     expect(replays(rig, id)).toBe(before + 2)
-    await rig.passAndRest(REPLAY_COALESCE_MS)
+    await rig.passAndRest(FULL_READ_COALESCE_MS)
     expect(replays(rig, id)).toBe(before + 2)
   })
 
@@ -152,7 +152,7 @@ describe.each(testDatabases)('full re-reads on $name', (database) => {
     rig.sandbox.faults.set([])
     await rig.rest()
     expect(await isLaneKnown(rig, laneId)).toBe(true)
-    await rig.passAndRest(REPLAY_COALESCE_MS)
+    await rig.passAndRest(FULL_READ_COALESCE_MS)
     expect(await eventIds(rig)).toContain(hidden)
   })
 
@@ -167,7 +167,7 @@ describe.each(testDatabases)('full re-reads on $name', (database) => {
     await rig.until('the lane is known', () => isLaneKnown(rig, laneId))
     rig.sandbox.faults.set([])
     await rig.rest()
-    await rig.passAndRest(REPLAY_COALESCE_MS)
+    await rig.passAndRest(FULL_READ_COALESCE_MS)
     expect(await eventIds(rig)).toContain(hidden)
   })
 })

@@ -7,7 +7,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { Leased, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leased.ts'
 import { dbTime, distinctIn, least, timeValue } from '../engine/sql.ts'
 import { hashColumns } from './content-hashes.ts'
-import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
+import { DETAIL_WAKE_DELAY_MS, FULL_READ_COALESCE_MS, LOOK_AGAIN_MS, nextReadNumber, rank, WAKE_DELAY_MS } from './reads.ts'
 
 /** A read that this process may perform until its lease ends. In a read by id, the submission is ''. */
 export interface ReadClaim<R extends ReadKind = OwnRead> extends SubmissionRef {
@@ -192,7 +192,7 @@ function fullReadDue(tx: Tx, claim: ReadClaim<ReadKind>, s: ReadSettlement): Raw
   }
   if (s.fullReadDueInMs === undefined) return sql`full_read_due_at`
   const asked = sql`full_read_due_at is distinct from ${timeValue(tx, claim.fullReadDueAt)}`
-  return sql`case when ${asked} then ${dbTime(tx, Math.min(s.fullReadDueInMs, REPLAY_COALESCE_MS))} else ${dbTime(tx, s.fullReadDueInMs)} end`
+  return sql`case when ${asked} then ${dbTime(tx, Math.min(s.fullReadDueInMs, FULL_READ_COALESCE_MS))} else ${dbTime(tx, s.fullReadDueInMs)} end`
 }
 
 /** A request during the feed read is later than any activity read. */

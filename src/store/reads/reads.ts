@@ -15,7 +15,7 @@ export const WAKE_DELAY_MS = 1_000
 /** In ms, for reads other than feeds and requirements. A burst shares one round after the feeds. */
 export const DETAIL_WAKE_DELAY_MS = 5_000
 /** Minimum ms between full re-reads of a submission that new lanes request. */
-export const REPLAY_COALESCE_MS = 60_000
+export const FULL_READ_COALESCE_MS = 60_000
 /** Delay of another attempt when a delivery names an object that the service did not find. */
 export const LOOK_AGAIN_MS = 120_000
 
@@ -109,7 +109,7 @@ export async function requestFullRead(tx: Tx, places: readonly SubmissionRef[]):
     { account: 'text', submission_id: 'text' },
     places.map((p) => ({ account: p.account, submission_id: p.submissionId })),
   )
-  const coalesced = timePlus(tx, sql`last_full_read_at`, REPLAY_COALESCE_MS)
+  const coalesced = timePlus(tx, sql`last_full_read_at`, FULL_READ_COALESCE_MS)
   const notBefore = greatest(tx, dbTime(tx), coalesced)
   const earlier = (column: string) => least(tx, sql`coalesce(${sql.ref(column)}, ${notBefore})`, notBefore)
   await tx.run(sql`

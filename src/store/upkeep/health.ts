@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { mainReads } from '../../model/reads.ts'
 import { earlierTime, type TimeText } from '../../model/time.ts'
 import { logEnds } from '../changes/log-info.ts'
+import { concurrentOnSqlite, eachConcurrentOnSqlite } from '../engine/concurrent-on-sqlite.ts'
 import type { Query } from '../engine/db.ts'
-import { gather, gatherEach } from '../engine/gather.ts'
 import { PartReader, type UnreadPart } from '../engine/part-reader.ts'
 import { COUNT_CAP } from '../engine/sql.ts'
 import { type FailingReads, failingReads, newestRead, stalestRead, type WebhookLoss, webhookLossOfDay } from '../operators/alarm-queries.ts'
@@ -85,7 +85,7 @@ export interface Health {
  * @throws TransientError if nothing can be read.
  */
 export async function readHealth(q: Query, kept?: Totals | null, parts = new PartReader(q.clock)): Promise<Health> {
-  const [rows, pauses, lastSeq, named, alarms, alarmsAt, processes] = await gather(q, [
+  const [rows, pauses, lastSeq, named, alarms, alarmsAt, processes] = await concurrentOnSqlite(q, [
     () => parts.read('accounts', () => listAccounts(q), []),
     () => parts.read('pauses of accounts', () => listPauses(q), []),
     () => parts.read('the change log', async () => (await logEnds(q)).last_seq, 0),
@@ -96,11 +96,12 @@ export async function readHealth(q: Query, kept?: Totals | null, parts = new Par
   ])
   parts.requireAny()
   const names = rows.map(({ account }) => account)
-  const [gauges, accounts, destinations] = await gather(q, [
+  const [gauges, accounts, destinations] = await concurrentOnSqlite(q, [
     () => parts.read('the inbox', () => inboxGauges(q, names), []),
-    () => gatherEach(q, rows, (row) => parts.read(`account ${row.account}`, () => accountHealth(q, row, kept), unreadAccount(row))),
     () =>
-      gatherEach(q, named, (row) =>
+      eachConcurrentOnSqlite(q, rows, (row) => parts.read(`account ${row.account}`, () => accountHealth(q, row, kept), unreadAccount(row))),
+    () =>
+      eachConcurrentOnSqlite(q, named, (row) =>
         parts.read(`destination ${row.destination}`, () => destinationHealth(q, row, lastSeq), unreadDestination(row)),
       ),
   ])
@@ -149,17 +150,17 @@ async function accountHealth(
   kept: Totals | null | undefined,
 ): Promise<Omit<AccountHealth, 'dead' | 'pause'>> {
   const { account } = row
-  const [reads, counted, loss, runs] = await gather(q, [
+  const [reads, counted, loss, runs] = await concurrentOnSqlite(q, [
     () => accountReads(q, account),
     () => (kept === undefined ? countNow(q, account) : countKept(q, account, kept)),
     () => webhookLossOfDay(q, account),
-    async () => gatherEach(q, await endedRuns(q, account), (run) => withLeft(q, run)),
+    async () => eachConcurrentOnSqlite(q, await endedRuns(q, account), (run) => withLeft(q, run)),
   ])
   return { ...row, ...reads, ...counted, loss, runs }
 }
 
 export async function accountReads(q: Query, account: string): Promise<AccountReads> {
-  const [due, failing, newest_read_at, stalest_read_at] = await gather(q, [
+  const [due, failing, newest_read_at, stalest_read_at] = await concurrentOnSqlite(q, [
     () => oldestDue(q, account),
     () => failingReads(q, account),
     () => newestRead(q, account),
@@ -202,7 +203,7 @@ export async function countNeverRead(q: Query, account: string, cap = COUNT_CAP)
 /** @param row from `countDestinations`. @param lastSeq last number of the change log. */
 export async function destinationHealth(q: Query, row: CountedDestination, lastSeq: number): Promise<DestinationHealth> {
   const { destination, cursor, queued, dead, unknown } = row
-  const [blocked, lacking, unsent, behind] = await gather(q, [
+  const [blocked, lacking, unsent, behind] = await concurrentOnSqlite(q, [
     () => countBlockedStreams(q, destination),
     () => lackingAt(q, destination),
     async () => (queued === 0 ? null : await oldestReady(q, destination, null)),

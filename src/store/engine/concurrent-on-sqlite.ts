@@ -7,16 +7,16 @@ type Answers<T extends Asks> = { -readonly [K in keyof T]: Awaited<ReturnType<T[
  * Runs independent reads. On SQLite they run concurrently, because each wait for the reading thread can cost more than the read. On
  * Postgres they run in sequence, so that a page doesn't take all connections.
  */
-export async function gather<const T extends Asks>(q: Pick<Query, 'kind'>, asks: T): Promise<Answers<T>> {
+export async function concurrentOnSqlite<const T extends Asks>(q: Pick<Query, 'kind'>, asks: T): Promise<Answers<T>> {
   if (q.kind === 'sqlite') return (await Promise.all(asks.map((ask) => ask()))) as Answers<T>
   const answers: unknown[] = []
   for (const ask of asks) answers.push(await ask())
   return answers as Answers<T>
 }
 
-/** `gather` with one read per item. */
-export function gatherEach<A, T>(q: Pick<Query, 'kind'>, each: readonly A[], ask: (one: A) => Promise<T>): Promise<T[]> {
-  return gather(
+/** `concurrentOnSqlite` with one read per item. */
+export function eachConcurrentOnSqlite<A, T>(q: Pick<Query, 'kind'>, each: readonly A[], ask: (one: A) => Promise<T>): Promise<T[]> {
+  return concurrentOnSqlite(
     q,
     each.map((one) => () => ask(one)),
   )
