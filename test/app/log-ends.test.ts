@@ -10,7 +10,7 @@ import { applyAll } from '../tools/mirror.ts'
 import { observedEvent, uuid, wireEvent } from '../tools/observations.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
-it.each(onSqlite)('a start says where the change log ends when that was set back, and goes on behind it, on $name', async ({ open }) => {
+it.each(onSqlite)('a start reports where the change log ends after a set-back, and continues behind it, on $name', async ({ open }) => {
   const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
   const { db, config } = await closedAtEnd(open())
   await applyAll(db, [observedEvent('default', uuid(9, 1), wireEvent(1))])

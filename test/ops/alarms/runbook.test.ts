@@ -172,7 +172,7 @@ async function expectTold({ command, messages }: Stage, wrong: Served): Promise<
   })
   const rows = () =>
     command('alarm', 'list', '--json').then((out) => (JSON.parse(out) as { items: { name: string; notified_at: string | null }[] }).items)
-  await untilServed(wrong, 'each is noted as told', async () => (await rows()).every(({ notified_at }) => notified_at !== null))
+  await untilServed(wrong, 'each is recorded as notified', async () => (await rows()).every(({ notified_at }) => notified_at !== null))
   const list = await command('alarm', 'list')
   expect(list).toMatch(/^alarm +severity +account +destination +state +since +notified +what happened$/m)
   expect(list).toMatch(
@@ -230,7 +230,7 @@ it('what the runbook says fixes what the alarms tell', async () => {
   stage.configure(WRONG)
   const wrong = await stage.serve()
   await refuse(stage, wrong)
-  await untilServed(wrong, 'the operator is told of all', () => FIRING.every((name) => stage.told('alarm.firing').includes(name)))
+  await untilServed(wrong, 'the operator gets all alarms', () => FIRING.every((name) => stage.told('alarm.firing').includes(name)))
   expect(stage.told('alarm.firing')).toEqual(FIRING)
   await expectTold(stage, wrong)
   await wrong.stop()
@@ -239,7 +239,7 @@ it('what the runbook says fixes what the alarms tell', async () => {
   // An alarm ends after five minutes. A delivery was too large within the last day.
   const before = timeFromMs(Date.now() - LATER_MS)
   const over = FIRING.filter((name) => name !== 'delivery_too_large')
-  await untilServed(fixed, 'the operator is told that it is over', async () => {
+  await untilServed(fixed, 'the operator gets the end of each alarm', async () => {
     await stage.db.write('test', (tx) =>
       tx.sql.updateTable('alarms').set({ resolved_at: before }).where('state', '=', 'resolved').execute(),
     )

@@ -48,13 +48,13 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(await switchReadOff(db, 'default', 'sessions', 'it is refused', 86_400_000)).toBe(true)
     await setReadsOffBySettings(db, 'default', ['workspace'])
     const env = databaseEnv(opened.config)
-    const told = json<{ accounts: Status['accounts']; warnings: string[] }>(await runHere(['status', '--json'], env))
-    expect(told.accounts[0]?.coverage.filter(({ off }) => off !== null)).toMatchObject([
+    const shown = json<{ accounts: Status['accounts']; warnings: string[] }>(await runHere(['status', '--json'], env))
+    expect(shown.accounts[0]?.coverage.filter(({ off }) => off !== null)).toMatchObject([
       { read: 'workspace', off: { cause: 'settings', reason: 'STATE_READS leaves it out', retry_at: null } },
       { read: 'sessions', off: { cause: 'service', reason: 'it is refused', retry_at: expect.any(String) } },
     ])
-    expect(told.accounts[0]?.reads.overdue).toBe(readKinds.length - 2)
-    expect(told.warnings).toContainEqual(
+    expect(shown.accounts[0]?.reads.overdue).toBe(readKinds.length - 2)
+    expect(shown.warnings).toContainEqual(
       expect.stringMatching(/^account default cannot use the read sessions: it is refused; it is retried daily/),
     )
     expect((await runHere(['status'], env)).out).toMatch(/Reads and their freshness[\s\S]*sessions +submissions .* service/)

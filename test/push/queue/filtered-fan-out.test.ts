@@ -104,7 +104,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     expect((await contentOf(db, 'late')).map(({ entityId }) => entityId)).toEqual([JSON.stringify([ONE, uuid(1, 2)])])
   })
 
-  it('waits before a change on which the filter fails, tells which and why, and goes on when it is fixed', async () => {
+  it('waits before a change on which the filter fails, reports which and why, and continues when it is fixed', async () => {
     const db = await openedDb(open)
     await applyAll(db, [
       observedEvent(ACCOUNT, ONE, wireEvent(1, { detail: '7' })),

@@ -19,7 +19,7 @@ function context(over: Partial<PlanContext['destination']> = {}, canLookUp = fal
 }
 
 describe('the plan after an attempt', () => {
-  test('a delivered row is done, and its stream goes on', () => {
+  test('a delivered row is done, and its stream continues', () => {
     expect(planAttempt(row, DELIVERED, context())).toEqual({
       row: {
         outboxId: 7,
@@ -92,7 +92,7 @@ describe('the plan after an attempt', () => {
       })
   })
 
-  test('after a dead letter the stream goes on or is held', () => {
+  test('after a dead letter the stream continues or is held', () => {
     const last = { ...row, attempts: 3 }
     expect(planAttempt(last, failed(), context()).stream).toEqual({ type: 'due', inMs: 0 })
     expect(planAttempt(last, failed(), context({ onDead: 'hold' })).stream).toEqual({ type: 'blocked', as: 'held' })

@@ -100,7 +100,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     expect(new Set(first.map((request) => request.body)).size).toBe(1)
   })
 
-  it('gives a refused row up after three attempts, with an alarm; the stream goes on, or is held until an operator acts', async () => {
+  it('gives a refused row up after three attempts, with an alarm; the stream continues, or is held until an operator acts', async () => {
     const rig = await PushRig.open(database)
     const refuses: Behaviour = (request, response, take) => {
       if (request.body.includes('"seq":2,')) response.writeHead(422).end('{"error":"no such stream"}')

@@ -58,8 +58,8 @@ describe.each(testDatabases)('a database that was put back, on $name', ({ open }
       { after_seq: 0, known_seq: null, reason: 'first' },
       { after_seq: common, known_seq: lost, reason: 'lost' },
     ])
-    const told = await db.read.sql.selectFrom('operator_actions').select(['action', 'detail']).execute()
-    expect(told).toMatchObject([{ action: 'log.divergence', detail: { submissions: 1, named: [[ACCOUNT, SUBMISSION]] } }])
+    const audited = await db.read.sql.selectFrom('operator_actions').select(['action', 'detail']).execute()
+    expect(audited).toMatchObject([{ action: 'log.divergence', detail: { submissions: 1, named: [[ACCOUNT, SUBMISSION]] } }])
   })
 
   it('that continued with the same numbers is distinguished by its changes', async () => {

@@ -68,9 +68,9 @@ describe('temporary server problems', () => {
     ],
     ['57014', /^a statement exceeded its time limit in Postgres \(no\); check what the server is busy with$/],
     ['55P03', /^another transaction held a lock for too long \(no\); find its session in pg_stat_activity$/],
-  ])('says what to do: %s', (code, told) => {
+  ])('says what to do: %s', (code, expected) => {
     const error = Object.assign(new pg.DatabaseError('no', 0, 'error'), { severity: 'ERROR', code })
-    expect((postgresError(error) as Error).message).toMatch(told)
+    expect((postgresError(error) as Error).message).toMatch(expected)
   })
 })
 
@@ -79,9 +79,9 @@ describe('missing permissions', () => {
     ['42501', 'permission denied for schema mirror', /^the user of DATABASE_URL lacks a right in Postgres \(permission denied .*must own/],
     ['42501', 'must be owner of table push_map', /^the user of DATABASE_URL lacks a right in Postgres .*must own the tables/],
     ['3F000', 'no schema has been selected to create in', /^the schema cannot be used \(no schema .*grant .* usage/],
-  ])('says who can fix it, and may be tried again: %s, %s', (code, message, told) => {
+  ])('says who can fix it, and may be tried again: %s, %s', (code, message, expected) => {
     const error = Object.assign(new pg.DatabaseError(message, 0, 'error'), { severity: 'ERROR', code })
     expect(postgresError(error)).toBeInstanceOf(TransientError)
-    expect((postgresError(error) as Error).message).toMatch(told)
+    expect((postgresError(error) as Error).message).toMatch(expected)
   })
 })
