@@ -1,4 +1,4 @@
-import { chipRank, marketKey, orderKeys } from '../src/store/schema/list-keys.ts'
+import { marketKey, orderKeys } from '../src/store/schema/list-keys.ts'
 import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 import { checkedColumns } from './checked.ts'
 
@@ -29,7 +29,7 @@ function submissions(t: ColumnTypes): string[] {
       ${c.bool('outstanding_form_fill_active')}, ${c.int('outstanding_answerable_count')}, ${c.int('outstanding_markets_total')},
       ${c.id('insured_id')},
       ${c.time('tracked_at')} not null, ${c.text('tracked_via')} not null,
-      ${c.time('last_event_at')}, ${c.time('last_message_at')}, ${c.time('last_activity_at')}, ${c.time('unreachable_since')},
+      ${c.time('last_event_at')}, ${c.time('last_message_at')}, ${c.time('last_activity_at')}, ${c.time('unreachable_since')}, ${c.text('stage')} not null default 'unknown',
       ${c.time('state_read_at')}, ${c.time('rail_read_at')}, ${c.time('quote_history_read_at')}, ${c.time('assessment_read_at')},
       ${c.time('rail_generated_at')}, ${c.time('assessment_generated_at')},
       ${c.raw('raw')}, ${c.raw('outstanding_raw')}, ${c.raw('sessions_raw')},
@@ -37,7 +37,7 @@ function submissions(t: ColumnTypes): string[] {
     ...Object.entries(orderKeys(t)).map(
       ([name, key]) => `create index submissions_by_${name} on submissions (account, (${key}), submission_id)`,
     ),
-    'create index submissions_marketing on submissions (account, marketing_status, submission_id)',
+    `create index submissions_by_stage on submissions (account, stage, (${orderKeys(t).moved}), submission_id)`,
     'create index submissions_activity on submissions (last_activity_at)',
     'create index submissions_activity_of_account on submissions (account, last_activity_at)',
     'create index submissions_last_event on submissions (last_event_at)',
@@ -91,7 +91,7 @@ function feeds(t: ColumnTypes): string[] {
 
 function rail(t: ColumnTypes): string[] {
   const c = checkedColumns(t)
-  const lanes = { market: `(${marketKey(t)})`, status: 'status', chip: `(${chipRank(t)})` }
+  const lanes = { market: `(${marketKey(t)})`, status: 'status' }
   return [
     `create table lanes (
       ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('lane_id')} not null,

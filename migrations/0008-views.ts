@@ -32,7 +32,7 @@ function present(what: string, table: string): string {
 function submissionOverview(t: ColumnTypes): string {
   return `create view submission_overview as
     select s.account, s.submission_id, s.insured_name, s.lines, s.effective_date, s.state,
-      s.marketing_status, s.marketing_hint, s.form_fill_active, s.last_event_at, s.last_message_at, s.last_activity_at, s.unreachable_since,
+      s.marketing_status, s.marketing_hint, s.form_fill_active, s.last_event_at, s.last_message_at, s.last_activity_at, s.unreachable_since, s.stage,
       s.state_read_at, s.rail_read_at, s.quote_history_read_at, s.assessment_read_at,
       ${present('count(*)', 'lanes')}) as lane_count,
       ${present('count(*)', 'lanes')} and x.bound is true) as bound_lane_count,

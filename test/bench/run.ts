@@ -1,15 +1,14 @@
 import { cpus, totalmem } from 'node:os'
 import { applyBench } from './apply.ts'
-import { consoleBench } from './console.ts'
 import { feedReadBench } from './feeds.ts'
 import { fillBench } from './fill.ts'
-import { lookupsBench } from './lookups.ts'
 import { pushBench } from './push.ts'
 import { receiveBench } from './receive.ts'
 import { reconcileBench } from './reconcile.ts'
 import { fullReadBench } from './replay.ts'
 import { scaleBench } from './scale.ts'
 import { serveBench } from './serve.ts'
+import { sizeBench } from './size.ts'
 import { startBench } from './start.ts'
 import { type BenchRow, tableOf } from './table.ts'
 
@@ -23,8 +22,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   reconcile: reconcileBench,
   push: pushBench,
   scale: scaleBench,
-  lookups: lookupsBench,
-  console: consoleBench,
+  size: sizeBench,
   start: startBench,
 }
 

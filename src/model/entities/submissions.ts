@@ -67,6 +67,12 @@ export const submissions = entity({
       derivedFrom: 'events',
     }),
     unreachable_since: time('none', 'since when the service answers "not found" (confirmed three times); null while it is found', byMirror),
+    stage: text(
+      'none',
+      '`unreachable`; else the most advanced state of its lanes: `bound`, `quoted`, `needs_info`, `in_progress`, `not_available`; without lanes ' +
+        'its `marketing_status`, or `unknown`',
+      { source: '`lanes`, `marketing_status`', local: true, volatile: true },
+    ),
     state_read_at: readAt('when the requirements view was last read; a part with an earlier time was not in the answer'),
     rail_read_at: readAt('when an answer last contained the rail: lanes, quotes and source offers; null: never'),
     quote_history_read_at: readAt('when an answer last contained the quote history; null: never'),

@@ -3,7 +3,6 @@ import { mainReads } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
-import { CHIPS } from '../schema/list-keys.ts'
 import type { Columns } from '../schema/tables.ts'
 
 type Key = { readonly account: string; readonly submission_id: string }
@@ -13,6 +12,7 @@ interface Overview
     Columns<'submission_overview', 'insured_name' | 'lines' | 'state' | 'effective_date' | 'marketing_status' | 'bind_status'>,
     Columns<'submission_overview', 'documents_held' | 'documents_missing' | 'unreachable_since'> {
   readonly last_activity_at: TimeText | null
+  readonly stage: string
   readonly tracked_at: TimeText
   readonly reconciled_at: TimeText | null
 }
@@ -116,7 +116,6 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
   const times = reads.map((read) => read.last_read_at).filter((time) => time !== null)
   return {
     ...row,
-    stage: stageOf(row, lanes),
     lanes: lanes.map(({ account: _, submission_id: __, ...chip }) => chip),
     best_quote: bestQuoteOf(quotes, offers),
     // An item that several markets request counts once.
@@ -124,20 +123,6 @@ function itemOf({ last_activity_at, ...row }: Overview, { lanes, quotes, offers,
     moved_at: last_activity_at ?? row.tracked_at,
     oldest_read_at: times.length < mainReads.length ? null : (times.sort()[0] ?? null),
   }
-}
-
-/**
- * A submission's stage: `unreachable`; otherwise the most advanced chip of its lanes (unknown chips count as `in_progress`). Without lanes:
- * `marketing_status`, or `unknown`.
- */
-export function stageOf(
-  { unreachable_since, marketing_status }: Pick<Overview, 'unreachable_since' | 'marketing_status'>,
-  lanes: readonly Pick<Lane, 'chip' | 'bound'>[],
-): string {
-  if (unreachable_since !== null) return 'unreachable'
-  const ranks = lanes.map(({ chip, bound }) => (bound === true ? 0 : CHIPS.indexOf((chip ?? '') as (typeof CHIPS)[number])))
-  const known = ranks.map((rank) => (rank < 0 ? CHIPS.indexOf('in_progress') : rank))
-  return known.length > 0 ? (CHIPS[Math.min(...known)] ?? 'unknown') : (marketing_status ?? 'unknown')
 }
 
 function bestQuoteOf([best]: readonly Quote[], offers: readonly Offer[]) {
@@ -149,7 +134,7 @@ function bestQuoteOf([best]: readonly Quote[], offers: readonly Offer[]) {
 }
 
 const OVERVIEW = sql`x.account, x.submission_id, x.insured_name, x.lines, x.state, x.effective_date, x.marketing_status, x.bind_status,
-  x.documents_held, x.documents_missing, x.last_activity_at, x.unreachable_since,
+  x.documents_held, x.documents_missing, x.last_activity_at, x.unreachable_since, x.stage,
   (select s.tracked_at from submissions s where s.account = x.account and s.submission_id = x.submission_id) as tracked_at,
   (select p.reconciled_at from sync_reconciled p where p.account = x.account and p.submission_id = x.submission_id) as reconciled_at`
 

@@ -87,7 +87,7 @@ const SQLITE_TYPES: Readonly<Record<string, string>> = { stage: ' + 0', lowest_q
 
 /** Sort keys. Submissions without a quote come last in both directions. */
 function keysOf(q: Query, isDescending: boolean) {
-  return { ...orderKeys(q), ...computedKeys(q, isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
+  return { ...orderKeys(q), ...computedKeys(isDescending ? -1 : Number.MAX_SAFE_INTEGER) }
 }
 
 function isComputed(order: SubmissionOrder): boolean {
@@ -161,31 +161,17 @@ async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Pro
     select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`)
 }
 
-/** Maximum submissions examined per account for a stage. */
-const MOST_LOOKED = 5_000
-
-/**
- * Counts matching submissions, up to `most`. @returns the count; `is_complete` is false if there may be more. @param accounts all accounts
- * to count.
- */
+/** Counts submissions of a stage, up to `most`. @returns the count; `is_complete` is false if there are more. @param accounts all accounts to count. */
 export async function countSubmissions(
   q: Query,
   accounts: readonly string[],
   stage: string,
   most: number,
-  mostLooked = MOST_LOOKED,
 ): Promise<{ count: number; is_complete: boolean }> {
-  const [condition] = conditionsOf(q, { stage })
-  let [count, isComplete] = [0, true]
-  for (const account of accounts) {
-    const [way] = condition?.among(account) ?? []
-    if (condition === undefined || way === undefined) continue
-    const looked = sql`(select distinct submission_id from (${way} limit ${sql.lit(mostLooked)}) as met) as few`
-    count += await countUpTo(q, sql`select 1 from ${fewWith(q, looked, sql`1`, sql`s.account = ${account} and ${condition.test}`)}`, most)
-    // Candidates for a stage may repeat or be in another stage.
-    isComplete &&= count > most || (await countUpTo(q, way, mostLooked)) <= mostLooked
-  }
-  return { count: Math.min(count, most), is_complete: isComplete && count <= most }
+  let count = 0
+  for (const account of accounts)
+    count += await countUpTo(q, sql`select 1 from submissions where account = ${account} and stage = ${stage}`, most)
+  return { count: Math.min(count, most), is_complete: count <= most }
 }
 
 export async function accountsWithSubmissions(q: Query): Promise<string[]> {

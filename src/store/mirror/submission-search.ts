@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { searchWords } from '../../model/search-words.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { CHIPS, chipRank, LAST, marketKey } from '../schema/list-keys.ts'
+import { LAST, marketKey } from '../schema/list-keys.ts'
 import type { Columns } from '../schema/tables.ts'
 
 /** Which submissions to list; missing fields match all. */
@@ -15,7 +15,7 @@ export interface SubmissionFilter {
   readonly market?: string | undefined
   /** The status of a lane. */
   readonly status?: string | undefined
-  /** See `stageOf`. */
+  /** As in `submissions.stage`. */
   readonly stage?: string | undefined
 }
 
@@ -32,14 +32,12 @@ export interface Condition {
 
 type Kind = Pick<Query, 'kind'>
 
-const UNREACHABLE = 'unreachable'
-
 /** The conditions of a filter; a submission must meet all. */
 export function conditionsOf(q: Kind, { search, named, market, status, stage }: SubmissionFilter): Condition[] {
   return [
     ...(market === undefined ? [] : [byMarket(q, loweredAscii(market))]),
     ...(status === undefined ? [] : [byStatus(q, status)]),
-    ...(stage === undefined ? [] : [byStage(q, stage)]),
+    ...(stage === undefined ? [] : [byStage(stage)]),
     ...(search === undefined || search.trim() === '' ? [] : [bySearch(q, search.trim())]),
     ...(named === undefined ? [] : [byName(named.trim(), [])]),
   ]
@@ -73,29 +71,10 @@ function plain(q: Kind, key: RawBuilder<unknown>, none: '' | 0): RawBuilder<unkn
   return none === '' ? sql`(${key} || '')` : sql`(${key} + 0)`
 }
 
-/** The stage of a submission, as `stageOf` computes it from its row and its lanes. */
-function byStage(q: Kind, stage: string): Condition {
-  const ofIt = sql`from lanes x where x.account = s.account and x.submission_id = s.submission_id and x.gone_at is null`
-  const rank = (CHIPS as readonly string[]).indexOf(stage)
-  const key = sql.raw(chipRank(q))
-  if (rank >= 0) {
-    return {
-      among: (account) => [
-        sql`select submission_id from lanes where account = ${account} and ${key} = ${sql.lit(rank)} and gone_at is null`,
-      ],
-      test: sql`(s.unreachable_since is null and (select min(${plain(q, key, 0)}) ${ofIt}) = ${sql.lit(rank)})`,
-    }
-  }
-  if (stage === UNREACHABLE) {
-    return {
-      among: (account) => [sql`select submission_id from submissions where account = ${account} and unreachable_since is not null`],
-      test: sql`s.unreachable_since is not null`,
-    }
-  }
-  const marketing = stage === 'unknown' ? sql`marketing_status is null` : sql`marketing_status = ${stage}`
+function byStage(stage: string): Condition {
   return {
-    among: (account) => [sql`select submission_id from submissions where account = ${account} and ${marketing}`],
-    test: sql`(s.unreachable_since is null and s.${marketing} and not ${any(sql`select 1 ${ofIt}`)})`,
+    among: (account) => [sql`select submission_id from submissions where account = ${account} and stage = ${stage}`],
+    test: sql`s.stage = ${stage}`,
   }
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { ConcurrentWriteError } from '../../base/errors.ts'
 import type { Change } from '../../model/change.ts'
+import { lanes } from '../../model/entities/lanes.ts'
 import { marketEvents } from '../../model/entities/market-events.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { threadMessages } from '../../model/entities/thread-messages.ts'
@@ -16,6 +17,7 @@ import { isSameAgain } from '../reads/content-hashes.ts'
 import { documentIdsOf } from '../reads/known-ids.ts'
 import { lockUnknown, purgedAmong } from '../reads/purged.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
+import { stageKey } from '../schema/list-keys.ts'
 import { syncSearchWords } from '../schema/overview.ts'
 import { specOf } from '../schema/table.ts'
 import type { MirrorAccess, Newest, OnlyRows, Taken } from './access.ts'
@@ -136,6 +138,7 @@ export class MirrorWriter implements MirrorAccess {
   async finish(): Promise<void> {
     await writeSearchWords(this.tx, this.#changes)
     await writeRecordCounts(this.tx, this.#changes)
+    await writeStages(this.tx, this.#changes)
     await appendChanges(this.tx, this.#changes)
   }
 }
@@ -180,6 +183,23 @@ async function writeRecordCounts(tx: Tx, changes: readonly Change[]): Promise<vo
     insert into sync_record_counts (account, submission_id, events, messages)
     select account, submission_id, ${count(marketEvents.table)}, ${count(threadMessages.table)} from ${given} where true
     on conflict (account, submission_id) do update set events = excluded.events, messages = excluded.messages`)
+}
+
+const STAGED_BY: readonly string[] = ['unreachable_since', 'marketing_status']
+
+/** Computes the stage of each submission with changed lanes, reachability or marketing status. The submission rows are locked. */
+export async function writeStages(tx: Tx, changes: readonly Change[]): Promise<void> {
+  const moved = changes.filter(({ entity, operation, after }) => {
+    if (entity === submissions.table) return operation === 'insert' || STAGED_BY.some((column) => after[column] !== undefined)
+    return entity === lanes.table
+  })
+  if (moved.length === 0) return
+  const of = moved.map(({ account, submission_id }) => ({ account, submission_id }))
+  const given = valuesTable(tx, { account: 'text', submission_id: 'text' }, of)
+  const stage = sql.raw(stageKey(tx))
+  await tx.run(sql`
+    update submissions as s set stage = ${stage}
+    where (account, submission_id) in (select account, submission_id from ${given}) and stage is distinct from ${stage}`)
 }
 
 const searchWordsTable = specOf(syncSearchWords)

@@ -27,11 +27,11 @@ export function orderKeys({ kind }: Kind) {
  * Unindexed keys, as expressions on a row `s` of `submissions`, computed for each sorted row. @param none value for submissions without
  * quotes, which are always last.
  */
-export function computedKeys(kind: Kind, none: number) {
+export function computedKeys(none: number) {
   const ofIt = 'x.account = s.account and x.submission_id = s.submission_id'
   return {
-    stage: `(case when s.unreachable_since is not null then ${CHIPS.length + 1}
-      else coalesce((select min(${chipRank(kind)}) from lanes x where ${ofIt} and x.gone_at is null), ${CHIPS.length}) end)`,
+    stage: `(case s.stage ${CHIPS.map((chip, rank) => `when '${chip}' then ${rank}`).join(' ')}
+      when 'unreachable' then ${CHIPS.length + 1} else ${CHIPS.length} end)`,
     lowest_quote: `coalesce((select min(x.total_cents) from quote_board x where ${ofIt} and x.may_be_superseded is not true), ${none})`,
     outstanding: `(select count(*) from (
       select distinct x.source, x.item_key, x.label, x.bind_request_id from open_items x where ${ofIt}) as items)`,
@@ -46,8 +46,13 @@ export function marketKey({ kind }: Kind): string {
 /** Lane chips, most advanced first. An unknown chip counts as in progress. */
 export const CHIPS = ['bound', 'quoted', 'needs_info', 'in_progress', 'not_available'] as const
 
-/** Index of a lane's chip in CHIPS. */
-export function chipRank({ kind }: Kind): string {
-  const bound = kind === 'sqlite' ? 'bound = 1' : 'bound'
-  return `(case when ${bound} or chip = 'bound' then 0 when chip = 'quoted' then 1 when chip = 'needs_info' then 2 when chip = 'not_available' then 4 else 3 end)`
+/** The stage of row `s` of `submissions`, computed from its row and its lanes. */
+export function stageKey({ kind }: Kind): string {
+  const bound = kind === 'sqlite' ? 'x.bound = 1' : 'x.bound'
+  const ranks = CHIPS.map((chip, rank) => `when x.chip = '${chip}' then ${rank}`)
+  const rank = `min(case when ${bound} then 0 ${ranks.join(' ')} else ${CHIPS.indexOf('in_progress')} end)`
+  const furthest = `case ${rank} ${CHIPS.map((chip, n) => `when ${n} then '${chip}'`).join(' ')} end`
+  return `(case when s.unreachable_since is not null then 'unreachable' else coalesce(
+    (select ${furthest} from lanes x where x.account = s.account and x.submission_id = s.submission_id and x.gone_at is null),
+    s.marketing_status, 'unknown') end)`
 }

@@ -11,7 +11,7 @@ export const submissionOverview = relation({
   columns: {
     ...copied(submissions, 'account', 'submission_id', 'insured_name', 'lines', 'effective_date', 'state', 'marketing_status'),
     ...copied(submissions, 'marketing_hint', 'form_fill_active', 'last_event_at', 'last_message_at', 'last_activity_at'),
-    ...copied(submissions, 'unreachable_since', 'state_read_at', 'rail_read_at', 'quote_history_read_at', 'assessment_read_at'),
+    ...copied(submissions, 'unreachable_since', 'stage', 'state_read_at', 'rail_read_at', 'quote_history_read_at', 'assessment_read_at'),
     lane_count: int('lanes that are not gone', { source: '`lanes`' }),
     bound_lane_count: int('bound lanes that are not gone', { source: '`lanes`' }),
     quote_count: int('quotes that are not gone', { source: '`quotes`' }),

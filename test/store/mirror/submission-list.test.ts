@@ -4,7 +4,7 @@ import type { Change } from '../../../src/model/change.ts'
 import { laterTime } from '../../../src/model/time.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
-import { stageOf, submissionItems } from '../../../src/store/mirror/submission-items.ts'
+import { submissionItems } from '../../../src/store/mirror/submission-items.ts'
 import {
   accountsWithSubmissions,
   countSubmissions,
@@ -14,7 +14,7 @@ import {
   submissionOrders,
 } from '../../../src/store/mirror/submission-list.ts'
 import type { SubmissionFilter } from '../../../src/store/mirror/submission-search.ts'
-import { writeSearchWords } from '../../../src/store/mirror/writer.ts'
+import { writeSearchWords, writeStages } from '../../../src/store/mirror/writer.ts'
 import { type OpenedDatabase, runSql, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/observations.ts'
 
@@ -98,19 +98,26 @@ async function insert(db: Db, subs: readonly Sub[]): Promise<void> {
           values (${sub.account}, ${sub.id}, ${uuid(3, n)}, ${lane.market}, ${lane.chip}, ${lane.status}, 'rail', ${flag},
             ${lane.gone ? time(2) : null})`)
       }
+      await writeStages(tx, [changeOf(sub, 'insert', {})])
     }
   })
 }
 
 function named(tx: Tx, { account, id }: Sub, name: string | null): Promise<void> {
-  const about = { account, submission_id: id, entity: 'submissions', entity_id: JSON.stringify([id]), before: null }
-  const change: Change = { ...about, operation: 'update', cause: 'poll', after: { insured_name: name } }
-  return writeSearchWords(tx, [change])
+  return writeSearchWords(tx, [changeOf({ account, id }, 'update', { insured_name: name })])
 }
 
-const standing = (sub: Sub) => sub.lanes.filter(({ gone }) => !gone)
-const standOf = (sub: Sub) =>
-  stageOf({ unreachable_since: sub.unreachable ? time(1) : null, marketing_status: sub.marketing }, standing(sub))
+function changeOf({ account, id }: Pick<Sub, 'account' | 'id'>, operation: 'insert' | 'update', after: Change['after']): Change {
+  const about = { account, submission_id: id, entity: 'submissions', entity_id: JSON.stringify([id]), before: null }
+  return { ...about, operation, cause: 'poll', after }
+}
+
+const present = (sub: Sub) => sub.lanes.filter(({ gone }) => !gone)
+function stageOf(sub: Sub): string {
+  if (sub.unreachable) return 'unreachable'
+  const chips = present(sub).map(({ chip, bound }) => (bound ? 'bound' : chip !== null && STAGES.includes(chip) ? chip : 'in_progress'))
+  return STAGES.find((stage) => chips.includes(stage)) ?? sub.marketing ?? 'unknown'
+}
 const lowered = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
@@ -118,7 +125,7 @@ const keyOf: Readonly<Record<string, (sub: Sub) => string>> = {
   moved: ({ eventAt, messageAt, trackedAt }) => laterTime(eventAt, messageAt) ?? trackedAt,
   name: ({ name }) => (name === null ? '\u{10ffff}' : lowered([...name].slice(0, 200).join(''))),
   effective_date: ({ effective }) => effective ?? '9999-12-31',
-  stage: (sub) => String(sub.unreachable ? 6 : STAGES.includes(standOf(sub)) ? STAGES.indexOf(standOf(sub)) : 5),
+  stage: (sub) => String(sub.unreachable ? 6 : STAGES.includes(stageOf(sub)) ? STAGES.indexOf(stageOf(sub)) : 5),
   lowest_quote: ({ quotes }) => String(Math.min(...quotes, 999_999)).padStart(7, '0'),
   '-lowest_quote': ({ quotes }) => String(quotes.length === 0 ? 0 : Math.min(...quotes)).padStart(7, '0'),
   outstanding: ({ items }) => String(items).padStart(3, '0'),
@@ -186,24 +193,21 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     expect(await list({ stage: 'bound', market: 'birch' })).not.toEqual([])
   })
 
-  it.each([...CHIPS.slice(0, 5), 'matching', 'matched', 'unknown', 'unreachable', 'nonsense'])(
-    'shows those that stand at %s',
-    async (stage) => {
-      const wanted = expected((sub) => standOf(sub) === stage, 'name')
-      expect(await found({ stage: stage ?? '' }, 'name')).toEqual(wanted)
-      if (stage !== 'nonsense') expect(wanted.length).toBeGreaterThan(0)
-    },
-  )
+  it.each([...CHIPS.slice(0, 5), 'matching', 'matched', 'unknown', 'unreachable', 'nonsense'])('shows those of stage %s', async (stage) => {
+    const wanted = expected((sub) => stageOf(sub) === stage, 'name')
+    expect(await found({ stage: stage ?? '' }, 'name')).toEqual(wanted)
+    if (stage !== 'nonsense') expect(wanted.length).toBeGreaterThan(0)
+  })
 
   it.each(['birch', 'Birch Mutual', 'ALDER', '100% Market_', '%', 'mutual'])('shows those with a lane in the market %s', async (market) => {
-    const is = (sub: Sub) => standing(sub).some((lane) => lowered(lane.market).startsWith(lowered(market)))
+    const is = (sub: Sub) => present(sub).some((lane) => lowered(lane.market).startsWith(lowered(market)))
     expect(await found({ market })).toEqual(expected(is, '-moved'))
   })
 
   it('shows those with a lane of a status, and those that meet several conditions', async () => {
-    const declined = (sub: Sub) => standing(sub).some(({ status }) => status === 'declined')
+    const declined = (sub: Sub) => present(sub).some(({ status }) => status === 'declined')
     expect(await found({ status: 'declined' })).toEqual(expected(declined, '-moved'))
-    const both = (sub: Sub) => declined(sub) && standOf(sub) === 'quoted'
+    const both = (sub: Sub) => declined(sub) && stageOf(sub) === 'quoted'
     expect(await found({ status: 'declined', stage: 'quoted' }, 'name')).toEqual(expected(both, 'name'))
     expect(expected(both, 'name').length).toBeGreaterThan(0)
   })
@@ -242,11 +246,9 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     const id = ALL[7]?.id ?? ''
     for (const search of [id, id.toUpperCase(), id.slice(0, -1)])
       expect(await found({ search })).toEqual(expected((sub) => sub.id.startsWith(search.toLowerCase()), '-moved'))
-    expect(await found({ search: 'Birch' })).toEqual(
-      expected((sub) => standing(sub).some(({ market }) => /^birch/i.test(market)), '-moved'),
-    )
+    expect(await found({ search: 'Birch' })).toEqual(expected((sub) => present(sub).some(({ market }) => /^birch/i.test(market)), '-moved'))
     expect(await found({ search: 'Declined' })).toEqual(
-      expected((sub) => standing(sub).some(({ status }) => status === 'declined'), '-moved'),
+      expected((sub) => present(sub).some(({ status }) => status === 'declined'), '-moved'),
     )
   })
 
@@ -256,8 +258,8 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
     expect(items).toHaveLength(ALL.length)
     for (const item of items) {
       const sub = ALL.find(({ account, id }) => account === item.account && id === item.submission_id) as Sub
-      const lanes = standing(sub).map(({ market }) => market)
-      expect([item.insured_name, item.stage, item.effective_date]).toEqual([sub.name, standOf(sub), sub.effective])
+      const lanes = present(sub).map(({ market }) => market)
+      expect([item.insured_name, item.stage, item.effective_date]).toEqual([sub.name, stageOf(sub), sub.effective])
       expect(item.moved_at).toBe(keyOf['moved']?.(sub))
       expect(item.lanes.map(({ market_name }) => market_name).sort()).toEqual(lanes.sort())
     }
@@ -291,10 +293,6 @@ describe.each(testDatabases)('the list of submissions on $name', (database) => {
       const all = (await found({ stage })).length
       expect(await countSubmissions(db.read, ACCOUNTS, stage, 1_000), stage).toEqual({ count: all, is_complete: true })
       if (all > 1) expect(await countSubmissions(db.read, ACCOUNTS, stage, 1)).toEqual({ count: 1, is_complete: false })
-      // Where too many may stand there, only some are looked at.
-      const some = await countSubmissions(db.read, ACCOUNTS, stage, 1_000, 1)
-      expect(some.count, stage).toBeLessThanOrEqual(ACCOUNTS.length)
-      if (some.is_complete) expect(some.count, stage).toBe(all)
     }
   })
 })

@@ -1,7 +1,8 @@
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import type { DatabaseConfig } from '../../../src/store/engine/db.ts'
-import { type Dialect, dialects, type Scale, tables } from './rows.ts'
+import { type Dialect, dialects } from './dialect.ts'
+import { CHANGES, type Scale, tables } from './rows.ts'
 
 /** Indexes built after the rows, which is several times faster. */
 interface Dropped {
@@ -52,7 +53,7 @@ async function fillPostgres(config: Extract<DatabaseConfig, { kind: 'postgres' }
   ]
   const filled = tables(dialects.postgres, scale).map(({ table }) => table)
   // With `wal_level` `minimal`, a table truncated in the same transaction skips the write-ahead log.
-  await client.query(`begin; truncate ${filled.join()}`)
+  await client.query(`begin; truncate ${[...new Set(filled)].join()}`)
   for (const statement of statementsOf(dialects.postgres, scale, dropped)) await client.query(statement)
   await client.query('commit')
   const { rows: numbered } = await client.query<{ table: string; column: string }>(
@@ -74,6 +75,6 @@ function statementsOf(dialect: Dialect, scale: Scale, dropped: readonly Dropped[
         `insert into ${table} (${columns.join()}) select ${Object.values(values).join()} from ${dialect.series(first, Math.min(rows, first + CHUNK))}`,
     )
   })
-  const ends = `update mirror_info set last_seq = ${scale.events}`
+  const ends = `update mirror_info set last_seq = ${scale.events * CHANGES}`
   return [...dropped.map(({ drop }) => drop), ...inserts, ends, ...dropped.map(({ create }) => create)]
 }
