@@ -66,10 +66,10 @@ function feeds(t: ColumnTypes): string[] {
       ${c.time('first_seen_at')} not null, ${c.text('first_seen_via')} not null, ${c.time('gone_at')},
       ${c.raw('raw')} not null,
       primary key (account, submission_id, event_id))`,
-    // Includes the columns that `lane_board` reads, so that it reads no event.
-    t.kind === 'sqlite'
-      ? 'create index market_events_timeline on market_events (account, submission_id, occurred_at, event_id, lane_id, type, gone_at)'
-      : 'create index market_events_timeline on market_events (account, submission_id, occurred_at, event_id) include (lane_id, type, gone_at)',
+    'create index market_events_timeline on market_events (account, submission_id, occurred_at, event_id)',
+    // Contains all that `lane_board` reads, so that it reads no event.
+    `create index market_events_lane on market_events (account, submission_id, lane_id, type, occurred_at)
+      where gone_at is null and lane_id is not null`,
     'create index market_events_newest on market_events (account, occurred_at)',
     `create table thread_messages (
       ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('message_id')} not null,

@@ -84,31 +84,35 @@ const TIMELINE = `create view activity_timeline as
     gone_at
   from thread_messages`
 
-/** Aggregates of a lane's events. */
-function eventColumns(t: ColumnTypes): readonly (readonly [column: string, aggregate: string])[] {
-  const first = (type: string) => `min(case when e.type = '${type}' then e.occurred_at end)`
+/** Times of a lane's events. Postgres reads the events once. SQLite, without lateral joins, finds each time by the index. */
+function eventColumns(t: ColumnTypes): readonly (readonly [column: string, expression: string])[] {
+  const isSqlite = t.kind === 'sqlite'
+  const of = (aggregate: string, where = '') => (isSqlite ? `(select ${aggregate} ${EVENTS_OF_LANE}${where})` : aggregate)
+  const first = (type: string) =>
+    isSqlite ? of('min(e.occurred_at)', ` and e.type = '${type}'`) : `min(case when e.type = '${type}' then e.occurred_at end)`
   const end = "max(case when e.type in ('declined', 'withdrawn', 'blocked', 'bound') then e.occurred_at end)"
   return [
-    ['first_event_at', 'min(e.occurred_at)'],
+    ['first_event_at', of('min(e.occurred_at)')],
     ['attached_at', first('market_attached')],
     ['first_quote_at', first('quote_received')],
     // Null if the newest event has another type.
-    ['ended_at', `case when ${end} = max(e.occurred_at) then max(e.occurred_at) end`],
-    ['last_event_at', 'max(e.occurred_at)'],
+    ['ended_at', of(`case when ${end} = max(e.occurred_at) then max(e.occurred_at) end`)],
+    ['last_event_at', of('max(e.occurred_at)')],
     ['hours_to_quote', `cast(${seconds(t, first('market_attached'), first('quote_received'))} as double precision) / 3600`],
   ]
 }
 
+const EVENTS_OF_LANE =
+  'from market_events e where e.account = l.account and e.submission_id = l.submission_id and e.lane_id = l.lane_id and e.gone_at is null'
+
 function laneBoard(t: ColumnTypes): string {
   const columns = eventColumns(t)
-  const events =
-    'from market_events e where e.account = l.account and e.submission_id = l.submission_id and e.lane_id = l.lane_id and e.gone_at is null'
   const quotesOf = (what: string) =>
     `(select ${what} from quotes x where x.account = l.account and x.submission_id = l.submission_id and x.lane_id = l.lane_id`
   const isSqlite = t.kind === 'sqlite'
-  // Postgres reads the events once. SQLite, without lateral joins, reads them for each column.
-  const selected = columns.map(([column, aggregate]) => (isSqlite ? `(select ${aggregate} ${events}) as ${column}` : `seen.${column}`))
-  const seen = `left join lateral (select ${columns.map(([column, aggregate]) => `${aggregate} as ${column}`).join(', ')} ${events}) seen on true`
+  const selected = columns.map(([column, expression]) => (isSqlite ? `${expression} as ${column}` : `seen.${column}`))
+  const seen = `left join lateral (
+      select ${columns.map(([column, expression]) => `${expression} as ${column}`).join(', ')} ${EVENTS_OF_LANE}) seen on true`
   return `create view lane_board as
     select l.account, l.submission_id, s.insured_name, l.lane_id, l.market_name, l.program, l.program_category, l.lines, l.status,
       l.status_label, l.chip, l.bound, l.next_step, l.unmet_labels,

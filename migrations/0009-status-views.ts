@@ -151,8 +151,10 @@ function isLost(t: ColumnTypes, arrival: string): string {
 function completeness(t: ColumnTypes): string {
   const overdue = (read: string) => `coalesce(${seconds(t, `${read}.due_at`, now(t))}, 0)`
   const failing = (read: string) => `case when ${read}.failures + ${read}.not_found + ${read}.stalled_feed_reads > 0 then 1 else 0 end`
+  // With the whole key. Otherwise SQLite uses the index of freshness, and reads every submission's reads for each submission.
   const join = (read: string, alias: string) =>
-    `left join sync_reads ${alias} on ${alias}.account = s.account and ${alias}.submission_id = s.submission_id and ${alias}.read = '${read}'`
+    `left join sync_reads ${alias} on ${alias}.account = s.account and ${alias}.submission_id = s.submission_id and ${alias}.id = ''
+      and ${alias}.read = '${read}'`
   return `create view completeness as
     select s.account, s.submission_id, s.tracked_at, s.tracked_via, s.unreachable_since,
       e.last_read_at as events_read_at, m.last_read_at as thread_read_at, r.last_read_at as state_read_at,

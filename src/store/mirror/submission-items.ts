@@ -64,7 +64,7 @@ export async function submissionItems(q: Query, keys: readonly Key[]) {
     rowsOf<OpenItem>(sql`x.account, x.submission_id, x.source, x.item_key, x.label, x.bind_request_id`, sql`open_items x where true`),
     rowsOf<Read>(
       sql`x.account, x.submission_id, x.last_read_at`,
-      sql`sync_reads x where x.read in (${sql.join(mainReads.map((read) => sql.lit(read)))})`,
+      sql`sync_reads x where x.id = '' and x.read in (${sql.join(mainReads.map((read) => sql.lit(read)))})`,
     ),
     rowsOf<Queued>(
       sql`x.account, x.submission_id, sum(case when x.state = 'ready' and l.blocked is null then 1 else 0 end) as waiting,

@@ -60,7 +60,7 @@ export async function wasEverRead(q: Query, account: string, read: OptionalRead)
 export async function countSucceeding(q: Query, account: string, submissionIds: readonly string[]): Promise<number> {
   return await q.count(sql<{ n: number }>`
     select count(*) as n from sync_reads where account = ${account} and submission_id in (${sql.join(submissionIds)})
-      and read = 'requirements' and last_read_at is not null and failures + not_found = 0`)
+      and id = '' and read = 'requirements' and last_read_at is not null and failures + not_found = 0`)
 }
 
 /** Postpones up to `limit` due reads of a kind that is off by a day. Nothing if a retry is due. @returns how many. */

@@ -127,8 +127,8 @@ async function details(
     from ids
     left join sync_reconciled p on p.account = ${account} and p.submission_id = ids.submission_id
     left join submissions s on s.account = ${account} and s.submission_id = ids.submission_id
-    left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.read = 'events'
-    left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
+    left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.id = '' and e.read = 'events'
+    left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.id = '' and t.read = 'thread'
     order by ${order}`)
   // SQLite allows a blob as an id. It sorts last and isn't a submission.
   const named = rows.filter((row) => typeof row.submissionId === 'string')
@@ -143,7 +143,7 @@ async function details(
 
 function readCount(account: string): RawBuilder<unknown> {
   return sql`(select count(*) from sync_reads r where r.account = ${account} and r.submission_id = ids.submission_id
-    and r.read in (${sql.join(readKinds)}))`
+    and r.id = '' and r.read in (${sql.join(readKinds)}))`
 }
 
 /** Includes submissions with missing reads: their activity is unknown. */
