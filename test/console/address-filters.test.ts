@@ -10,9 +10,9 @@ it('shows an alarm without an account while the address names an account', async
   await fireDiskAlarm(scene.db, 'critical', 'The disk is full.')
   await person.goto('/operations?account=default')
   const alarms = page.getByRole('table', { name: 'Alarms', exact: true })
-  await alarms.getByText('disk space').waitFor()
+  await alarms.getByText('disk nearly full').waitFor()
   await person.goto('/operations?account=other')
-  await alarms.getByText('disk space').waitFor()
+  await alarms.getByText('disk nearly full').waitFor()
 })
 
 const lists = ['/submissions', '/documents', '/deliveries', '/deliveries?tab=rejected', '/destinations/clients', '/reconcile']

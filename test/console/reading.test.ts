@@ -242,7 +242,7 @@ describe.each(onSqlite)('console pages, on $name', (database) => {
       expect(await phone.evaluate(CUT), view).toEqual([])
       expect(await phone.evaluate(SMALL), view).toEqual([])
     }
-    await phone.getByRole('button', { name: 'Acknowledge disk space' }).waitFor()
+    await phone.getByRole('button', { name: 'Acknowledge disk nearly full' }).waitFor()
     const { clientId = '' } = scene.sandbox.account('default').credentials[0] ?? {}
     await phone.getByRole('table', { name: 'Accounts' }).getByText(clientId).waitFor()
     await reader.goto('/destinations/clients')

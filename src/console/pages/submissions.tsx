@@ -148,7 +148,7 @@ function Pushed({ pushed }: Pick<Item, 'pushed'>) {
   if (pushed === null) return DASH
   const { dead, held, unmapped, waiting } = pushed
   if (dead > 0) return <Chip word="dead" label={`${count(dead)} dead`} />
-  if (held > 0) return <Chip word="held" label={`${count(held)} on hold`} />
+  if (held > 0) return <Chip word="held" label={`${count(held)} blocked`} />
   if (unmapped > 0) return <Chip word="unmapped" label={`${count(unmapped)} unmapped`} />
   if (waiting > 0) return <Chip word="waiting" label={`${count(waiting)} waiting`} />
   return <Chip word="delivered" />

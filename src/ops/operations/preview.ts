@@ -28,11 +28,13 @@ const previewed = record('PreviewedChange', {
   entity: z.string(),
   operation: z.string(),
   request: request.nullable(),
-  not_sent: z.string().nullable().describe('reason if it would not be sent'),
+  not_sent: z.string().nullable().describe('reason if it would not be sent now'),
   error: z.string().nullable().describe('the failed expression and the reason'),
 })
 
 const DEFAULT_LIMIT = 5
+
+const UNMAPPED = 'not sent yet: the change waits until its submission is mapped to a client'
 
 export const preview = operation({
   name: 'destination.preview',
@@ -72,7 +74,9 @@ export const preview = operation({
             const items: z.output<typeof previewed>[] = []
             for (const { item, notSent, error } of changes) {
               const { seq: number, messageId, submissionId: submission, entity, operation: what } = item
-              const about = { seq: number, message_id: messageId, submission_id: submission, entity, operation: what, not_sent: notSent }
+              const waits = item.mapping === null && destination.mapping === 'required' ? UNMAPPED : null
+              const not_sent = notSent ?? waits
+              const about = { seq: number, message_id: messageId, submission_id: submission, entity, operation: what, not_sent }
               const shown = error ?? (notSent === null ? await kind.preview(item).catch(messageOf) : null)
               items.push({ ...about, request: typeof shown === 'string' ? null : shown, error: typeof shown === 'string' ? shown : null })
             }

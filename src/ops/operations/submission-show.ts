@@ -51,7 +51,7 @@ function printView(to: Printer, { summary, hint, open_items, freshness, complete
   to.line(`\nLowest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
   to.rows('Open items', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'No open items.')
   to.line('')
-  to.rows('Freshness', freshness, ['read', 'last_read_at', 'last_changed_at'], 'Never read.')
+  to.rows('Freshness', freshness, [['data', ({ read }) => wordOf(read)], 'last_read_at', 'last_changed_at'], 'Never read.')
   const without = completeness?.unconfirmed == null ? '' : ` without ${completeness.unconfirmed}`
   to.line(
     `\nLast reconciled: ${summary.reconciled_at === null ? 'never' : when(summary.reconciled_at, to.now)}${without}. All rows: --json.`,

@@ -8,9 +8,9 @@ type Destination = Schemas['Destination']
 export function StateChip({ destination: d }: { readonly destination: Destination }) {
   const stuck = [
     d.filter_error !== null && 'filter fails',
-    d.dead > 0 && counted(d.dead, 'dead', 'dead'),
+    d.dead > 0 && counted(d.dead, 'dead change'),
     d.unknown > 0 && counted(d.unknown, 'unknown outcome'),
-    d.held_streams > 0 && `${counted(d.held_streams, 'submission')} on hold`,
+    d.held_streams > 0 && `${counted(d.held_streams, 'submission')} blocked`,
     d.unmapped_streams > 0 && `${counted(d.unmapped_streams, 'submission')} unmapped`,
   ].filter((part) => part !== false)
   const circuit = d.state === 'active' && d.circuit === 'open' ? ['paused after failures'] : []

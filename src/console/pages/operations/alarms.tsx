@@ -61,8 +61,8 @@ function Acknowledge({ alarm: { name, account, destination } }: { readonly alarm
     run: () => unwrap(api.POST('/api/v1/alarms/acknowledge', { body: { name, ...about } })),
     done: ({ acknowledged }) =>
       acknowledged === 0
-        ? `Alarm ${wordOf(name)} was already acknowledged.`
-        : `Alarm ${wordOf(name)} acknowledged. It stays active until resolved.`,
+        ? `Alarm “${wordOf(name)}” was already acknowledged.`
+        : `Alarm “${wordOf(name)}” acknowledged. It stays active until resolved.`,
   })
   return (
     <ActionButton action={acknowledge} label={`Acknowledge ${[wordOf(name), account, destination].filter(Boolean).join(' ')}`}>

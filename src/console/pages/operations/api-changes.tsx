@@ -24,7 +24,7 @@ const keyOf = ({ account, resource, path, kind, type }: ApiChange) => [account, 
 
 const columns: readonly Column<ApiChange>[] = [
   { id: 'path', head: 'Path', isWide: true, cell: ({ path }) => <span className="mono">{path}</span> },
-  { id: 'resource', head: 'Read', cell: ({ resource }) => resource },
+  { id: 'resource', head: 'Resource', cell: ({ resource }) => resource },
   { id: 'kind', head: 'Difference', cell: ({ kind }) => kind },
   { id: 'type', head: 'Type', rank: 2, cell: ({ type }) => type },
   { id: 'account', head: 'Account', rank: 2, cell: ({ account }) => account },

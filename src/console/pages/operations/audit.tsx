@@ -37,7 +37,7 @@ const columns: readonly Column<Action>[] = [
   { id: 'what', head: headOf('action'), cell: ({ action }) => action },
   {
     id: 'detail',
-    head: headOf('target'),
+    head: 'Details',
     isWide: true,
     isOnPhone: true,
     rank: 2,

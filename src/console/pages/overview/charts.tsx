@@ -100,7 +100,7 @@ function Four({ history, span }: FourProps) {
         isCount
         title="Requests to the service"
         now={requestsText(upstream) ?? none}
-        lines={since(coloured(upstream))}
+        lines={since(coloured(upstream).map((line) => ({ ...line, label: requestWords[line.label] ?? line.label })))}
       />
     </div>
   )
@@ -130,6 +130,17 @@ function lagText({ mirror, push }: History['lag']): string | null {
     (part) => part !== false,
   )
   return parts.length === 0 ? null : parts.join('; ')
+}
+
+/** Requests to the service, by the class of the answer. */
+const requestWords: Readonly<Record<string, string>> = {
+  ok: 'successful',
+  auth: 'credential rejected',
+  gone: 'id not found',
+  throttled: 'rate limited',
+  unavailable: 'service unavailable',
+  oversized: 'answer too large',
+  network: 'no connection',
 }
 
 /** @param status of the receiver's answer to a delivery. */

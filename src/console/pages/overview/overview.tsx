@@ -88,7 +88,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
     <>
       {overview.since && (
         <p className="since quiet">
-          <WordAndAge word="Started" at={overview.since} />
+          <WordAndAge word={overview.verdict === 'attention' ? 'Oldest issue began' : 'Oldest overdue work was due'} at={overview.since} />
         </p>
       )}
       <dl className="figures">
@@ -126,7 +126,7 @@ function Figures({ overview }: { readonly overview: Shown }) {
           {oldestUnsent ? (
             <WordAndAge word="since" at={oldestUnsent} />
           ) : stuck.length > 0 ? (
-            `${count(stuck.reduce((sum, [n]) => sum + n, 0))} on hold`
+            `${count(stuck.reduce((sum, [n]) => sum + n, 0))} blocked`
           ) : (
             'none'
           )}
@@ -141,7 +141,7 @@ function stuckParts(destinations: Shown['destinations']) {
   const sum = (of: 'unmapped' | 'held' | 'dead' | 'unknown') => destinations.reduce((total, each) => total + each[of].count, 0)
   const parts: readonly (readonly [n: number, one: string, many: string])[] = [
     [sum('unmapped'), 'unmapped submission', 'unmapped submissions'],
-    [sum('held'), 'submission on hold', 'submissions on hold'],
+    [sum('held'), 'blocked submission', 'blocked submissions'],
     [sum('dead'), 'dead change', 'dead changes'],
     [sum('unknown'), 'change with unknown outcome', 'changes with unknown outcome'],
   ]

@@ -132,7 +132,7 @@ function Findings({ run }: { readonly run: Shown }) {
               const of = items.filter((item) => item.kind === kind)
               if (of.length === 0) return null
               return (
-                <Section key={kind} title={title} actions={<span className="quiet">{of.length}</span>}>
+                <Section key={kind} title={title} actions={<span className="quiet">{counted(of.length, 'finding')}</span>}>
                   <p className="quiet">{meaning}</p>
                   <ul className="lines">
                     {of.map((finding) => (

@@ -76,10 +76,10 @@ export function ReachedText({ reached }: { readonly reached: Reached }) {
   const { stuck, open } = statusOf(reached)
   const { delivered, last_delivered_at, lacks, verified_at } = reached
   if (stuck + open === 0 && delivered === 0) return <>nothing sent</>
-  if (lacks > 0) return <WordAndAge word={`lacks ${count(lacks)}, verified`} at={verified_at} />
+  if (lacks > 0) return <WordAndAge word={`lacks ${counted(lacks, 'change')}, verified`} at={verified_at} />
   if (stuck + open > 0)
-    return <>{[stuck > 0 && `${count(stuck)} stuck`, open > 0 && `${count(open)} waiting`].filter(Boolean).join(', ')}</>
-  const all = `${delivered > 1 ? 'all ' : ''}${count(delivered)}`
+    return <>{[stuck > 0 && `${counted(stuck, 'change')} stuck`, open > 0 && `${count(open)} waiting`].filter(Boolean).join(', ')}</>
+  const all = `${delivered > 1 ? 'all ' : ''}${counted(delivered, 'change')}`
   if (isVerified(reached)) return <WordAndAge word={`has ${all}, verified`} at={verified_at} />
   return <WordAndAge word={`${all} delivered,`} at={last_delivered_at} />
 }
@@ -103,7 +103,7 @@ function ReachedLine({ reached: r }: { readonly reached: Reached }) {
 function CompleteText({ reached }: { readonly reached: Reached }) {
   const { delivered, last_delivered_at, lacks, differs, verified_at } = reached
   if (delivered === 0) return <>received no recent changes.</>
-  const all = delivered === 1 ? 'the change' : `all ${count(delivered)} changes`
+  const all = delivered === 1 ? '1 change' : `all ${count(delivered)} changes`
   if (isVerified(reached))
     return (
       <>
@@ -113,7 +113,7 @@ function CompleteText({ reached }: { readonly reached: Reached }) {
   const wrong = [lacks > 0 && `lacks ${count(lacks)}`, differs > 0 && `has ${count(differs)} different from what was sent`].filter(Boolean)
   return (
     <>
-      received {all}, last <Moment at={last_delivered_at} />
+      received {all}, last delivery <Moment at={last_delivered_at} />
       {wrong.length > 0 && <WordAndAge word={`, but ${wrong.join(' and ')}, verified`} at={verified_at} />}.
     </>
   )
@@ -124,7 +124,7 @@ function PartialText({ reached: r }: { readonly reached: Reached }) {
   const parts: readonly (readonly [n: number, text: string])[] = [
     [r.waiting, 'waiting'],
     [r.unmapped, 'waiting for a client'],
-    [r.held, 'on hold behind a stuck change'],
+    [r.held, 'blocked by a stuck change'],
     [r.dead, 'dead'],
     [r.unknown, 'with unknown outcome'],
     [r.skipped, 'skipped'],

@@ -12,7 +12,7 @@ import type { View } from './view.tsx'
 export function Documents({ view }: { readonly view: View }) {
   const documents = [...(view.tables.documents ?? [])].sort((a, b) => weightOf(a) - weightOf(b))
   return (
-    <Section title="Documents" actions={documents.length > 0 && <span className="quiet">{documents.length}</span>}>
+    <Section title="Documents" actions={documents.length > 0 && <span className="quiet">{counted(documents.length, 'document')}</span>}>
       {documents.length === 0 ? (
         <Empty>No documents.</Empty>
       ) : (

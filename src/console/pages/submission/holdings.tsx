@@ -1,6 +1,7 @@
 import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { Section } from '../../parts/fields.tsx'
 import { MASK, MaskedValue, Raw, textOf } from '../../parts/masked.tsx'
+import { counted } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Age, bothTimes } from '../../parts/time.tsx'
 import { StaleNote, type View } from './view.tsx'
@@ -51,7 +52,7 @@ export function Holdings({ view }: { readonly view: View }) {
       {held.map(({ table, title, rows, columns }) => (
         <details key={table} className="holding">
           <summary className="line">
-            <h2>{title}</h2> <span className="quiet">{rows.length}</span>
+            <h2>{title}</h2> <span className="quiet">{counted(rows.length, 'row')}</span>
           </summary>
           {parts[table] && <StaleNote view={view} part={parts[table]} />}
           <Rows table={table} title={title} rows={rows} columns={columns} />
@@ -65,7 +66,7 @@ export function Holdings({ view }: { readonly view: View }) {
 }
 
 const freshness: readonly Column<View['freshness'][number]>[] = [
-  { id: 'read', head: 'Read', cell: ({ read }) => wordOf(read) },
+  { id: 'read', head: 'Data', cell: ({ read }) => wordOf(read) },
   { id: 'at', head: headOf('last_read_at'), isNumber: true, cell: ({ last_read_at }) => <Age at={last_read_at} none="never" /> },
   { id: 'changed', head: headOf('last_changed_at'), isNumber: true, cell: ({ last_changed_at }) => <Age at={last_changed_at} /> },
   { id: 'replay', head: headOf('last_full_read_at'), isNumber: true, cell: ({ last_full_read_at }) => <Age at={last_full_read_at} /> },

@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/client.ts'
 import { Section } from '../../parts/fields.tsx'
 import { shortId } from '../../parts/id.tsx'
 import { textOf } from '../../parts/masked.tsx'
-import { count, counted } from '../../parts/numbers.ts'
+import { counted } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
 import { boundOf, type View } from './view.tsx'
 
@@ -19,7 +19,7 @@ export function Outstanding({ view }: { readonly view: View }) {
   const others = byMarket(view.open_items.filter(isOther))
   const [n, m] = [open, others].map((groups) => groups.reduce((sum, { lines }) => sum + lines.length, 0)) as [number, number]
   return (
-    <Section title="Open items" actions={n > 0 && <span className="quiet">{count(n)}</span>}>
+    <Section title="Open items" actions={n > 0 && <span className="quiet">{counted(n, 'item')}</span>}>
       {n + m === 0 && <Empty>No outstanding items.</Empty>}
       <Groups groups={open} />
       {m > 0 && (

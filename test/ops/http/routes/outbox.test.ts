@@ -255,6 +255,9 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     const other = (await changesOf(rig.db)).find(({ entity }) => entity !== 'thread_messages')
     const left = (await preview({ seq: other?.seq })).json.items
     expect(left).toMatchObject([{ request: null, not_sent: 'not sent: the filters of the destination leave it out' }])
+    const unmapped = await rig.ask('POST', '/destinations/mapped/preview', { body: { seq } })
+    const waits = 'not sent yet: the change waits until its submission is mapped to a client'
+    expect(unmapped.json).toMatchObject({ items: [{ request: { method: 'POST' }, not_sent: waits }] })
     const shown = await runHere(['destination', 'preview', 'ams', '--seq', String(seq)], rig.env)
     expect(shown).toMatchObject({ code: 0, err: '' })
     expect(shown.out).toContain(`webhook-id: ${message_id}\n`)
