@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { LoopbackServer } from './loopback.ts'
 
-const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this once more' }
+const CLOSED = { detail: 'the month was closed for a minute; it is open again, so send this again' }
 
 /** Attempts until a change is dead-lettered, with `schedule: [300ms]`. */
 const REFUSALS = 2

@@ -103,7 +103,7 @@ describe('the command line', () => {
     expect(other).toMatchObject({ code: 2, out: '' })
   })
 
-  it('tells everything that is wrong with the command line and the settings at once, one line each', async () => {
+  it('reports all problems of the command line and the settings together, one per line', async () => {
     const ended = await runHere(['track', 'not-a-uuid', 'nor-this'], { ...account, ...database, POLL_MAX: 'often', UPSTREAM_RPSS: '5' })
     expect(ended).toMatchObject({ code: 2, out: '' })
     const lines = ended.err.trimEnd().split('\n')
@@ -140,7 +140,7 @@ describe('the command line', () => {
     }
   })
 
-  it('compares settings, and reads templates, once each setting is valid by itself', async () => {
+  it('compares settings, and reads templates, after each setting is valid', async () => {
     const file = join(folder, 'much.yaml')
     const ams = { name: 'notes', kind: 'http', request: { url: '"https://ams.example/" &' } }
     writeFileSync(file, JSON.stringify({ destinations: [ams, ams] }))
@@ -183,14 +183,14 @@ describe('the command line', () => {
     expect(ended.err).not.toContain(account.BROKER_API_CLIENT_SECRET)
   })
 
-  it('tells in the help of the sandbox every fault and operation that it knows', async () => {
+  it('lists every fault and operation in the help of the sandbox', async () => {
     const { code, out } = await runHere(['sandbox', '--help'], {})
     expect(code).toBe(0)
     for (const { shape } of faultSchema.options) for (const kind of shape.kind.values) expect(out).toMatch(new RegExp(`\\b${kind}\\b`))
     for (const operation of operations) if (operation !== 'delivery') expect(out).toMatch(new RegExp(`\\b${operation}\\b`))
   })
 
-  it('tells in the help of the sandbox every route that steers it', async () => {
+  it('lists every control route in the help of the sandbox', async () => {
     const { out } = await runHere(['sandbox', '--help'], {})
     const paths: string[] = []
     const app = fastify()
@@ -204,7 +204,7 @@ describe('the command line', () => {
     for (const path of paths) expect(out).toMatch(new RegExp(`${path.replace(/:\w+/, 'ID')}\\b`))
   })
 
-  it('tells what to do when a port is taken', async () => {
+  it('says what to do if a port is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
@@ -214,19 +214,19 @@ describe('the command line', () => {
     expect(ended.err).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is used by another program; .*OPS_PORT.*\\n$`))
   })
 
-  it('tells what to do when an address is not of this machine', async () => {
+  it("says what to do if this machine doesn't have an address", async () => {
     const ended = await runHere(['sandbox', '--host', '203.0.113.7', '--port', '0'], {})
     expect(ended).toMatchObject({ code: 1, out: '' })
     expect(ended.err).toMatch(/^203\.0\.113\.7 is not an address of this machine; .*HOST.*\n$/)
   })
 
-  it.each(['name.invalid', 'fe80::1'])('tells the same of %s, which is known to nobody or needs an interface', async (host) => {
+  it.each(['name.invalid', 'fe80::1'])("says the same for %s, which doesn't resolve or needs an interface", async (host) => {
     const ended = await runHere(['sandbox', '--host', host, '--port', '0'], {})
     expect(ended).toMatchObject({ code: 1, out: '' })
     expect(ended.err).toMatch(new RegExp(`^${host} is not an address of this machine; .*HOST.*\\n$`))
   })
 
-  it('tells what to do when a port is kept for the administrator', async () => {
+  it('says what to do if a port is reserved for the administrator', async () => {
     const refused = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), {
       code: 'EACCES',
       syscall: 'listen',
@@ -271,7 +271,7 @@ describe('the command line', () => {
     expect(ended.err).toMatch(/^--events-payload: /m)
   })
 
-  it('takes only ids that are tracked for sync, and tells how to track the others', async () => {
+  it('syncs only tracked ids, and says how to track the others', async () => {
     const id = randomUUID()
     expect((await runHere(['migrate'], database)).code).toBe(0)
     const ended = await runHere(['sync', id], { ...account, ...database })

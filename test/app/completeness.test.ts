@@ -15,7 +15,7 @@ import { json, runHere } from './run.ts'
 const ACCOUNT = 'default'
 const PATHS = ['/broker/submissions', '/broker/policies/{policy_id}', '/broker/no-such-list']
 
-it.each(onSqlite)('a served mirror on $name finds what nobody named, and says how complete it is', async (database) => {
+it.each(onSqlite)('a served mirror on $name finds submissions that it was not given, and says how complete it is', async (database) => {
   const folder = newFolder()
   const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false, lists: true }))
   const opened = await closedAtEnd(database.open())
@@ -48,8 +48,8 @@ it.each(onSqlite)('a served mirror on $name finds what nobody named, and says ho
     { submission_id: named, tracked_via: 'command', event_count: 0 },
     { submission_id: unnamed, tracked_via: 'discovery:/broker/submissions', event_count: 1 },
   ])
-  const told = () => serve.lines().find((line) => line.includes('probing /broker/no-such-list for submissions'))
-  expect(await until('the path that fails is told', told)).toContain('nothing else is affected')
+  const logged = () => serve.lines().find((line) => line.includes('probing /broker/no-such-list for submissions'))
+  expect(await until('the failing path is logged', logged)).toContain('nothing else is affected')
 
   const status = json<Status>(await runHere(['status', '--json'], env))
   expect(status.scope).toBe(COMPLETENESS_SCOPE)

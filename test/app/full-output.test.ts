@@ -25,6 +25,6 @@ it('a command whose output cannot be written says so, blames the disk and not it
   ])
 })
 
-it('a command whose problems cannot be told keeps its exit code', async () => {
+it('a command that cannot print its problems keeps its exit code', async () => {
   expect(await withFull('stderr', ['nonsense'])).toEqual([2, ''])
 })

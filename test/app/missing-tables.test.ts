@@ -7,7 +7,7 @@ import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 
-it.each(testDatabases)('a start names what somebody has taken away from the tables, and takes deliveries, on $name', async ({ open }) => {
+it.each(testDatabases)('a start names what is missing from the tables, and accepts deliveries, on $name', async ({ open }) => {
   const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
   const { db, config } = await closedAtEnd(open())
   await db.write('test', (tx) => tx.run(sql`drop view quote_board`))

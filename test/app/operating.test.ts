@@ -6,10 +6,10 @@ import { openWatch } from '../ops/alarms/rig.ts'
 import { startReceiver } from '../push/receiver.ts'
 import { onSqlite } from '../tools/databases.ts'
 
-it.each(onSqlite)('an operator who does not answer keeps nobody else waiting, on $name', async (database) => {
+it.each(onSqlite)('an alert recipient who does not answer delays no other, on $name', async (database) => {
   const heard = Promise.withResolvers<void>()
-  let givenUp = false
-  const silent = await startReceiver((_, response) => void response.once('close', () => (givenUp = true)))
+  let aborted = false
+  const silent = await startReceiver((_, response) => void response.once('close', () => (aborted = true)))
   const desk = await startReceiver((_, __, take) => {
     take()
     heard.resolve()
@@ -29,7 +29,7 @@ it.each(onSqlite)('an operator who does not answer keeps nobody else waiting, on
   const stopping = new AbortController()
   const ended = messaging.map((service) => service.run(stopping.signal))
   await heard.promise
-  expect(givenUp).toBe(false)
+  expect(aborted).toBe(false)
   stopping.abort()
   await Promise.all(ended)
 })

@@ -16,7 +16,7 @@ import { Traffic } from './traffic.ts'
 const poll = { active: '1s', quiet: '1s', max: '1s', dormant: '1s' }
 const [TOKEN_A, TOKEN_B] = ['a-token-of-16-characters', 'b-token-of-16-characters']
 
-it('an account that is suspended asks again at once, with the credentials of a reload', async () => {
+it('a suspended account retries immediately with reloaded credentials', async () => {
   const stage = await ReloadStage.open(sqliteDatabase)
   const secret = stage.secret('client', stage.sandbox.account('default').credentials[0]?.clientSecret ?? '')
   const credential = (id = '') => ({ client_credentials: [{ id, secret }] })
@@ -66,7 +66,7 @@ it('an account comes and goes: it is received and read for, and its rows stay', 
   expect(await serve.stop()).toBe(0)
 })
 
-it('what only a new start can change is named and stays, and the rest comes into force', async () => {
+it('settings that need a restart are named and stay, and the others take effect', async () => {
   const stage = await ReloadStage.open(sqliteDatabase)
   const [old, fresh] = [hook(21), hook(22)]
   const settings = (webhookSecret: string, more: object = {}) => ({
@@ -149,7 +149,7 @@ async function differing(command: (...args: string[]) => Promise<Ended>): Promis
   return items.find(({ about, ok }) => about === 'settings' && !ok)?.text ?? ''
 }
 
-it('tokens of the admin routes are valid from the next request on, and a reload can be asked for there', async () => {
+it('tokens of the admin routes are valid from the next request on, and a reload can be requested there', async () => {
   const stage = await ReloadStage.open(sqliteDatabase)
   const settings = (tokens: object[], more: object = {}) => ({
     accounts: [stage.account('default', { default: true })],

@@ -54,13 +54,13 @@ describe('reloads', () => {
     expect(loads).toHaveLength(2)
   })
 
-  it('mask what stands under new keys of tax ids, in the log and on the way to every destination', async () => {
+  it('mask values under new keys of tax ids, in the log and for every destination', async () => {
     const destinations = [{ name: 'a', kind: 'file', target: { type: 'folder', path: '/drop' } }]
     const wanted = loadConfig(withFile(JSON.stringify({ tax_id_fields: ['owner_no'], destinations }), account))
     const { reloader, lines, log } = rig(async () => wanted)
     expect((await reloader.reload()).applied).toEqual(['destination a is new', 'tax_id_fields: changed'])
-    log.info({ ownerNo: '12-3456789' }, 'told')
-    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ ownerNo: '[redacted]', msg: 'told' })
+    log.info({ ownerNo: '12-3456789' }, 'logged')
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ ownerNo: '[redacted]', msg: 'logged' })
     expect(wanted.destinations[0]?.taxIdFields).toEqual(['owner_no'])
   })
 
@@ -71,7 +71,7 @@ describe('reloads', () => {
     expect(lines.join('')).toContain('by [redacted]')
   })
 
-  it('tell every problem and change nothing, whether the settings or their coming into force fail', async () => {
+  it("report every problem and change nothing if the settings are invalid or can't be applied", async () => {
     const problems = ['one is wrong', 'another is wrong']
     const bad = rig(async () => {
       throw new UsageError(problems)

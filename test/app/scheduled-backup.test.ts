@@ -9,7 +9,7 @@ import { sqliteDatabase } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import { json, runHere } from './run.ts'
 
-it('`serve` makes the backups of BACKUP_CRON, which `restore` takes, and `status` tells of them', async () => {
+it('`serve` makes the backups of BACKUP_CRON, which `restore` accepts and `status` shows', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-scheduled-'))
   const sandbox = await startSandbox({ submissions: 1, autoStart: false })
   const { config, close } = await sqliteDatabase.open()

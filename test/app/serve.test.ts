@@ -27,7 +27,7 @@ async function scene(database: TestDatabase, over: Environment = {}): Promise<Sc
 }
 
 describe.each(onSqlite)('a served mirror on $name', (database) => {
-  it('takes deliveries, reads what is tracked, answers its commands, and ends with 0 when it is told to', async () => {
+  it('accepts deliveries, reads tracked submissions, answers its commands, and exits with 0 on a stop signal', async () => {
     const { sandbox, opened, env, serve } = await scene(database)
     const tracked = sandbox.addSubmission(ACCOUNT)
     const lane = sandbox.addLane(ACCOUNT, tracked).rail.submission_market_id
@@ -62,7 +62,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     expect(json<{ processes: unknown[] }>(await runHere(['status', '--json'], env)).processes).toEqual([])
   })
 
-  it('lists, shows and replays deliveries, refused ones too', async () => {
+  it('lists, shows and replays deliveries, also rejected ones', async () => {
     const { sandbox, env, serve } = await scene(database)
     const id = sandbox.addSubmission(ACCOUNT)
     sandbox.deliver(ACCOUNT, '{"type":"submission.\\u001b[2Jnovelty","what":"\u0007"}', { id: 'msg_aside' })
@@ -107,7 +107,7 @@ describe.each(onSqlite)('a served mirror on $name', (database) => {
     expect(await serve.stop()).toBe(0)
   })
 
-  it('tells that it is alive, that it can store, and how it does, and nothing else', async () => {
+  it('answers whether it is alive, can store, and its status, and nothing else', async () => {
     const { serve, sandbox } = await scene(database)
     const ask = async (path: string) => {
       const answer = await fetch(`${serve.ops}${path}`)

@@ -5,7 +5,7 @@ import { FatalError } from '../../src/base/errors.ts'
 import { silentLog } from '../tools/databases.ts'
 
 class Scene {
-  readonly told: string[] = []
+  readonly reports: string[] = []
   readonly failures: unknown[] = []
   readonly clock = new ManualClock()
   readonly groups: ServiceGroups
@@ -17,7 +17,7 @@ class Scene {
 
   /** A group that records its start and end. @param end awaited when it is ended. */
   group(name: string, setting: unknown, end: Promise<void> = Promise.resolve()): ServiceGroup {
-    const tell = (what: string) => void this.told.push(`${name} ${setting}: ${what}`)
+    const tell = (what: string) => void this.reports.push(`${name} ${setting}: ${what}`)
     return {
       name,
       settings: [setting],
@@ -44,7 +44,7 @@ class Scene {
   }
 
   news(): string[] {
-    return this.told.splice(0)
+    return this.reports.splice(0)
   }
 }
 
@@ -57,7 +57,7 @@ const refuses: ServiceGroup = {
 }
 
 describe('groups of services', () => {
-  it('that go by the same settings as before are left alone; others end before they begin anew', async () => {
+  it('that use the same settings as before continue; others end before they start again', async () => {
     const scene = new Scene()
     await scene.change(scene.group('a', 1), scene.group('b', 1))
     expect(scene.news()).toEqual(['a 1: shares among 1', 'a 1: begins', 'b 1: shares among 1', 'b 1: begins'])
@@ -84,7 +84,7 @@ describe('groups of services', () => {
     const scene = new Scene(clock)
     await scene.change(scene.group('a', 1, new Promise(() => undefined)))
     const changed = scene.change(scene.group('a', 2))
-    while (scene.told.at(-1) !== 'a 2: begins') {
+    while (scene.reports.at(-1) !== 'a 2: begins') {
       clock.advance(1_000)
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -105,7 +105,7 @@ describe('groups of services', () => {
     expect(scene.news()).toEqual(['a 1: ends', 'a 1: closes', 'a 2: closes'])
   })
 
-  it('tell when one of them finds that the process cannot go on', async () => {
+  it('report when one of them finds that the process cannot continue', async () => {
     const scene = new Scene()
     const fatal = new FatalError('the store is of a later version')
     const make = async () => ({ services: [{ name: 'a', run: () => Promise.reject(fatal) }] })

@@ -6,7 +6,7 @@ import { onSqlite } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import { json, runHere } from './run.ts'
 
-it.each(onSqlite)('trap 49: a pause that the service asks for is told of, and outlasts a restart, on $name', async ({ open }) => {
+it.each(onSqlite)('trap 49: a pause that the service requests is shown, and outlasts a restart, on $name', async ({ open }) => {
   const sandbox = await startSandbox({ submissions: 0, autoStart: false })
   const { config, close } = await open()
   onTestFinished(async () => {
@@ -18,11 +18,11 @@ it.each(onSqlite)('trap 49: a pause that the service asks for is told of, and ou
   expect((await runHere(['track', id], env)).code).toBe(0)
   sandbox.faults.add({ kind: 'status', status: 429, operation: 'events', retryAfterSeconds: 3_600, count: 1 })
 
-  const told = 'account default waits until'
+  const paused = 'account default waits until'
   const starts = async () => {
     const serve = await startServe(env)
     onTestFinished(() => serve.kill())
-    await until('it tells of the pause', () => serve.lines().some((line) => line.includes(told)))
+    await until('it logs the pause', () => serve.lines().some((line) => line.includes(paused)))
     return serve
   }
   const first = await starts()
@@ -33,7 +33,7 @@ it.each(onSqlite)('trap 49: a pause that the service asks for is told of, and ou
     [{ kind: 'account_throttled', what: expect.stringContaining('429 with Retry-After') }],
   ])
   expect(accounts[0]?.pause?.reason).toBe('429 with Retry-After to GET …/events')
-  expect(first.lines().filter((line) => line.includes(told))).toHaveLength(1)
+  expect(first.lines().filter((line) => line.includes(paused))).toHaveLength(1)
   await first.stop()
 
   const asked = sandbox.activity.requests.length

@@ -83,7 +83,7 @@ const ELSEWHERE = [
   'fromEnvironment',
 ]
 
-it('whatever the settings say, somebody goes by it', async () => {
+it('a change of any setting reaches a service', async () => {
   const groups = await groupsOf()
   const before = configOf(SETTINGS)
   for (const key of Object.keys(before).filter((name) => !ELSEWHERE.includes(name)) as (keyof Config)[]) {
@@ -95,7 +95,7 @@ it('whatever the settings say, somebody goes by it', async () => {
 /** Settings without a sentence: compared by account, or about the others. */
 const UNTOLD = ['accounts', 'destinations', 'database', 'warnings', 'overridden', 'fromEnvironment']
 
-it('whatever a reload changes, it tells', () => {
+it('a reload reports every change', () => {
   const before = configOf(SETTINGS)
   for (const key of Object.keys(before).filter((name) => !UNTOLD.includes(name)) as (keyof Config)[]) {
     const value: unknown = before[key]

@@ -37,25 +37,28 @@ it.each(testDatabases)('what the service shows all along is not read again for b
   expect(await reads()).toEqual(before)
 })
 
-it.each(testDatabases)('history has nothing read again; news the state, and the feed that did not tell it, on $name', async ({ open }) => {
-  const { db } = await closedAtEnd(open())
-  await applyAll(db, [trackFact(ACCOUNT, ID)])
-  const woken = async () => {
-    const reads = await db.read.sql.selectFrom('sync_reads').select('read').where('request_no', '>', 0).execute()
-    await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ request_no: 0 }).execute())
-    return new Set(reads.map(({ read }) => read))
-  }
-  const minutesAgo = (minutes: number) => new Date(systemClock.now() - minutes * 60_000).toISOString()
-  const firstFeedRead = { ...byPoll, isFullRead: true, firstFeedRead: true }
-  const event = (n: number, occurred_at: string) => observedEvent(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
-  const message = (n: number, occurred_at: string) => observedMessage(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
-  await applyAll(db, [event(1, minutesAgo(120)), message(1, minutesAgo(120))])
-  expect(await woken()).toEqual(new Set())
-  await applyAll(db, [event(2, minutesAgo(5))])
-  expect(await woken()).toEqual(new Set(['thread', ...stateReads]))
-  await applyAll(db, [message(2, minutesAgo(5))])
-  expect(await woken()).toEqual(new Set(['events', ...stateReads]))
-})
+it.each(testDatabases)(
+  'history requests no reads; a new record requests the state, and the feed that did not contain it, on $name',
+  async ({ open }) => {
+    const { db } = await closedAtEnd(open())
+    await applyAll(db, [trackFact(ACCOUNT, ID)])
+    const woken = async () => {
+      const reads = await db.read.sql.selectFrom('sync_reads').select('read').where('request_no', '>', 0).execute()
+      await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ request_no: 0 }).execute())
+      return new Set(reads.map(({ read }) => read))
+    }
+    const minutesAgo = (minutes: number) => new Date(systemClock.now() - minutes * 60_000).toISOString()
+    const firstFeedRead = { ...byPoll, isFullRead: true, firstFeedRead: true }
+    const event = (n: number, occurred_at: string) => observedEvent(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
+    const message = (n: number, occurred_at: string) => observedMessage(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
+    await applyAll(db, [event(1, minutesAgo(120)), message(1, minutesAgo(120))])
+    expect(await woken()).toEqual(new Set())
+    await applyAll(db, [event(2, minutesAgo(5))])
+    expect(await woken()).toEqual(new Set(['thread', ...stateReads]))
+    await applyAll(db, [message(2, minutesAgo(5))])
+    expect(await woken()).toEqual(new Set(['events', ...stateReads]))
+  },
+)
 
 it.each(testDatabases)('records that become known together are logged in the order in which they happened, on $name', async ({ open }) => {
   const { db } = await closedAtEnd(open())

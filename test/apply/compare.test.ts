@@ -15,7 +15,7 @@ const ID = uuid(9, 1)
 const NOW = '2026-02-01T00:00:00.000000Z'
 const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: ['gl'], is_revision: false }
 
-it.each(testDatabases)('what is rehearsed lies over the mirror of $name, and leaves that as it is', async ({ open }) => {
+it.each(testDatabases)('a dry run compares with what it would have written, and leaves the mirror of $name unchanged', async ({ open }) => {
   const { db } = await closedAtEnd(open())
   const event = (detail: string | null) => observedEvent(ACCOUNT, ID, wireEvent(1, { detail }, { lane_id: null }), byPoll)
   const state = (status: string, shown: readonly object[]) =>

@@ -23,7 +23,7 @@ const ID = uuid(9, 1)
 const sha = (...fields: Json[]) => hash('sha256', JSON.stringify(fields), 'hex')
 const isThere = ({ gone_at }: Record<string, unknown>) => gone_at === null
 
-describe.each(testDatabases)('the reads beside the requirements view, on $name', (database) => {
+describe.each(testDatabases)('the reads in addition to the requirements view, on $name', (database) => {
   let readNo = 0
   async function mirror() {
     const { db } = await closedAtEnd(database.open())
@@ -127,7 +127,7 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     expect((await rowsOf(db, requirementItems)).filter(isThere)).toHaveLength(known)
   })
 
-  it('trap 67: facts that differ only in their source are rows of their own, whatever their order in the answer', async () => {
+  it('trap 67: facts that differ only in their source are separate rows, in any order', async () => {
     const { db, show } = await mirror()
     const from = (value: Json, source: Json, over: Record<string, Json> = {}): Json => ({ key: 'years', value, source, ...over })
     const byBroker = from(12, { source_id: 'a', content_hash: 'x', channel: 'broker_portal' })
@@ -173,13 +173,13 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     expect(await show('workspace', { facts: { facts: [one ?? null, two ?? null] } })).toEqual([])
   })
 
-  it('trap 57: what the outstanding requirements say beside their items is kept, and is no change', async () => {
+  it('trap 57: other fields next to the items of the outstanding requirements are kept, and are no change', async () => {
     const { db, show, view } = await mirror()
     const kept = async () =>
       (await rowsOf(db, submissions)).map(({ form_fill_active, outstanding_raw }) => [form_fill_active, outstanding_raw])
     await view({ form_fill_active: false })
     expect(await kept()).toEqual([[false, null]])
-    const later = { form_fill_active: true, asked_by: { name: 'somebody' }, exact: 1 }
+    const later = { form_fill_active: true, asked_by: { name: 'Ann' }, exact: 1 }
     await show('outstanding', later)
     const { items: _, ...beside } = { ...wireDetails(ID).outstanding, ...later }
     // The requirements view is the authority for the column.
@@ -226,7 +226,7 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     expect(readWorkspace({ busy: true })).toBe(null)
   })
 
-  it('trap 57: what the sessions read says beside its list is kept; a bare list has nothing beside it', async () => {
+  it('trap 57: other fields next to the list of sessions are kept; a bare list has none', async () => {
     const { db, list } = await mirror()
     const { sessions } = wireDetails(ID)
     const kept = async () => (await rowsOf(db, submissions)).map(({ sessions_raw }) => sessions_raw)
@@ -240,7 +240,7 @@ describe.each(testDatabases)('the reads beside the requirements view, on $name',
     expect(await kept()).toEqual([null])
   })
 
-  it('trap 75: no tax id that stands beside a list is stored', async () => {
+  it('trap 75: no tax id next to a list is stored', async () => {
     const { db, show, list } = await mirror()
     const ids = ['12-3456789', '123-45-6789']
     await show('outstanding', { applicant: { fein: ids[0] ?? '' } })

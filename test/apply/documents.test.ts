@@ -59,7 +59,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
     expect((await rowsOf(db, documents)).map(({ name }) => name).sort()).toEqual(['a.pdf', 'b.pdf'])
   })
 
-  it('trap 33, trap 54: whatever names a document gives it a row, and makes it due', async () => {
+  it('trap 33, trap 54: any record that names a document adds its row, and makes it due', async () => {
     const named = observedEvent('acme', ID, wireEvent(1, { document_id: uuid(4, 9) }))
     const link = 'https://carrier.example/quotes/1'
     const attachments = [

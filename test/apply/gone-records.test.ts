@@ -58,7 +58,7 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
       expect(await rowsOf(db, entity)).toMatchObject([{ gone_at: '2026-02-01T00:00:00.000000Z' }])
   })
 
-  it('stay in the timeline, which tells since when they are gone', async () => {
+  it('stay in the timeline, which shows since when they are gone', async () => {
     const db = await database()
     await applyAll(db, [event(1), event(2), observedMessage(ACCOUNT, ID, wireMessage(3))])
     await applyAll(db, gone([uuid(1, 2)], []))
@@ -108,7 +108,7 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     expect(await activity()).toBeNull()
   })
 
-  it('a lane of which the mirror has lost the row is worked out from its newest event', async () => {
+  it('a lane whose row is missing from the mirror is computed from its newest event', async () => {
     const db = await database()
     await applyAll(db, [event(1), event(2)])
     const before = await theLane(db)

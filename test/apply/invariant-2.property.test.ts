@@ -147,12 +147,12 @@ describe.each(testDatabases)('invariant 2 on $name', ({ name, open }) => {
 async function expectLogTellsTheMirror(db: Db): Promise<void> {
   const changes = await changesOf(db)
   expect(changes.map((change) => change.seq)).toEqual(changes.map((_, index) => index + 1))
-  const told = replayChanges(changes)
+  const replayed = replayChanges(changes)
   for (const entity of entities) {
     for (const row of await rowsOf(db, entity)) {
       const columns = Object.fromEntries(columnsWhere(entity, isInChangeLog).map((column) => [column, row[column]]))
       const key = `${row['account']} ${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`
-      expect(told.get(key), key).toEqual(columns)
+      expect(replayed.get(key), key).toEqual(columns)
     }
   }
 }

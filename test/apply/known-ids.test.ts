@@ -75,7 +75,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     return { db, wire, bind }
   }
 
-  it('trap 59, trap 60: a bind request moves from any status to any, and one that nobody knows is kept', async () => {
+  it('trap 59, trap 60: a bind request moves from any status to any, and an unknown one is kept', async () => {
     const { db, bind } = await mirror()
     for (const status of ['bound', 'drafted', 'paused by moonlight', 'bind_failed']) {
       await bind({ status })
@@ -90,7 +90,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     expect(String((await rowsOf(db, bindRequests))[0]?.['raw'])).toContain('"priority":"high"')
   })
 
-  it('trap 21: ids that stand beside a list are known, too', async () => {
+  it('trap 21: ids next to a list are known, too', async () => {
     const { db } = await mirror()
     await applyAll(db, [
       detailFact('acme', ID, 'outstanding', { ...wireDetails(ID).outstanding, policy_id: uuid(15, 1) }, 1),
@@ -103,7 +103,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     ])
   })
 
-  it('trap 70: an assumption keeps whatever is asserted; one that is confirmed is gone', async () => {
+  it('trap 70: an assumption keeps any asserted value; a confirmed one is gone', async () => {
     const { db, bind } = await mirror()
     const values = [null, false, 0, '', { least: [1] }]
     await bind({ unconfirmed_assumptions: [...values.map((value, n) => ({ key: `k${n}`, label: 'x', value })), { key: 'k9', label: 'x' }] })

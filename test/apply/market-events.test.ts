@@ -57,7 +57,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     ])
   })
 
-  it('what a webhook makes known is read before what an operator names: somebody waits for it', async () => {
+  it('ids from a webhook are read before ids that an operator tracks', async () => {
     const db = await database()
     await applyAll(db, [event(1), trackFact(ACCOUNT, uuid(9, 2))])
     const reads = await db.read.sql.selectFrom('sync_reads').select(['submission_id', 'rank']).where('read', '=', 'thread').execute()
@@ -69,7 +69,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     )
   })
 
-  it('trap 12: an event is inserted once by its id, for ever and whatever way it comes', async () => {
+  it('trap 12: an event is inserted once by its id, from any source and at any time', async () => {
     const db = await database()
     await applyAll(db, [event(1), event(1)])
     const before = await changesOf(db)
@@ -114,7 +114,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await rowsOf(db, lanes)).toMatchObject([{ bound: true }])
   })
 
-  it('trap 16: events read in the order of (occurred_at, id); the log tells in which they became known', async () => {
+  it('trap 16: events are read in the order of (occurred_at, id); the log shows the order of discovery', async () => {
     const db = await database()
     const time = { occurred_at: at(5) }
     for (const n of [9, 3, 7, 5]) await applyAll(db, [event(n, n === 7 || n === 5 ? time : {})])
@@ -124,7 +124,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(known.map((change) => change.after?.['event_id'])).toEqual([9, 3, 7, 5].map((n) => uuid(1, n)))
   })
 
-  it('trap 11: as long as no rail names a lane, its newest event is its state, by time and then id, whatever came first', async () => {
+  it('trap 11: while no rail names a lane, its newest event by time and then id is its state, in any order of arrival', async () => {
     const db = await database()
     const lane = { lane_id: uuid(3, 7) }
     const same = { occurred_at: at(4) }
@@ -158,7 +158,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     ['blocked', null, 'not_available', 0],
     ['market_attached', null, null, 0],
     ['teleported', null, null, 0],
-  ])('trap 11: until a rail names a lane, the event %s sets what its status stands for', async (type, bound, chip, boundLanes) => {
+  ])('trap 11: until a rail names a lane, the event %s sets the state for its status', async (type, bound, chip, boundLanes) => {
     const db = await database()
     await applyAll(db, [event(1, { type: 'bound', status: 'bound' }), event(2, { type, status: type }, { lane_id: uuid(3, 1) })])
     expect(await rowsOf(db, lanes)).toMatchObject([{ status: type, bound, chip, state_source: 'event' }])

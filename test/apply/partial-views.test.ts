@@ -62,7 +62,7 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
     expect(await gone(quotes)).toEqual([true])
   })
 
-  it('trap 65: a history of which one item cannot be read loses none', async () => {
+  it('trap 65: a history with one unreadable item loses none', async () => {
     await see([wireLane(0, { quotes: [quote] }), wireLane(1)], {}, { quote_history: [{ outcome: 'invalid' }] })
     expect(await gone(quoteHistory)).toEqual([false])
     await see([wireLane(0, { quotes: [quote] }), wireLane(1)], {}, { quote_history: [] })

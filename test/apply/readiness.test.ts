@@ -21,7 +21,7 @@ const all = [marketReadiness, carrierApiSessions, documentsOnFile, programAssess
 const sha = (...fields: Json[]) => hash('sha256', JSON.stringify(fields), 'hex')
 const isThere = ({ gone_at }: Record<string, unknown>) => gone_at === null
 
-describe.each(testDatabases)('what a requirements view tells beside the rail, on $name', (database) => {
+describe.each(testDatabases)('lists of a requirements view other than the rail, on $name', (database) => {
   let readNo = 0
   async function mirror() {
     const opened: OpenedDatabase = await closedAtEnd(database.open())
@@ -44,7 +44,7 @@ describe.each(testDatabases)('what a requirements view tells beside the rail, on
   const { programs } = wireReadiness(ID)['assessment'] as unknown as { programs: Record<string, Json>[] }
   const program = programs[0] ?? {}
 
-  it('trap 57: stands in tables, under the names of the service, with each object as it came', async () => {
+  it('trap 57: are in tables, under the names of the service, with each object as it came', async () => {
     const { db, show } = await mirror()
     const [market] = wireReadiness(ID)['markets'] as Json[]
     await show({ markets: [{ ...(market as object), reason: { of_later: [1] } }] })
@@ -132,7 +132,7 @@ describe.each(testDatabases)('what a requirements view tells beside the rail, on
     )
   })
 
-  it('trap 68: a requirement that is met meanwhile is the same row; one that vanished is gone, and comes back', async () => {
+  it('trap 68: a requirement that was met later is the same row; one that vanished is gone, and comes back', async () => {
     const { db, show } = await mirror()
     await show()
     const { met, unmet } = program as unknown as { met: Json[]; unmet: Json[] }

@@ -119,7 +119,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     expect(await present(db, lanes)).toEqual([])
   })
 
-  it('trap 64: without a rail the last known lanes stand, and the rest is taken over', async () => {
+  it('trap 64: without a rail the last known lanes stay, and the rest is applied', async () => {
     const db = await database()
     await applyAll(db, [full()])
     const { rail: _, ...absent } = wireRequirements(ID, null, { state: 'AZ' })
@@ -177,7 +177,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     expect(await changesOf(db)).toEqual(before)
   })
 
-  it('trap 58: an id of any length is a key: one too long for an index stands as its hash', async () => {
+  it('trap 58: an id of any length is a key: one too long for an index is stored as its hash', async () => {
     const db = await database()
     // Random, because Postgres compresses repetitions.
     const [long, other] = [randomBytes(6_000).toString('hex'), randomBytes(6_000).toString('hex')]
@@ -206,14 +206,14 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     expect((await rowsOf(db, submissions))[0]?.['raw']).toBe(deep(2).view.submission.raw)
   })
 
-  it('trap 77: hedge_obtains stands in raw under its own name', async () => {
+  it('trap 77: hedge_obtains is in raw under its own name', async () => {
     const db = await database()
     await applyAll(db, [view([], { markets: [{ market_name: 'A', ready: true, needs_from_you: [], hedge_obtains: ['Loss runs'] }] })])
     const [row] = await rowsOf(db, submissions)
     expect(JSON.parse(String(row?.['raw']))).toMatchObject({ markets: [{ hedge_obtains: ['Loss runs'] }] })
   })
 
-  it('trap 81: a view that was asked for earlier and comes later changes nothing', async () => {
+  it('trap 81: a view that was requested earlier and arrives later changes nothing', async () => {
     const db = await database()
     const [early, late] = [
       view([wireLane(1, { status: 'early' })], { state: 'TX' }),

@@ -53,7 +53,7 @@ describe.each(testDatabases)('a document that two submissions name, on $name', (
     },
   )
 
-  it('is stored once when both become known at the same time, and nobody need come again for it', async () => {
+  it('is stored once if both become known at the same time, without another attempt', async () => {
     const { db, config, close } = await open()
     const other = await openAgain(config)
     onTestFinished(async () => {

@@ -24,7 +24,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     return db
   }
 
-  it('trap 32: a message that comes with another body keeps the first, the second is evidence, and it is counted', async () => {
+  it('trap 32: a message with another body keeps the first, the second is a conflict, and it is counted', async () => {
     const db = await database()
     const counts = new Counts()
     const apply = (facts: readonly Observation[]) => inApplyTransaction(db, counts, 'test-apply', (transaction) => transaction.apply(facts))
@@ -57,7 +57,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_message_at: at, last_activity_at: at }])
   })
 
-  it('trap 32: of a contradiction nothing is taken over, not even what it fills', async () => {
+  it('trap 32: a conflict changes nothing, and fills nothing', async () => {
     const db = await database()
     await applyAll(db, [message(1, { subject: null, attachments: [{ name: 'a.pdf', download_path: null }] })])
     const path = '/broker/finalized-documents/x/pdf'
@@ -115,7 +115,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     ])
   })
 
-  it('an attachment that the stored object names and the table has lost is put back, and is no contradiction', async () => {
+  it('an attachment that the stored object names and the table has lost is restored, without a conflict', async () => {
     const db = await database()
     const attachments = ['a.pdf', 'b.pdf'].map((name) => ({ name, download_path: null }))
     await applyAll(db, [message(1, { attachments })])
@@ -163,7 +163,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(await rowsOf(db, threadAttachments)).toEqual([])
   })
 
-  it('trap 71: a chat row has neither sender nor subject, and nobody it is to', async () => {
+  it('trap 71: a chat row has no sender, no subject, and no recipients', async () => {
     const db = await database()
     const chat = { channel: 'chat', kind: 'chat', subject: null, from: null, to: [], in_reply_to: null, attachments: [] }
     expect(await applyAll(db, [message(1, chat)])).toMatchObject({ inserted: 1 })
@@ -175,7 +175,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(await changesOf(db)).toEqual(before)
   })
 
-  it('what contradicts in the same way is one piece of evidence, however its link or anything that it is not known by changes', async () => {
+  it('repetitions of the same conflict are recorded once, even if links or other ignored fields change', async () => {
     const db = await database()
     const renamed = (signature: string) =>
       message(1, { attachments: [{ name: 'other.pdf', download_path: `/d?s=${signature}` }], read_at: signature }, byPoll)

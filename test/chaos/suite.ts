@@ -87,7 +87,7 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       for (const destination of SUSPENDED) expect(rig.errors.join('\n')).toContain(`destination ${destination} is suspended`)
     })
 
-    it('only dead letters, and what nobody can know, are left to a person', () => {
+    it('only dead letters and unknown outcomes are left to a person', () => {
       for (const destination of NAMES) {
         const { dead, unknown } = world.settled.get(destination) ?? { dead: 0, unknown: 0 }
         expect([destination, dead > 0]).toEqual([destination, destination === 'denied'])

@@ -245,7 +245,7 @@ destinations:
     expect(problems(request('headers: text'))).toEqual([`${place}.headers in CONFIG_FILE must hold headers and expressions`])
   })
 
-  test('all problems are reported at once, each with its place', () => {
+  test('all problems are reported together, each with its path', () => {
     const found = problems(`
 destinations:
   - { kind: webhook, url: "ftp://x", on_dead: stop, start: soon, concurrency: 0, timeot: 5s, mapping: lookup, max_age: old }
@@ -384,7 +384,7 @@ describe('a preset', () => {
     expect(body({ request, update: { body: '{"X": 1}' } })).toBe('{"X": 1}')
   })
 
-  test.each([...presetFiles().keys()])('%s stands below what the destination says itself', (preset) => {
+  test.each([...presetFiles().keys()])("%s has less precedence than the destination's own setting", (preset) => {
     const alone = withPresets({ destinations: [{ preset }] })
     const [base] = alone.tree['destinations'] as Record<string, unknown>[]
     expect(alone.problems).toEqual([])

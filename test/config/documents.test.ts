@@ -70,7 +70,7 @@ test('the destinations that the example comments out load, when their secrets ar
   for (const destination of config.destinations) if (destination.kind === 'http') expect(checkTemplates(destination)).toEqual([])
 })
 
-test('the operators that the example comments out load, when their secrets are there, and the reference tells of every key', () => {
+test('the operators that the example comments out load with their secrets, and the reference describes every key', () => {
   const text = read('config/mirror.example.yaml')
   const commented = text.slice(text.indexOf('# operators:\n'), text.indexOf('\n\n# Time for running work'))
   const path = file(text.replace('\noperators: []\n', `\n${commented.replaceAll(/^# ?/gm, '')}\n`))
@@ -83,7 +83,7 @@ test('the operators that the example comments out load, when their secrets are t
   for (const option of operatorSchema.options) for (const key of Object.keys(option.shape)) expect(section, key).toContain(`\`${key}\``)
 })
 
-test('the reference tells of every key of a destination, and of every personal column', () => {
+test('the reference describes every key of a destination, and every personal column', () => {
   const reference = ['destinations', 'systems/webhook', 'systems/amazon-sqs', 'systems/http', 'systems/ams360', 'systems/files']
     .map((page) => read(`config/${page}.md`))
     .join('\n')

@@ -28,7 +28,7 @@ function shownIn(text: string): string[] {
 }
 
 describe('every secret of the schema', () => {
-  it('is set, and shows itself to nobody who prints the settings or looks at them', () => {
+  it('is set, and not shown by printed or inspected settings', () => {
     expect(secrets.length).toBeGreaterThan(30)
     expect(shownIn(JSON.stringify(tree)).length).toBe(secrets.length)
     // A destination's URL is text; printers use these masks.

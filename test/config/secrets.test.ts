@@ -33,7 +33,7 @@ function expectHidden(text: string, secrets: readonly string[]): void {
   for (const part of secrets.flatMap(parts)) expect(text.includes(part)).toBe(false)
 }
 
-test('a secret shows itself to who reveals it, and to nobody else', () => {
+test('a secret is shown only by `reveal`', () => {
   const secret = new Secret('bas_hidden')
   expect(secret.reveal()).toBe('bas_hidden')
   const inspected = [inspect({ secret }), inspect(secret, { showHidden: true })]
@@ -183,7 +183,7 @@ describe('in the settings file', () => {
     expect(mistakes).toEqual([problem])
   })
 
-  test('a reference is taken wherever the secret stands, alone or within the text around it', () => {
+  test('a reference is masked wherever the secret occurs, alone or within a text', () => {
     const yaml = `
 accounts: [{ name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "\${A}" }], webhook_secrets: "\${H}, \${HOOK1}" }]
 database: { url: "postgres://u:\${P}@h.test/d", listen_url: "\${LISTEN}" }
@@ -235,7 +235,7 @@ describe('what the log has to hide of a URL', () => {
     expect(secretsOfUrl('postgres://u:%zz@h.test/d')).toContain('%zz')
   })
 
-  test('are the values of its query, where a text of somebody else repeats it', () => {
+  test('are the values of its query, in any text that repeats it', () => {
     expect(withoutSecretWords('no route for https://a.test/in?sig=abc, nor (http://b.test?abc)')).toBe(
       'no route for https://a.test/in?sig=[redacted] nor (http://b.test?[redacted]',
     )

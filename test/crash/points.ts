@@ -107,7 +107,7 @@ export const inboxPoints: readonly KillPoint[] = [
   },
   {
     // Written one second after the first rejected connection.
-    transaction: 'refused-connections',
+    transaction: 'rejected-connections',
     provoke: (rig) => sendNoHttp(rig.receiver),
   },
   {

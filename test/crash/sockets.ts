@@ -27,7 +27,7 @@ export class OwnSockets {
 
   /** @returns whether the connection may be used. */
   add(socket: Socket): boolean {
-    if (this.#isCut) socket.destroy(new Error('whoever connects was killed'))
+    if (this.#isCut) socket.destroy(new Error('the connecting process was killed'))
     else this.#open.add(socket.once('close', () => this.#open.delete(socket)))
     return !this.#isCut
   }

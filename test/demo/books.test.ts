@@ -10,7 +10,7 @@ it('accounting refuses the first policy with a reason until it is dead-lettered'
       const answer = await fetch(url, { method: 'POST', headers: { 'webhook-id': id }, body: '{}' })
       return [answer.status, shortDetail(await answer.text())] as const
     }
-    const refusal = [422, 'the month was closed for a minute; it is open again, so send this once more']
+    const refusal = [422, 'the month was closed for a minute; it is open again, so send this again']
     expect(await send('first')).toEqual(refusal)
     expect(await send('other')).toEqual([200, ''])
     expect(await send('first')).toEqual(refusal)

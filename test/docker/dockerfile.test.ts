@@ -111,7 +111,7 @@ describe('the compose file', async () => {
     })
   })
 
-  it('believes the proxy of the profile, at a fixed address that no other container is given, and nobody else', async () => {
+  it('trusts only the proxy of the profile, at a fixed address that no other container gets', async () => {
     const { services, networks } = parse(await read('docker/compose.yaml'), { merge: true }) as {
       services: Record<'mirror', { environment: { TRUST_PROXY: string } }> &
         Record<'https', { networks: { outside: { ipv4_address: string } } }>
@@ -180,7 +180,7 @@ describe('the profile monitoring', async () => {
     expect([prometheus?.ports, grafana?.ports]).toEqual([['127.0.0.1:9090:9090'], ['127.0.0.1:3000:3000']])
   })
 
-  it('lets Prometheus ask the product, with the rules beside its settings', async () => {
+  it('lets Prometheus scrape the product, with its rules next to its settings', async () => {
     const settings = parse(await read('docker/prometheus/prometheus.yaml')) as {
       rule_files: string[]
       scrape_configs: { static_configs: { targets: string[] }[] }[]

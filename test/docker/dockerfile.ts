@@ -26,7 +26,7 @@ export function parseDockerfile(text: string): Stage[] {
       continue
     }
     const stage = stages.at(-1)
-    if (stage === undefined) throw new Error(`${step.name} stands before the first FROM`)
+    if (stage === undefined) throw new Error(`${step.name} is before the first FROM`)
     stage.steps.push(step)
   }
   return stages

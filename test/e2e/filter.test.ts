@@ -14,7 +14,7 @@ import { serveHere } from './serve-here.ts'
 
 const ACCOUNT = 'default'
 
-it('a filtered receiver gets a lane when quoted, its changes, and once more when no longer quoted', async () => {
+it('a filtered receiver gets a lane when quoted, its changes, and one last change when no longer quoted', async () => {
   const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))
   const opened = await closedAtEnd(sqliteDatabase.open())
   const folder = newFolder()
@@ -65,7 +65,7 @@ it('a filtered receiver gets a lane when quoted, its changes, and once more when
   await show('quoted', 'quoted')
   await until('it is sent whole', () => ams.taken.length === 1)
   await show('quoted', 'quote_revised')
-  await until('it is told of', () => ams.taken.length === 2)
+  await until('it is sent', () => ams.taken.length === 2)
   await serve.stop()
   serve = await serveHere(env)
   await show('in_progress', 'in_review')

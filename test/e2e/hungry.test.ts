@@ -74,7 +74,7 @@ it('expressions with too much memory fail alone, and other destinations work', a
   ] as const) {
     const rows = opened.db.read.sql.selectFrom('sync_outbox').select('error').where('destination', '=', name)
     await untilServed(serve, `${name} fails`, async () =>
-      (await rows.execute()).some(({ error: told }) => told?.includes(failed) && error.test(told)),
+      (await rows.execute()).some(({ error: stored }) => stored?.includes(failed) && error.test(stored)),
     )
   }
   expect((await fetch(`${serve.ops}/healthz`)).status).toBe(200)

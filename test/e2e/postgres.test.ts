@@ -24,7 +24,7 @@ it('on Postgres two processes share the work, one is killed, and the mirror agre
   await stage.track()
   stage.deliverTo(balancer.origin)
   sandbox.story.start()
-  await until('half of the story is told', () => sandbox.stats().story.played >= sandbox.stats().story.total / 2)
+  await until('half of the story was played', () => sandbox.stats().story.played >= sandbox.stats().story.total / 2)
   await first.kill()
   const db = await stage.openStore()
   const processes = () => db.read.sql.selectFrom('sync_processes').select(['process_id', 'seen_at']).orderBy('started_at').execute()

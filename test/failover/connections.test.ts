@@ -70,7 +70,7 @@ it('hears notifications of other processes, though the standby is named first', 
   await listening
 })
 
-it('refuses a standby that is named alone, in one sentence, and tells of several why none will do', async () => {
+it('rejects a standby that is named alone, in one sentence, and of several says why none can be used', async () => {
   const alone = await openBoth(second)
   await expect(write(alone)).rejects.toThrow(
     `127.0.0.1:${second.port} is a standby and takes no writes; name the primary in DATABASE_URL, or all servers: h1:5432,h2:5432`,
@@ -122,7 +122,7 @@ it('drops every idle connection once a server says that it takes no writes', asy
   for (const pid of await backends()) expect(before).not.toContain(pid)
 })
 
-it('goes to the other server by itself after a switch, and back again', async () => {
+it('goes to the other server automatically after a switch, and back again', async () => {
   const db = await openBoth(first, second)
   expect(await write(db)).toBe(first.port)
   const before = await written(first)

@@ -35,7 +35,7 @@ async function notes(of: Db = db): Promise<[ok: boolean | null, text: string][]>
   return replication === null ? [] : replicationNotes(replication).map(({ ok, text }) => [ok, text])
 }
 
-it('tells of a single server as a plain fact', async () => {
+it('describes a single server as a plain fact', async () => {
   expect(await notes()).toEqual([[true, 'an acknowledged delivery is stored on 1 server; no standby follows it']])
 })
 
@@ -53,7 +53,7 @@ describe('with a standby', () => {
     ])
   })
 
-  it('says that a delivery lies on two servers, and when the standby is away that nothing is acknowledged', async () => {
+  it('says that a delivery is on two servers, and when the standby is away that nothing is acknowledged', async () => {
     await waitFor(primary, 'FIRST 1 (db2)')
     await until('it is synchronous', async () => (await notes())[0]?.[0])
     expect(await notes()).toEqual([[true, 'an acknowledged delivery is stored on 2 servers (synchronous_standby_names = FIRST 1 (db2))']])
@@ -100,7 +100,7 @@ describe('with a standby', () => {
     expect(behind).toMatchObject({ ok: false, text: expect.stringMatching(/^slot db3 \(in use\) falls behind and keeps 3\.0 GiB/) })
   })
 
-  it('doctor and status tell it, and doctor which of several servers is the primary', async () => {
+  it('doctor and status show it, and doctor which of several servers is the primary', async () => {
     const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
     const url = { reveal: () => `postgres://postgres:${primary.password}@${hosts}/postgres` }
     const sandbox = await closedAtEnd(startSandbox({ submissions: 0, autoStart: false }))

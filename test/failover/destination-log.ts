@@ -5,7 +5,7 @@ import type { Arrival } from '../push/hooks.ts'
 import { outboxOf } from '../push/outbox.ts'
 import { changesOf } from '../tools/mirror.ts'
 
-interface Told {
+interface Content {
   readonly data: { readonly seq: number; readonly entity: string; readonly entity_id: string }
   readonly snapshot?: boolean
 }
@@ -39,14 +39,14 @@ export async function destinationReport(db: Db, destination: string, arrivals: r
   for (const [place, { id, body }] of taken.entries()) {
     if (ids.has(id)) continue
     lost.add(id)
-    const { data } = JSON.parse(body) as Told
-    if (data.seq <= least) faults.push(`${id} is no change, and ${data.seq} lies before every epoch`)
-    const again = taken.slice(place + 1).some((later) => ids.has(later.id) && isSameRow(JSON.parse(later.body) as Told, data))
+    const { data } = JSON.parse(body) as Content
+    if (data.seq <= least) faults.push(`${id} is no change, and ${data.seq} is before every epoch`)
+    const again = taken.slice(place + 1).some((later) => ids.has(later.id) && isSameRow(JSON.parse(later.body) as Content, data))
     if (!again) faults.push(`${data.entity} ${data.entity_id} (${id}) came from a diverged log and was not sent again`)
   }
   return { faults, fromLogDivergence: lost.size }
 }
 
-function isSameRow({ data }: Told, { entity, entity_id }: Told['data']): boolean {
+function isSameRow({ data }: Content, { entity, entity_id }: Content['data']): boolean {
   return data.entity === entity && data.entity_id === entity_id
 }

@@ -13,7 +13,7 @@ const PAUSE_MS = 20
  */
 export class Follower {
   /** Epochs after which it was ahead of the log, and changes it took back. */
-  readonly told = { epochs: 0, takenBack: 0 }
+  readonly counts = { epochs: 0, takenBack: 0 }
   readonly #db: Db
   /** Changes by number, starting at 1, each as an identifying text. */
   #kept: string[] = []
@@ -77,8 +77,8 @@ export class Follower {
 
   #goOn(epoch: string, common: number): void {
     if (this.#kept.length > common) {
-      this.told.epochs += 1
-      this.told.takenBack += this.#kept.length - common
+      this.counts.epochs += 1
+      this.counts.takenBack += this.#kept.length - common
       this.#kept = this.#kept.slice(0, common)
     }
     this.#epoch = epoch

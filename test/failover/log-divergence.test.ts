@@ -45,7 +45,7 @@ async function endOf(db: Db): Promise<number> {
   return (await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
 }
 
-it('data that were copied back under a running process are told from those that went on, by its memory alone', async () => {
+it('data that were copied back under a running process are detected from its memory alone', async () => {
   const db = await openOn(first)
   await checkLogEpoch(db)
   await applyAll(db, [event(1)])

@@ -92,7 +92,7 @@ it('acknowledges no repeat of a delivery before the first is on the standby', as
   expect(await appender.append([delivery('repeated')])).toEqual([null])
 })
 
-it('never has more sessions than its pools are large, however long the standby is away, and goes on by itself when it is back', async () => {
+it('never exceeds its pool sizes, however long the standby is away, and continues automatically when it is back', async () => {
   await waitForAbsent()
   const send = pg.Client.prototype.query as (query: object | string) => unknown
   const spy = vi.spyOn(pg.Client.prototype, 'query')

@@ -25,6 +25,6 @@ it('loses nothing acknowledged when the primary is killed again and again and it
   expect(senders.acknowledged.filter(({ messageId }) => !mirrored.has(messageId))).toEqual([])
   expect(await logFaults(scene.db)).toEqual([])
   expect(await scene.follower.end()).toEqual([])
-  expect(scene.follower.told.takenBack).toBe(0)
+  expect(scene.follower.counts.takenBack).toBe(0)
   expect(await destinationReport(scene.db, DESTINATION, scene.hooks.arrivals)).toEqual({ faults: [], fromLogDivergence: 0 })
 })

@@ -38,12 +38,12 @@ it.each([2 * HOUR, 500 * DAY, 20_000 * DAY])(
 )
 
 it('a record from the future makes the clock doubtful until a service confirms it', () => {
-  const recorded = [{ what: 'the last turn of retention', atMs: now + 500 * DAY }]
+  const recorded = [{ what: 'the last run of retention', atMs: now + 500 * DAY }]
   expect(judged({ recorded })).toMatchObject({
     isTrusted: false,
-    doubt: 'the clock of this machine is 500 days behind the last turn of retention',
+    doubt: 'the clock of this machine is 500 days behind the last run of retention',
   })
-  expect(judged({ recorded, services: service(0) })).toMatchObject({ isTrusted: true, apart: [{ clock: 'the last turn of retention' }] })
+  expect(judged({ recorded, services: service(0) })).toMatchObject({ isTrusted: true, apart: [{ clock: 'the last run of retention' }] })
 })
 
 it('a long gap is trusted once the service confirms the time; one wrong service stops nothing', () => {

@@ -45,7 +45,7 @@ describe('masking', () => {
     ['SSN 123-45-6789 and FEIN 12-3456789 are not taken', `SSN ${MASK} and FEIN ${MASK} are not taken`],
     ['"No" is no answer to q_17; 2026-03-01, 8c5f0f44-1234-4567-89ab-0123456789ab', null],
     ['answered 503 after 123-45-67890 ms (http://10.0.0.1:8080/a@b)', null],
-  ])('hides addresses and tax ids in what somebody else wrote: %s', (text, shown) => {
+  ])('hides addresses and tax ids in texts of others: %s', (text, shown) => {
     expect(maskedText(text)).toBe(shown ?? text)
   })
 

@@ -67,7 +67,7 @@ it.each(['stop', 'kill'] as const)(
   },
 )
 
-it('while Postgres hangs deliveries are refused with 503 in time, and taken again when it goes on', async () => {
+it('while Postgres hangs deliveries are answered 503 in time, and accepted again when it continues', async () => {
   const processes = await postgresProcesses()
   try {
     for (const pid of processes) signalIfAlive(pid, 'SIGSTOP')

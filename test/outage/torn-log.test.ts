@@ -128,7 +128,7 @@ async function expectAgreement(db: Db, left: Left, whole: number): Promise<void>
   expect(destination.cursor).toBeLessThanOrEqual(await lastAssignedSeq(db.read))
 }
 
-it('a log that ends or is damaged at any sector leaves whole transactions, and all of them that lie before', {
+it('a log that ends or is damaged at any sector keeps whole transactions, and all earlier ones', {
   timeout: 400_000,
 }, async () => {
   const left = await leaveLog()

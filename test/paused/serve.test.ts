@@ -186,7 +186,7 @@ it('a worker, a pusher and a run that are paused beyond every lease lose nothing
   for (const { id, data } of ams.taken) seqs.set(id, (seqs.get(id) ?? new Set()).add(data.seq))
   expect(
     [...seqs.values()].every((each) => each.size === 1),
-    'an id stands for one change',
+    'an id identifies one change',
   ).toBe(true)
   expect(new Set(ams.taken.map(({ data }) => data.seq))).toEqual(new Set(of('ams', 'delivered')))
   expect(of('ams', 'ready', 'dead', 'unknown')).toEqual([])

@@ -53,12 +53,12 @@ export const operating: Plants = {
     edits: [['    maskedRow(entity, row as Row),', '    entity === "" ? null : row,']],
     foundBy: ['ops/http/routes/changes.test.ts'],
   },
-  'a reader of the change log is not told that it lost changes': {
+  'a reader of the change log does not learn that it lost changes': {
     file: 'ops/operations/changes.ts',
     edits: [['if (behind < first_seq - 1)', 'if (behind < 0)']],
     foundBy: ['ops/http/routes/changes.test.ts'],
   },
-  'an assistant is told what a destination answered': {
+  'an assistant sees what a destination answered': {
     file: 'ops/mcp/from-operation.ts',
     edits: [
       [
@@ -90,7 +90,7 @@ export const operating: Plants = {
   },
   'a session outlives its token': {
     file: 'ops/http/api/sessions.ts',
-    edits: [["if (!timingSafeEqual(proofOf(id, known.proven), Buffer.from(session.token_proof, 'hex'))) return null\n", '']],
+    edits: [["if (!timingSafeEqual(proofOf(id, known.credential), Buffer.from(session.token_proof, 'hex'))) return null\n", '']],
     foundBy: ['ops/http/session.test.ts'],
   },
   'a replay of deliveries is not noted': {

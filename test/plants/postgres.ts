@@ -22,7 +22,7 @@ export const onPostgres: Plants = {
     edits: [["sql`(reporter.options ->> 'dry_run')::boolean`", "sql`(reporter.options ->> 'dry-run')::boolean`"]],
     foundBy: ['store/changes/log-gaps.test.ts', 'reconcile/run/runs.test.ts'],
   },
-  'a gap of the log that was told is told again': {
+  'a reported gap of the log is reported again': {
     file: 'store/changes/log-gaps.ts',
     edits: [['sql`(entity_id::json ->> 0)::bigint`', 'sql`(entity_id::json ->> 1)::bigint`']],
     foundBy: ['store/changes/log-gaps.test.ts'],
@@ -57,7 +57,7 @@ export const onPostgres: Plants = {
     edits: [["date_trunc('hour', ${time}, 'UTC')", "date_trunc('day', ${time}, 'UTC')"]],
     foundBy: ['store/completeness/completeness.test.ts'],
   },
-  'the demand of reads is told a thousand times too small': {
+  'the demand of reads is shown a thousand times too small': {
     file: 'store/upkeep/status.ts',
     edits: [['sql`extract(epoch from due_at - last_read_at)::float8`', 'sql`extract(epoch from due_at - last_read_at)::float8 * 1000`']],
     foundBy: ['ops/status/status.test.ts'],

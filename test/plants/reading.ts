@@ -52,7 +52,7 @@ export const reading: Plants = {
   'full re-reads of new lanes do not wait for each other, on Postgres': {
     file: 'store/reads/reads.ts',
     edits: [['timePlus(tx, sql`last_full_read_at`, FULL_READ_COALESCE_MS)', 'timePlus(tx, sql`last_full_read_at`, 0)']],
-    foundBy: ['store/reads/reads.test.ts', 'poll/replay.test.ts'],
+    foundBy: ['store/reads/reads.test.ts', 'poll/full-re-read.test.ts'],
   },
   'a token is used beyond its time': {
     file: 'base/token-holder.ts',

@@ -13,7 +13,7 @@ export const receiving: Plants = {
     edits: [['Math.abs(Math.floor(atMs / 1000) - timestamp) > TOLERANCE_S', 'Math.floor(atMs / 1000) - timestamp > TOLERANCE_S']],
     foundBy: ['upstream/webhook/signature.test.ts'],
   },
-  'a body is written anew before its signature is verified': {
+  'a body is re-encoded before its signature is verified': {
     file: 'upstream/webhook/signature.ts',
     edits: [
       ['key.sign(claim.deliveryId, signedAt, body)', 'key.sign(claim.deliveryId, signedAt, rewritten(body))'],
@@ -93,7 +93,7 @@ function isAmong(`,
   'an older event sets a lane': { ...simulated['an older event sets a lane'], foundBy: ['apply/market-events.test.ts'] },
   'a lane that was not named yet requests no full re-read': {
     ...simulated['a lane that was not named yet requests no full re-read'],
-    foundBy: ['apply/requirements.test.ts', 'poll/replay.test.ts'],
+    foundBy: ['apply/requirements.test.ts', 'poll/full-re-read.test.ts'],
   },
   'what a view no longer shows is not marked as gone': {
     file: 'apply/state.ts',

@@ -100,7 +100,7 @@ describe.each(onSqlite)('extra reads on $name', (database) => {
     rig.startExtraReads([DETAIL, { name: 'wrong', path: '/broker/nothing/{submission_id}', everyMs: DAY }])
     await rig.until('one is kept', async () => (await answers(rig)).length === 1)
     await made(rig)
-    await rig.until('it is told', () => rig.lines('the extra read wrong').length === 1)
+    await rig.until('it is logged', () => rig.lines('the extra read wrong').length === 1)
     expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
     expect((await rig.read(id, 'requirements')).not_found).toBe(0)
     expect((await schedule(rig)).map(({ name, failures }) => [name, Number(failures)])).toEqual([

@@ -56,7 +56,7 @@ describe.each(testDatabases)('reading a feed on $name', (database) => {
       expect(error).toContain('same cursor')
       expect(Date.parse(due_at ?? '')).toBeGreaterThanOrEqual(before + waitMs)
       expect(Date.parse(due_at ?? '')).toBeLessThanOrEqual(Date.now() + waitMs)
-      // The first feed read gets the cursor once more.
+      // The first feed read gets the cursor again.
       expect(rig.asked('events', id)).toHaveLength(index + 2)
       await rig.pass(waitMs)
     }

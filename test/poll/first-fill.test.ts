@@ -50,10 +50,10 @@ describe.each(onSqlite)('records found by polling on $name', (database) => {
       occurred_at: ago(30),
       attachments: [{ name: 'a.pdf', download_path: null }],
     })
-    const told = rig.sandbox.addMessage(ACCOUNT, id, { body_text: 'Told' })
+    const announced = rig.sandbox.addMessage(ACCOUNT, id, { body_text: 'Announced' })
     rig.startPoller()
     rig.startWorker()
-    await rig.deliver([{ type: 'submission.message', submission_id: id, message: told }])
+    await rig.deliver([{ type: 'submission.message', submission_id: id, message: announced }])
     await rig.rest()
     const via = new Map(
       [...(await rowsOf(rig.db, marketEvents)), ...(await rowsOf(rig.db, threadMessages))].map((row) => [
@@ -66,7 +66,7 @@ describe.each(onSqlite)('records found by polling on $name', (database) => {
         [old?.id, 'backfill'],
         [recent?.id, 'poll'],
         [oldMessage.id, 'backfill'],
-        [told.id, 'webhook'],
+        [announced.id, 'webhook'],
       ]),
     )
     const causes = (await changesOf(rig.db)).filter((change) => change.operation === 'insert')
@@ -75,7 +75,7 @@ describe.each(onSqlite)('records found by polling on $name', (database) => {
     expect(causeOf(old?.id)).toEqual(['backfill'])
     expect(causeOf(oldMessage.id)).toEqual(['backfill', 'backfill'])
     expect(causeOf(recent?.id)).toEqual(['poll'])
-    expect(causeOf(told.id)).toEqual(['webhook'])
+    expect(causeOf(announced.id)).toEqual(['webhook'])
     const byFullRead = rig.db.read.sql.selectFrom('arrivals').select('record_id').where('known_via', '=', 'full_read')
     expect(await byFullRead.execute(), 'no second reading was needed').toEqual([])
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ submission_id: id, tracked_via: 'webhook' }])
@@ -83,7 +83,7 @@ describe.each(onSqlite)('records found by polling on $name', (database) => {
     expect(rig.asked('thread', id)[0]?.has('since')).toBe(false)
   })
 
-  it('trap 22: after the first feed read, found records are new whatever their age', async () => {
+  it('trap 22: after the first feed read, found records are new, regardless of their age', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission(ACCOUNT)
     rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached', occurred_at: ago(48) })

@@ -67,10 +67,10 @@ describe.each(onSqlite)('trap 48: "not found" on $name', (database) => {
     await rig.passAndRest(policy.poll.maxMs + HOUR)
     expect(await unreachable(rig)).toEqual([])
     expect(await rig.read(gone, 'events')).toMatchObject({ not_found: 0, rank: 1 })
-    const told = (await changesOf(rig.db))
+    const logged = (await changesOf(rig.db))
       .slice(before)
       .map(({ entity, operation, after }) => [entity, operation, after?.['unreachable_since'] === null])
-    expect(told).toEqual([
+    expect(logged).toEqual([
       ['submissions', 'update', false],
       ['submissions', 'update', true],
     ])

@@ -69,16 +69,16 @@ describe.each(onSqlite)('columns of policies and insureds, on $name', (database)
     ]
     expect(await rowsOf(rig.db, policies)).toMatchObject([policy])
     expect(await rowsOf(rig.db, insureds)).toMatchObject([insured])
-    const told = await ofThese()
-    expect(told.map(({ entity, submission_id, operation, after }) => ({ entity, submission_id, operation, after })).sort(byEntity)).toEqual(
-      [
-        { entity: 'insureds', submission_id: id, operation: 'update', after: insured },
-        { entity: 'policies', submission_id: id, operation: 'update', after: policy },
-      ],
-    )
+    const logged = await ofThese()
+    expect(
+      logged.map(({ entity, submission_id, operation, after }) => ({ entity, submission_id, operation, after })).sort(byEntity),
+    ).toEqual([
+      { entity: 'insureds', submission_id: id, operation: 'update', after: insured },
+      { entity: 'policies', submission_id: id, operation: 'update', after: policy },
+    ])
 
     await readAgain(rig, changed)
-    expect(await ofThese()).toEqual(told)
+    expect(await ofThese()).toEqual(logged)
   })
 })
 

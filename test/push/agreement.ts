@@ -62,11 +62,10 @@ export async function bodyFaults(db: Db, arrivals: readonly Arrival[]): Promise<
     if ((idOf.get(`${hook} ${data.seq}`) ?? id) !== id) faults.push(`${hook}: change ${data.seq} came under two ids`)
     idOf.set(`${hook} ${data.seq}`, id)
     const change = changes.get(data.seq)
-    const told = change && { ...change, before: strip(change.entity, change.before), after: strip(change.entity, change.after) }
+    const own = change && { ...change, before: strip(change.entity, change.before), after: strip(change.entity, change.after) }
     const { seq, account, submission_id, entity, entity_id, operation, cause, before, after } = data
     const said = { seq, account, submission_id, entity, entity_id, operation, cause, before, after }
-    if (told === undefined || canonicalJson(told as never) !== canonicalJson(said as never))
-      faults.push(`${hook}: ${body} is not in the log`)
+    if (own === undefined || canonicalJson(own as never) !== canonicalJson(said as never)) faults.push(`${hook}: ${body} is not in the log`)
   }
   return faults
 }

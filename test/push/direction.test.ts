@@ -24,7 +24,7 @@ async function pushed(row: OutboxRow) {
 }
 
 describe('who wrote a message', () => {
-  test('trap 73: is told from the side of the brokerage, and what it wrote itself is marked as an echo', async () => {
+  test('trap 73: is from the side of the brokerage, and its own messages are marked as an echo', async () => {
     expect(await pushed(message('inbound'))).toMatchObject({
       brokerage: { direction: 'sent', echo: true },
       data: { after: { direction: 'inbound' } },

@@ -149,7 +149,7 @@ async function expectAllSent(db: Db, world: World): Promise<void> {
 
 describe.each(testDatabases)('the outbox on $name', ({ name, open }) => {
   it.each([1, PROCESSES])(
-    'invariant 14: everybody gets every change, each stream in order, whatever happens in between, %i at a time',
+    'invariant 14: every destination gets every change, each stream in order, despite any faults, %i at a time',
     async (atATime) => {
       const property = fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 60, size: 'max' }), async (steps) => {
         const clock = new ManualClock()

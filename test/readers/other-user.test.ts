@@ -96,7 +96,7 @@ describe('a mirror on SQLite, read by a user of the group of its folder', () => 
     expectRead('one')
   })
 
-  it('keeps its log on a stop beside an open reader, which sees what it saw, and others see all', async () => {
+  it('keeps its log on a stop while a reader is open, which sees its old data, and others see all', async () => {
     await track('one')
     const reader = spawn(process.execPath, ['-e', LONG_READER, path], { stdio: ['pipe', 'pipe', 'inherit'] })
     onTestFinished(() => void reader.kill('SIGKILL'))

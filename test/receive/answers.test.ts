@@ -75,7 +75,7 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect(JSON.parse(row?.headers ?? '')).toEqual({ ...good, 'content-type': 'application/json' })
   })
 
-  it('trap 27: a delivery that comes again is acknowledged and kept once', async () => {
+  it('trap 27: a repeated delivery is acknowledged and kept once', async () => {
     for (let n = 0; n < 3; n++) expect((await deliver(acme, secret, BODY, { id: 'msg_1' })).status).toBe(204)
     const many = await Promise.all(Array.from({ length: 20 }, () => deliver(acme, secret, BODY, { id: 'msg_2' })))
     expect(many.every((answer) => answer.status === 204)).toBe(true)
@@ -155,7 +155,7 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect(JSON.stringify(receiver.lines)).not.toContain('query-token-1')
   })
 
-  it('a request whose sender has broken off before it was read is refused and kept, with its address if the system told it', async () => {
+  it('a request whose sender disconnected before it was read is rejected and kept, with its address if the system provided it', async () => {
     const raw = await openRaw(receiver.port)
     raw.write(head('/webhooks/acme', { 'content-length': '0' }))
     // The system still delivers the request, but may have lost its sender.
@@ -182,7 +182,7 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     )
   })
 
-  it('trap 35: the account is the one whose path and secret verified, whatever the body says', async () => {
+  it('trap 35: the account is the one whose path and secret verified, with any body', async () => {
     const body = JSON.stringify({ type: 'submission.message', account: 'acme-staging', brokerage_id: randomUUID() })
     expect((await deliver(acme, secret, body)).status).toBe(204)
     expect((await deliver(`${receiver.origin}/webhooks/acme-staging`, secret, body)).status).toBe(401)
@@ -218,7 +218,7 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect(refusals('unknown_account', 'unknown')).toBeGreaterThan(0)
   })
 
-  it('413: a body over the limit, announced or not; it is counted and alarmed, and the connection goes on', async () => {
+  it('413: a body over the limit, announced or not; it is counted and raises an alarm, and the connection continues', async () => {
     const large = 'x'.repeat(BODY_LIMIT + 1)
     const limit = 'x'.repeat(BODY_LIMIT)
     expect((await deliver(acme, secret, limit)).status).toBe(204)

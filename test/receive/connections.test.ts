@@ -132,7 +132,7 @@ describe('connections of strangers', () => {
     expect(await other?.hears('\r\n\r\n')).toMatch(/^HTTP\/1\.1 204/)
   })
 
-  it('tells of all of them in one line', async () => {
+  it('reports all of them in one line', async () => {
     await start()
     const [one] = await open(1)
     one?.write('no http\r\n\r\n')
@@ -145,7 +145,7 @@ describe('connections of strangers', () => {
     expect(lines).toMatchObject([{ reasons: { no_http: 1, pipelined: 1 }, worst: STRANGER, ofWorst: 2, addresses: 1 }])
   })
 
-  it('tells what is wrong with a header that is too long, which is answered 431, and with TLS on the plain port', async () => {
+  it('reports what is wrong with a header that is too long, which is answered 431, and with TLS on the plain port', async () => {
     await start()
     const [long, tls] = await open(2)
     long?.write(head('/webhooks', { ...sign(secret, BODY), 'x-long': 'x'.repeat(20_000) }))

@@ -94,7 +94,7 @@ describe('the database away', () => {
     expect((await inboxOf(db)).map((row) => row.delivery_id)).toContain('msg_1')
   })
 
-  it('SQLite locked for a moment: a delivery waits, and other requests are answered meanwhile', async () => {
+  it('SQLite locked for a moment: a delivery waits, and other requests are answered in that time', async () => {
     const place = newSqlite()
     const { origin } = await receiving(place)
     const other = startChild('store/children/hold-lock.ts', [place.config.path])

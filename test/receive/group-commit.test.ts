@@ -49,17 +49,17 @@ async function storeAll(appender: HeldAppender, count: number): Promise<number[]
 describe('GroupCommit', () => {
   it('stores all waiting deliveries in one transaction, one at a time, and resolves each after its own', async () => {
     const { appender, add, counts } = begin()
-    const told: string[] = []
-    const adding = [1, 2, 3].map((n) => add(n).then((failure) => told.push(`${n} ${failure}`)))
+    const reported: string[] = []
+    const adding = [1, 2, 3].map((n) => add(n).then((failure) => reported.push(`${n} ${failure}`)))
     const first = await appender.next()
     expect(idsOf(first.deliveries)).toEqual(['msg_1', 'msg_2', 'msg_3'])
-    adding.push(...[4, 5].map((n) => add(n).then((failure) => told.push(`${n} ${failure}`))))
+    adding.push(...[4, 5].map((n) => add(n).then((failure) => reported.push(`${n} ${failure}`))))
     // In many turns of the event loop, no second transaction begins, and nothing is answered.
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     first.end(stored(first.deliveries))
     const second = await appender.next()
-    expect(told).toEqual(['1 null', '2 null', '3 null'])
+    expect(reported).toEqual(['1 null', '2 null', '3 null'])
     expect(idsOf(second.deliveries)).toEqual(['msg_4', 'msg_5'])
     second.end(stored(second.deliveries))
     await Promise.all(adding)
@@ -86,7 +86,7 @@ describe('GroupCommit', () => {
     expect(await failing).toEqual(new Error('broken'))
   })
 
-  it('refuses at once when too many deliveries or bytes are waiting', async () => {
+  it('rejects immediately when too many deliveries or bytes are waiting', async () => {
     const rows = begin()
     const waiting = Array.from({ length: 4_096 }, (_, n) => rows.add(n))
     expect(await rows.add(4_096)).toEqual(expect.any(TransientError))
@@ -137,7 +137,7 @@ describe('GroupCommit', () => {
     expect(await young).toBeNull()
   })
 
-  it('trap 29: a delivery whose deadline has passed is refused at once and not stored', async () => {
+  it('trap 29: a delivery whose deadline has passed is rejected immediately and not stored', async () => {
     const { appender, add, clock, commits, start } = begin()
     const late = start()
     const over = new Promise<void>((resolve) => late.onExpiry(resolve))
@@ -153,15 +153,15 @@ describe('GroupCommit', () => {
 
   it('logs each outage of the database when it begins and when it ends, not every delivery', async () => {
     const { appender, add, lines } = begin()
-    const told = ['cannot be stored now', 'are stored again']
-    const heard = () => lines.flatMap((line) => told.filter((text) => JSON.stringify(line).includes(text)))
+    const reported = ['cannot be stored now', 'are stored again']
+    const heard = () => lines.flatMap((line) => reported.filter((text) => JSON.stringify(line).includes(text)))
     for (const outcome of [new TransientError('away'), new TransientError('away'), null, null, new TransientError('away'), null]) {
       const answer = add(1)
       const batch = await appender.next()
       batch.end([outcome])
       expect(await answer).toBe(outcome)
     }
-    expect(heard()).toEqual([...told, ...told])
+    expect(heard()).toEqual([...reported, ...reported])
     expect(lines).toMatchObject([{ level: 50 }, { level: 30, refused: 2 }, { level: 50 }, { level: 30, refused: 1 }])
   })
 })

@@ -6,7 +6,7 @@ import { MemoryBudget } from '../../src/receive/body.ts'
 import { Deadline } from '../../src/receive/deadline.ts'
 
 describe('BadSignatures', () => {
-  it('limits an address after 20 in a minute, until fewer than 20 lie within the last minute', () => {
+  it('limits an address after 20 in a minute, until fewer than 20 are within the last minute', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(10_000), { maxLength: 200, size: 'max' }), (gaps) => {
         const bad = new BadSignatures()

@@ -74,7 +74,7 @@ it('large bodies of a sender of many bad signatures are verified one at a time; 
   await receiver.drain()
 })
 
-it('good deliveries that come all at once are stored, large ones, and small ones of a sender whose bad ones are too many', async () => {
+it('good deliveries that come together are stored, large ones, and small ones of a sender with too many bad ones', async () => {
   const { receiver, sendMany } = await bench(new ManualClock())
   expect(await sendMany(secret, costly, 40)).toEqual(new Set([204]))
   expect(await sendMany(wrong, cheap, 21)).toEqual(new Set([401, 429]))

@@ -7,7 +7,7 @@ import { sqliteDatabase } from '../tools/databases.ts'
 import { closedAtEnd } from '../tools/servers.ts'
 import { account, newSecret, openRaw, recordingLog, sign, startTestReceiver } from './support.ts'
 
-it('of many that are refused at once only those that are kept are logged, and no more of each than tells them apart', async () => {
+it('logs only the kept ones of many rejections, and only what distinguishes them', async () => {
   const opened = await closedAtEnd(sqliteDatabase.open())
   const { log, lines } = recordingLog()
   const [store, observer] = [new RejectedStore(opened.db, log), new Counts()]

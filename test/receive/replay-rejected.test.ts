@@ -11,7 +11,7 @@ import { account, deliver, inboxOf, newSecret, post, sign, startTestReceiver, ty
 const DAY_MS = 86_400_000
 const lastUses = { note: () => undefined }
 
-describe.each(onSqlite)('replaying refused deliveries on $name', (database) => {
+describe.each(onSqlite)('replaying rejected deliveries on $name', (database) => {
   const wrong = newSecret()
   const right = newSecret()
   const clock = new ManualClock(Date.UTC(2026, 4, 4, 12))

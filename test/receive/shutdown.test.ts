@@ -37,7 +37,7 @@ describe('stopping the receiver', () => {
     return connection
   }
 
-  it('answers what is in hand, refuses what comes, and closes idle connections at once', async () => {
+  it('answers requests in progress, rejects new ones, and closes idle connections immediately', async () => {
     const idle = await used()
     const busy = await openRaw(receiver.port)
     busy.write(signed(secret, BODY))
@@ -49,7 +49,7 @@ describe('stopping the receiver', () => {
     await idle.closed()
     late.write(signed(secret, BODY).slice(40))
     const refused = await late.hears('\r\n\r\n')
-    for (const told of [/^HTTP\/1\.1 503/, /^retry-after: 5/im, /^connection: close/im]) expect(refused).toMatch(told)
+    for (const part of [/^HTTP\/1\.1 503/, /^retry-after: 5/im, /^connection: close/im]) expect(refused).toMatch(part)
     batch.end([null])
     expect(await busy.closed()).toMatch(/^HTTP\/1\.1 204.*connection: close/is)
     await stopping

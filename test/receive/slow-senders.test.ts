@@ -50,7 +50,7 @@ describe('senders that are slow or cut', () => {
     for (const connection of idle) connection.socket.destroy()
   })
 
-  it('large deliveries one after another are stored, more than all memory for bodies at once', async () => {
+  it('large deliveries one after another are stored, with more bytes than all memory for bodies', async () => {
     const appender = { blocking: false, append: async (deliveries: readonly unknown[]) => deliveries.map(() => null) }
     receiver = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], appender, bodyLimitBytes: 4 << 20 })
     const body = Buffer.alloc(4 << 20, 'x')

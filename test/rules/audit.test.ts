@@ -42,7 +42,7 @@ describe('the question for known weaknesses', () => {
     expect(lines).toEqual([expect.stringContaining('Accepted: no query is parsed')])
   })
 
-  it('passes what is moderate, and tells what is listed in vain', () => {
+  it('passes moderate advisories, and reports unneeded exceptions', () => {
     const { lines, isFailed } = judge(report('moderate'), [{ advisory: 'GHSA-aaaa-bbbb-cccc', reason: 'no query is parsed' }])
     expect(isFailed).toBe(false)
     expect(lines).toEqual([expect.stringContaining('no known weakness'), expect.stringContaining('does not find any more')])

@@ -80,16 +80,16 @@ describe.each(testDatabases)('the data dictionary, against $name', ({ name, open
       const made = columns.filter((column) => column.relation === relation)
       // SQLite gives the computed columns of a view no type, or one of its own making.
       const isComputed = (type = '') => ['', 'num', 'int'].includes(type)
-      const told = [...kinds].map(([column, kind], index) => {
+      const fromRows = [...kinds].map(([column, kind], index) => {
         const type = made[index]?.type
         return [column, isComputed(type) ? type : types[kind]?.[name]]
       })
-      expect(told, relation).toEqual(made.map((column) => [column.name, column.type]))
+      expect(fromRows, relation).toEqual(made.map((column) => [column.name, column.type]))
     }
   })
 })
 
-describe.each(testDatabases)('a descriptor of a table beside the mirror, against $name', ({ name, open }) => {
+describe.each(testDatabases)('a descriptor of a table outside the mirror, against $name', ({ name, open }) => {
   it('has the columns of the database, of the same types, and null where the database allows it', async () => {
     const { db } = await closedAtEnd(open())
     const columns = await columnsOf(db.read)

@@ -39,7 +39,7 @@ describe.each(testDatabases)('the questions and their queries, on $name', (datab
     return await opened.db.write('queries', (tx) => tx.all(sql.raw<Answer>(statement)))
   }
 
-  it('give the answers that stand beside them, each of which tells something', async () => {
+  it('give the answers that follow them, none of them empty', async () => {
     expect(queries.length).toBeGreaterThan(20)
     const answered = await withAnswers(text, async ({ statementFor, answer }) => {
       const rows = await ask(statementFor(database.name))
@@ -49,7 +49,7 @@ describe.each(testDatabases)('the questions and their queries, on $name', (datab
     await expect(answered).toMatchFileSnapshot(DOCUMENT.pathname)
   })
 
-  it('take any of the moments that the document offers in place of theirs', async () => {
+  it('accept any of the times that the document offers instead', async () => {
     expect(moments).toHaveLength(7)
     const timed = queries.map(({ statementFor }) => statementFor(database.name)).filter((statement) => statement.includes('-- since'))
     expect(timed).toHaveLength(6)

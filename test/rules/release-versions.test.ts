@@ -19,7 +19,7 @@ async function checkout(file: string, change: (text: string) => string): Promise
 const { version } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { version: string }
 const headed = (heading: string) => checkout('CHANGELOG.md', (text) => text.replace(/^## \[.*$/m, heading))
 
-it('the project can be rehearsed as a release', async () => {
+it('the project passes a trial release', async () => {
   expect(await versionProblems(project, true)).toEqual([])
 })
 

@@ -90,7 +90,7 @@ function brokenChain(changes: readonly Change[]): string[] {
   const broken: string[] = []
   const known = new Map<string, Record<string, unknown>>()
   for (const [position, { seq, account, entity, entity_id, operation, before, after }] of changes.entries()) {
-    if (seq !== position + 1) broken.push(`invariant 9: change ${seq} stands at ${position + 1}`)
+    if (seq !== position + 1) broken.push(`invariant 9: change ${seq} is at ${position + 1}`)
     const key = `${account} ${entity} ${entity_id}`
     const row = known.get(key)
     if ((row === undefined) !== (operation === 'insert')) broken.push(`invariant 3: change ${seq} is an ${operation} of ${key}`)
@@ -168,7 +168,7 @@ function brokenCursors({ look, world, service }: Evidence): string[] {
     const position = cursor === null ? null : decodeCursor(`${read}:${id}`, cursor)?.position
     if (cursor !== null && !handedOut.has(cursor)) broken.push(`invariant 8: the cursor of ${read} of ${id} was never handed out`)
     const rest = position ? feed.after(position, PAGE) : feed.after({ time: '', id: '' }, PAGE)
-    if (rest.more) broken.push(`invariant 8: the cursor of ${read} of ${id} (${cursor}) lies more than a page behind`)
+    if (rest.more) broken.push(`invariant 8: the cursor of ${read} of ${id} (${cursor}) is more than a page behind`)
   }
   return broken
 }

@@ -144,7 +144,7 @@ const SETTINGS = {
   documents: { mode: 'fetch' },
 } as const
 
-export function ledgers(): Lookup[] {
+export function completenessLookups(): Lookup[] {
   return [
     ...Object.entries(overEverything).map(([name, text]): Lookup => ({ name, run: (db) => ask(db, text) })),
     { name: 'status', run: (db) => readStatus(db, { version: 'bench', config: SETTINGS, showFix, isTerminal: true }) },

@@ -13,16 +13,21 @@ async function bench(handler: Handler, keys = [credential('bac_first', SECRET)],
   const service = await startService(handler)
   const clock = new ManualClock()
   const counts = new Counts()
-  const told = [] as { credential: string; msg: string }[]
+  const reported = [] as { credential: string; msg: string }[]
   const timeouts = { connectMs: 5000, headersMs: 5000, overallMs: 5000 }
   const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 100_000 })
   // The limiter has its own clock, so that only tokens stop.
   const channel = new Channel('acme', http, 1000, systemClock, counts)
   const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', suspendMs: SUSPEND_MS, onToken }
-  const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => void told.push(JSON.parse(line)) } })
+  const log = createLog({
+    level: 'info',
+    pretty: false,
+    secrets: [],
+    destination: { write: (line) => void reported.push(JSON.parse(line)) },
+  })
   const tokens = new TokenSource(channel, options, { clock, observer: counts, log })
   onTestFinished(() => channel.close())
-  return { service, clock, tokens, counts, told }
+  return { service, clock, tokens, counts, reported }
 }
 
 /** Issues t1, t2, … with the fields of `answer`. */
@@ -38,15 +43,15 @@ const formOf = (service: Service, index: number) => Object.fromEntries(new URLSe
 
 describe('exchange', () => {
   test('reports the credential that got a token, not refused ones', async () => {
-    const told: string[] = []
+    const reported: string[] = []
     const refusing: Handler = ({ body }, response) => {
       if (body.includes('bac_first')) json(response, { error: 'invalid_client' }, 401)
       else json(response, { access_token: 't1' })
     }
     const keys = [credential('bac_first', SECRET), credential('bac_second', SECOND_SECRET)]
-    const { tokens } = await bench(refusing, keys, (id) => told.push(id))
+    const { tokens } = await bench(refusing, keys, (id) => reported.push(id))
     expect(await tokens.get()).toBe('t1')
-    expect(told).toEqual(['bac_second'])
+    expect(reported).toEqual(['bac_second'])
   })
 
   test('trap 41: credentials are sent as a form, under the base URL, and without a bearer', async () => {
@@ -152,7 +157,7 @@ describe('refusal', () => {
   }
 
   test('trap 43: with two credentials the working one is used, and remembered', async () => {
-    const { service, clock, tokens, counts, told } = await bench(refuseFirst, [
+    const { service, clock, tokens, counts, reported } = await bench(refuseFirst, [
       credential('bac_first', SECRET),
       credential('bac_second', SECOND_SECRET),
     ])
@@ -161,8 +166,8 @@ describe('refusal', () => {
     expect(await tokens.get()).toBe('of-the-second')
     expect(service.arrived.map((_, index) => formOf(service, index)['client_id'])).toEqual(['bac_first', 'bac_second', 'bac_second'])
     expect(counts.of('token_mints_total acme refused')).toBe(1)
-    expect(told.map((line) => line.credential)).toEqual(['bac_first'])
-    expect(told[0]?.msg).toBe(
+    expect(reported.map((line) => line.credential)).toEqual(['bac_first'])
+    expect(reported[0]?.msg).toBe(
       'credential bac_first of account acme is refused (token: the service answered 401 (revoked)): ' +
         'compare its id, secret and scope with the portal, or remove it from the settings',
     )
@@ -187,7 +192,7 @@ describe('refusal', () => {
 
   test('trap 43: a valid token stays in use during refused renewals, until it is refused itself', async () => {
     let revoked = false
-    const { service, clock, tokens, told } = await bench((_, response) =>
+    const { service, clock, tokens, reported } = await bench((_, response) =>
       revoked ? json(response, {}, 403) : json(response, { access_token: 'live' }),
     )
     await tokens.get()
@@ -195,7 +200,7 @@ describe('refusal', () => {
     clock.advance(55 * 60_000)
     for (let n = 0; n < 5; n += 1) expect(await tokens.get()).toBe('live')
     expect(service.arrived.length).toBe(2)
-    expect(told).toMatchObject([{ credential: 'bac_first' }])
+    expect(reported).toMatchObject([{ credential: 'bac_first' }])
     tokens.invalidate('live')
     expect(await thrownBy(tokens.get())).toBeInstanceOf(AuthRefusedError)
     expect(service.arrived.length).toBe(2)
@@ -204,7 +209,7 @@ describe('refusal', () => {
       clock.advance(SUSPEND_MS * 5)
       await tokens.get().catch(() => undefined)
     }
-    expect(told.length).toBe(2)
+    expect(reported.length).toBe(2)
   })
 
   test('trap 41: the documented 422, other statuses and any body are refusals, without secrets in the error', async () => {

@@ -43,7 +43,7 @@ async function woken(rig: Rig): Promise<string[]> {
 
 describe.each(testDatabases)('working on deliveries on $name', (database) => {
   it.each(['events', 'data', 'single'] as const)(
-    'trap 25: whole events laid out as "%s" are applied at once, and the feeds are woken',
+    'trap 25: whole events laid out as "%s" are applied immediately, and reads of the feeds are requested',
     async (eventsPayload) => {
       const rig = await Rig.open(database, { sandbox: { eventsPayload } })
       const id = rig.sandbox.addSubmission('default')
@@ -57,7 +57,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     },
   )
 
-  it('counts how long a delivery and its news take, and not those of one that an operator has replayed', async () => {
+  it('measures a delivery and its records, but not a replayed one', async () => {
     const rig = await Rig.open(database)
     const lags = () =>
       rig
@@ -77,7 +77,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect([(await rowsOf(rig.db, threadMessages)).length, lags()]).toEqual([1, []])
   })
 
-  it('tells of each delivery what it told, and of which insured', async () => {
+  it('stores for each delivery its event and its insured', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission('default', { facts: { insured_name: 'Castañeda Transport' } })
     const market = { name: 'Harborline' }
@@ -105,7 +105,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(await found('harbor')).toHaveLength(1)
   })
 
-  it('trap 25: of ids alone the feeds of their submission are woken', async () => {
+  it('trap 25: ids alone request reads of the feeds of their submission', async () => {
     const rig = await Rig.open(database, { sandbox: { eventsPayload: 'ids-only' } })
     const id = rig.sandbox.addSubmission('default')
     const { bodies, events } = await announced(rig, id)
@@ -118,7 +118,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
   })
 
-  it('trap 25: an id that is known wakes its feeds under whatever key it stands, and one that is not wakes nothing', async () => {
+  it('trap 25: a known id under any key requests reads of its feeds, and an unknown one requests none', async () => {
     const rig = await Rig.open(database)
     await rig.track([ID])
     await work(rig, [{ type: 'submission.events', data: { about: [{ ref: ID.toUpperCase() }, uuid(9, 77)] } }])
@@ -180,12 +180,12 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(lanes).toEqual([{ status: 'declined', state_event_id: events[2]?.id }])
     const before = await changesOf(rig.db)
     await rig.poll()
-    const told = new Set(before.map((change) => change.entity).filter((entity) => entity !== 'submissions'))
-    expect(told).toContain('lanes')
-    expect((await changesOf(rig.db)).slice(before.length).filter((change) => told.has(change.entity))).toEqual([])
+    const known = new Set(before.map((change) => change.entity).filter((entity) => entity !== 'submissions'))
+    expect(known).toContain('lanes')
+    expect((await changesOf(rig.db)).slice(before.length).filter((change) => known.has(change.entity))).toEqual([])
   })
 
-  it('trap 35: a type that is not known is set aside with its reason, and wakes the feeds of what it names', async () => {
+  it('trap 35: an unknown type is set aside with its reason, and requests reads of the feeds of what it names', async () => {
     const rig = await Rig.open(database)
     await rig.track([ID])
     await work(rig, [{ type: 'submission.bound', submission_id: ID, more: { x: 1 } }, { type: 'billing.paid' }])
@@ -243,7 +243,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(await woken(rig)).toContain(`${ID} thread`)
   })
 
-  it('trap 36: the same body in two accounts is two rows, and wakes two submissions', async () => {
+  it('trap 36: the same body in two accounts is two rows, and requests reads of two submissions', async () => {
     const rig = await Rig.open(database, { accounts: ['acme', 'acme-staging'] })
     const body = { type: 'submission.events', submission_id: ID, events: [wireEvent(1)] }
     await rig.deliver([body], { account: 'acme', ids: ['msg_1'] })

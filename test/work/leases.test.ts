@@ -26,7 +26,7 @@ function takenOver(db: Db, before: string): Db {
 }
 
 describe.each(testDatabases)('a worker that loses its lease on $name', (database) => {
-  it('invariant 14: applies nothing; whoever took the lease over applies it, once', async () => {
+  it('invariant 14: applies nothing; the process that took the lease over applies it, once', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
     rig.startWorker(takenOver(rig.db, 'inbox-apply'))
@@ -43,7 +43,7 @@ describe.each(testDatabases)('a worker that loses its lease on $name', (database
     expect(changes.map((change) => change.seq)).toEqual(changes.map((_, index) => index + 1))
   })
 
-  it('invariant 14: that loses it to set a delivery back leaves that to whoever took it over, and works on', async () => {
+  it('invariant 14: that loses it while setting a delivery back leaves that to the process that took it over, and works on', async () => {
     const rig = await Rig.open(database)
     const cure = await poison(rig.db, 'thread_messages', 'message_id', uuid(2, 1))
     await rig.deliver([messageOf(1)], { ids: ['msg_1'] })
@@ -94,7 +94,7 @@ describe.each(testDatabases)('a worker that loses its lease on $name', (database
 })
 
 describe.each(onSqlite)('a worker that starts on $name, where it is the only one', (database) => {
-  it('takes at once what a process that was killed had claimed, but not what waits for another try', async () => {
+  it('takes claims of a killed process immediately, but not deliveries that wait for another attempt', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
     const [, waits] = await claimDeliveries(rig.db, 2, 600_000)

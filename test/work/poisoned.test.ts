@@ -46,7 +46,7 @@ describe.each(testDatabases)('trap 30: a delivery that cannot be applied on $nam
     expect((await inbox(rig))[3]).toMatchObject({ state: 'done', attempts: 2, error: null })
   })
 
-  it('trap 30: is dead after its last try, blocks nobody, and is ready again when it is repeated', async () => {
+  it('trap 30: is dead after its last attempt, blocks no other, and is ready again when it is replayed', async () => {
     const rig = await Rig.open(database)
     const cure = await poison(rig.db, 'thread_messages', 'message_id', uuid(2, 1))
     await rig.deliver([messageOf(1)], { ids: ['msg_1'] })

@@ -112,7 +112,7 @@ describe.each(testDatabases)('a worker whose database goes down on $name', (data
     await cure()
   })
 
-  it('stops at once while the database is down', async () => {
+  it('stops immediately while the database is down', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1)])
     const failing = { 'inbox-apply': 1, 'inbox-release': 1_000 }

@@ -1,6 +1,6 @@
 import { laterTime, msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
-import { rejectedConnectionsSince } from '../../store/inbox/refused-connections.ts'
+import { rejectedConnectionsSince } from '../../store/inbox/rejected-connections.ts'
 import { differingSince } from '../../store/inbox/repeats.ts'
 import { type RejectedCount, rejectedSince, unannouncedRecords, webhookLossOfDay } from '../../store/operators/alarm-queries.ts'
 import { inboxGauges } from '../../store/upkeep/gauges.ts'

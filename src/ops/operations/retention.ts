@@ -5,8 +5,8 @@ import { confirmUpkeep, isUpkeepDone, lastUpkeep } from '../../store/upkeep/upke
 import type { ActionContext } from '../actions/context.ts'
 import { type ClockJudge, ClockWatch } from '../clocks/clock-watch.ts'
 import { record } from '../output/schema.ts'
-import { planText, planTurn, type TurnPlan } from '../retention/doubts.ts'
-import { Retention, TASK, turnAt } from '../retention/retention.ts'
+import { planRun, planText, type RunPlan } from '../retention/doubts.ts'
+import { dueRun, Retention, TASK } from '../retention/retention.ts'
 import { operation } from './operation.ts'
 
 type RetentionConfig = Pick<Config, 'retention' | 'destinations' | 'cronTimezone'>
@@ -32,8 +32,8 @@ const run = operation({
   exit: ({ outcome }) => (outcome === 'held' ? 4 : 0),
   run: async (c, { confirm }) => {
     if (confirm === true) await confirmRetention(c, c.config)
-    const turn = new Retention({ db: c.db, clock: c.clock, log: c.log, config: c.config, clocks: alone(c) })
-    const outcome = confirm === true && c.isTerminal ? await turn.runIfDue(c.signal) : null
+    const retention = new Retention({ db: c.db, clock: c.clock, log: c.log, config: c.config, clocks: alone(c) })
+    const outcome = confirm === true && c.isTerminal ? await retention.runIfDue(c.signal) : null
     c.signal.throwIfAborted()
     return { ...(await retentionState(c, c.config)), outcome }
   },
@@ -45,9 +45,9 @@ const run = operation({
 
 /** Plans the next run. Without a `serve` that knows the service's clock, uses the recorded wait. */
 export async function retentionState(a: ActionContext, config: RetentionConfig, clocks: ClockJudge = alone(a)) {
-  const turn = turnAt(a.clock.now(), config)
-  const done = await isUpkeepDone(a.db, TASK, turn)
-  const plan = await planTurn({ db: a.db, clock: a.clock, config }, turn, clocks)
+  const due = dueRun(a.clock.now(), config)
+  const done = await isUpkeepDone(a.db, TASK, due)
+  const plan = await planRun({ db: a.db, clock: a.clock, config }, due, clocks)
   const last = await lastUpkeep(a.db.read, TASK)
   const waitsFor = done ? null : (last?.waits_for ?? plan.waitsFor)
   return {
@@ -62,9 +62,9 @@ export async function retentionState(a: ActionContext, config: RetentionConfig, 
 
 /** Lets today's run start, although it waits for a reason. */
 export async function confirmRetention(a: ActionContext, config: RetentionConfig): Promise<void> {
-  const turn = turnAt(a.clock.now(), config)
-  await auditAction(a.db, { who: a.who, action: 'retention.run', target: null, detail: { ...turn } }, async () => {
-    await confirmUpkeep(a.db, TASK, turn)
+  const due = dueRun(a.clock.now(), config)
+  await auditAction(a.db, { who: a.who, action: 'retention.run', target: null, detail: { ...due } }, async () => {
+    await confirmUpkeep(a.db, TASK, due)
     return { detail: {} }
   })
 }
@@ -73,7 +73,7 @@ function alone({ db, clock }: ActionContext): ClockJudge {
   return new ClockWatch({ db, clock, clients: new Map() })
 }
 
-function sentence(plan: TurnPlan, waitsFor: string | null): string {
+function sentence(plan: RunPlan, waitsFor: string | null): string {
   return waitsFor === null
     ? `${planText(plan)}; \`serve\` runs it at night, or soon after it starts`
     : `${planText(plan)}; it waits: ${waitsFor}. If that is right, run \`submission-mirror retention run --confirm\``

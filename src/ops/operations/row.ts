@@ -17,7 +17,7 @@ const show = operation({
   summary: 'show one row with unmasked personal values and the original JSON of the service',
   description:
     'Viewing over HTTP is recorded in `operator_actions`. Values that `PROTECT` dropped or encrypted are shown as stored. `key` is the `row_key` ' +
-    'of a list. In a path, encode the whole key once more (`default%2F5f0c…`).',
+    'of a list. In a path, encode the whole key again (`default%2F5f0c…`).',
   role: 'operator',
   http: 'GET /rows/:table/:key',
   input: z.strictObject({

@@ -2,7 +2,7 @@ import type { ClockJudgement } from '../../model/clocks.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { databaseNowMs } from '../../store/engine/sql.ts'
-import { sizeOfTurn, type TurnSize, type TurnTable } from '../../store/upkeep/turn-size.ts'
+import { type RunSize, type RunTable, sizeOfRun } from '../../store/upkeep/run-size.ts'
 import { lastUpkeep, slotText, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
 import { pluralize } from '../output/text.ts'
@@ -15,10 +15,10 @@ const USUAL_ADVANCE_MS = 2 * DAY_MS
 const LONGEST_WAIT_MS = 7 * DAY_MS
 
 /** What a run would remove. `waitsFor`: why it waits, or null. */
-export interface TurnPlan {
-  readonly turn: UpkeepSlot
-  readonly deliveries: TurnSize
-  readonly changes: TurnSize
+export interface RunPlan {
+  readonly due: UpkeepSlot
+  readonly deliveries: RunSize
+  readonly changes: RunSize
   readonly waitsFor: string | null
 }
 
@@ -26,28 +26,28 @@ export interface TurnPlan {
  * Plans a run of retention. The run waits while the clock is in doubt, or if it would exceed the configured size. Rows that expired since
  * the last run with these settings don't count: a small mirror may contain nothing else.
  */
-export async function planTurn({ db, clock, config }: RetentionParts, turn: UpkeepSlot, clocks: ClockJudge): Promise<TurnPlan> {
+export async function planRun({ db, clock, config }: RetentionParts, due: UpkeepSlot, clocks: ClockJudge): Promise<RunPlan> {
   const last = await lastUpkeep(db.read, 'retention')
   const nowMs = clock.now()
   const destinations = config.destinations.map(({ name }) => name)
-  const size = async (name: TurnTable, days: number | null, atMs: number) =>
-    days === null ? { rows: 0, of: 0 } : await sizeOfTurn(db.read, name, timeFromMs(atMs - days * DAY_MS), destinations)
+  const size = async (name: RunTable, days: number | null, atMs: number) =>
+    days === null ? { rows: 0, of: 0 } : await sizeOfRun(db.read, name, timeFromMs(atMs - days * DAY_MS), destinations)
   const sizes = async (atMs: number) => ({
     deliveries: await size('deliveries', config.retention.days, atMs),
     changes: await size('changes', config.retention.changesDays, atMs),
   })
   const whole = await sizes(nowMs)
-  const isBegun = last?.slot === turn.slot && last.settings === turn.settings && last.began_at !== null && last.ended_at === null
-  const isConfirmed = last?.confirmed === slotText(turn)
-  if (isConfirmed) return { turn, ...whole, waitsFor: null }
+  const isBegun = last?.slot === due.slot && last.settings === due.settings && last.began_at !== null && last.ended_at === null
+  const isConfirmed = last?.confirmed === slotText(due)
+  if (isConfirmed) return { due, ...whole, waitsFor: null }
   const judged = await clocks.judge()
-  if (!judged.isTrusted) return { turn, ...whole, waitsFor: `the clocks disagree (${judged.doubt})` }
-  const lastMs = last?.began_at && last.settings === turn.settings ? msFromTime(last.began_at) : null
+  if (!judged.isTrusted) return { due, ...whole, waitsFor: `the clocks disagree (${judged.doubt})` }
+  const lastMs = last?.began_at && last.settings === due.settings ? msFromTime(last.began_at) : null
   const isUsual = lastMs !== null && nowMs >= lastMs && nowMs - lastMs <= USUAL_ADVANCE_MS
   const counted = isUsual ? await sizes(lastMs) : whole
   const large = isBegun ? null : largeText(counted, config.retention.maxShare)
   const isOver = large !== null && (await hasWaitedLong(db.read, judged))
-  return { turn, ...whole, waitsFor: isOver ? null : large }
+  return { due, ...whole, waitsFor: isOver ? null : large }
 }
 
 async function hasWaitedLong(q: Query, { isConfirmed }: ClockJudgement): Promise<boolean> {
@@ -55,7 +55,7 @@ async function hasWaitedLong(q: Query, { isConfirmed }: ClockJudgement): Promise
   return isConfirmed && since !== null && (await databaseNowMs(q)) - msFromTime(since) >= LONGEST_WAIT_MS
 }
 
-function largeText(sizes: Pick<TurnPlan, 'deliveries' | 'changes'>, maxShare: number): string | null {
+function largeText(sizes: Pick<RunPlan, 'deliveries' | 'changes'>, maxShare: number): string | null {
   const parts = [shareText('deliveries', sizes.deliveries, maxShare), shareText('changes', sizes.changes, maxShare)].filter(
     (part) => part !== null,
   )
@@ -64,11 +64,11 @@ function largeText(sizes: Pick<TurnPlan, 'deliveries' | 'changes'>, maxShare: nu
     : `it would remove ${parts.join(' and ')} in one run, more than RETENTION_MAX_SHARE (${maxShare} %) allows`
 }
 
-function shareText(what: string, { rows, of }: TurnSize, maxShare: number): string | null {
+function shareText(what: string, { rows, of }: RunSize, maxShare: number): string | null {
   return rows * 100 > of * maxShare ? `${Math.round((rows * 100) / of)} % of the ${what}` : null
 }
 
-export function planText({ deliveries, changes }: TurnPlan): string {
+export function planText({ deliveries, changes }: RunPlan): string {
   return (
     `a run would remove about ${pluralize(changes.rows, 'change')} of ${changes.of}, and body and headers of about ` +
     `${pluralize(deliveries.rows, 'delivery', 'deliveries')} of ${deliveries.of}`

@@ -8,7 +8,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { isUpkeepDone, runUpkeep, setUpkeepWait, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
 import { retentionWaits } from '../alarms/watch-upkeep.ts'
 import type { ClockJudge } from '../clocks/clock-watch.ts'
-import { planText, planTurn } from './doubts.ts'
+import { planRun, planText } from './doubts.ts'
 import { removeExpired, summaryOf } from './remove-expired.ts'
 
 export interface RetentionOptions {
@@ -53,9 +53,9 @@ export class Retention implements Service {
   /** Runs today's retention, unless it is done, waits for an operator, or another process has the lease. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped' | 'waits'> {
     const { db, clock, log, config } = this.#o
-    const due = turnAt(clock.now(), config)
+    const due = dueRun(clock.now(), config)
     if (await isUpkeepDone(db, TASK, due)) return 'done'
-    const plan = await planTurn({ db, clock, config }, due, this.#o.clocks)
+    const plan = await planRun({ db, clock, config }, due, this.#o.clocks)
     if (plan.waitsFor !== this.#waitsFor && plan.waitsFor !== null) log.warn(`${retentionWaits(plan.waitsFor).text} (${planText(plan)})`)
     this.#waitsFor = plan.waitsFor
     await setUpkeepWait(db, TASK, plan.waitsFor)
@@ -72,7 +72,7 @@ export class Retention implements Service {
 }
 
 /** @returns the run that is due at a time. */
-export function turnAt(
+export function dueRun(
   nowMs: number,
   { retention: { days, changesDays }, cronTimezone }: Pick<Config, 'retention' | 'cronTimezone'>,
 ): UpkeepSlot {

@@ -8,7 +8,7 @@ export type WholeOf = (row: NewOutboxRow, present: PresentRow, isAgain: boolean)
 
 /**
  * Decides which judged rows a destination with a `filter` gets. A record that starts to pass is sent completely, as an insert. One that
- * stops passing is sent once more, marked. Others aren't sent. Stores nothing.
+ * stops passing is sent one last time, marked. Others aren't sent. Stores nothing.
  */
 export class Admission {
   /** Rows to queue, in order. */

@@ -187,7 +187,7 @@ export class DestinationGate {
     const { name } = destination
     observer.set('push_circuit_open', isOpen ? 1 : 0, { destination: name })
     if (isOpen) {
-      log.warn({ destination: name, failures }, `destination ${name} did not answer ${failures} times in a row; single attempts go on`)
+      log.warn({ destination: name, failures }, `destination ${name} did not answer ${failures} times in a row; single attempts continue`)
       this.#storeCircuitPause()
     } else {
       log.info({ destination: name }, `destination ${name} answers again`)

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
-import type { RejectedConnections } from '../../store/inbox/refused-connections.ts'
+import type { RejectedConnections } from '../../store/inbox/rejected-connections.ts'
 
 /**
  * Why a connection was closed or rejected. `too_many`: limit of its address · `full`: all places taken · `banned`: its address misbehaved

@@ -195,7 +195,10 @@ class RunWork {
       if (isDatabaseError || error instanceof LeaseLostError || signal.aborted) throw error
       checked = await this.#recordFault(candidate, error)
     }
-    await this.#recorder.recordVisit({ submissionId, at, proved: checked.isReconciled, unconfirmed: checked.unconfirmed }, checked.compared)
+    await this.#recorder.recordVisit(
+      { submissionId, at, isReconciled: checked.isReconciled, unconfirmed: checked.unconfirmed },
+      checked.compared,
+    )
     this.#stopOnOutage(checked, concurrency)
   }
 

@@ -33,7 +33,7 @@ const PAGE_BYTES = 2_000_000
 
 /**
  * Copies a mirror with its ids, change log, cursors, inbox and outbox. Readers and destinations continue in the target. Compares every
- * table afterwards, and copies a differing table once more. Continues an interrupted copy. Once complete, the change log continues in the
+ * table afterwards, and copies a differing table again. Continues an interrupted copy. Once complete, the change log continues in the
  * target. The source begins a new log epoch if it is served again.
  * @throws UsageError if the target is not empty; BusyError if a process works on the source; PermanentError if a table still differs.
  */

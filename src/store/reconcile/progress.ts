@@ -11,7 +11,7 @@ export interface Visited {
   readonly submissionId: string
   readonly at: TimeText
   /** Whether it matched the service or was corrected. */
-  readonly proved: boolean
+  readonly isReconciled: boolean
   /** Parts of the requirements view missing from the answer. */
   readonly unconfirmed?: readonly ViewPart[]
 }
@@ -27,19 +27,19 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
       .where('run_id', '=', run_id)
       .execute()
     if (visited.length === 0) return
-    const rows = visited.map(({ submissionId, at, proved, unconfirmed }) => ({
+    const rows = visited.map(({ submissionId, at, isReconciled, unconfirmed }) => ({
       submission_id: submissionId,
       at,
-      proved: proved ? 1 : 0,
+      is_reconciled: isReconciled ? 1 : 0,
       unconfirmed: unconfirmed?.join(', ') || null,
     }))
-    const given = valuesTable(tx, { submission_id: 'text', at: 'text', proved: 'int', unconfirmed: 'text' }, rows)
+    const given = valuesTable(tx, { submission_id: 'text', at: 'text', is_reconciled: 'int', unconfirmed: 'text' }, rows)
     // Uses the database's clock, because a later run in another process compares with this time.
     const ahead = sql`(${timeFromMs(tx.clock.now())}::timestamptz - statement_timestamp())`
     const at = tx.kind === 'sqlite' ? sql`given.at` : sql`(given.at::timestamptz - ${ahead})`
     await tx.run(sql`
       insert into sync_reconciled (account, submission_id, run_id, visited_at, reconciled_at, unconfirmed)
-      select ${account}, given.submission_id, ${run_id}, ${at}, case when given.proved = 1 then ${at} end, given.unconfirmed
+      select ${account}, given.submission_id, ${run_id}, ${at}, case when given.is_reconciled = 1 then ${at} end, given.unconfirmed
       from ${given} where true
       on conflict (account, submission_id) do update set visited_at = excluded.visited_at,
         run_id = case when excluded.reconciled_at is null and sync_reconciled.reconciled_at is not null then sync_reconciled.run_id else excluded.run_id end,

@@ -14,7 +14,7 @@ export async function readClocks(q: Query) {
   const times: [string, TimeText | null | undefined][] = [
     ['the newest delivery', received?.at],
     ['the newest change', changed?.at],
-    ['the last turn of retention', retention?.ended_at],
+    ['the last run of retention', retention?.ended_at],
   ]
   const recorded = times.flatMap(([what, at]) => (at == null ? [] : [{ what, atMs: msFromTime(at) }]))
   return { nowMs: q.kind === 'sqlite' ? null : await databaseNowMs(q), recorded }

@@ -35,20 +35,20 @@ export const claimedTasks = new Leased<UpkeepLease>({
 })
 
 /** Starts a run of a task, or resumes one whose process died. For one process only. */
-export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
-  const { slot, settings } = turn
+export async function claimUpkeep(db: Db, task: string, due: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
+  const { slot, settings } = due
   // The run is usually done. Checking first avoids a transaction.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
-  if (known && isDone(known, turn, db.clock.now())) return 'done'
+  if (known && isDone(known, due, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
     await addTask(tx, task)
     const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).modifyEnd(rowLock(tx, 'for update'))
     const row = await locked.executeTakeFirstOrThrow()
-    if (isDone(row, turn, tx.clock.now())) return 'done'
+    if (isDone(row, due, tx.clock.now())) return 'done'
     const leaseToken = newLeaseToken(db)
     // A resumed run keeps its start time, which shows how long it has been unfinished.
-    const goesOn = row.began_at !== null && row.ended_at === null
-    const set = sql`slot = ${slot}, settings = ${settings}, began_at = ${goesOn ? sql.ref('began_at') : dbTime(tx)}, ended_at = null,
+    const isResumed = row.began_at !== null && row.ended_at === null
+    const set = sql`slot = ${slot}, settings = ${settings}, began_at = ${isResumed ? sql.ref('began_at') : dbTime(tx)}, ended_at = null,
       note = null, waits_since = null, waits_for = null`
     const taken = await claimedTasks.claimOne(tx, leaseToken, { task }, { leaseMs, set })
     return taken === null ? 'held' : { task, leaseToken, leaseMs, position: row.position }
@@ -64,11 +64,11 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
 export async function runUpkeep(
   db: Db,
   task: string,
-  turn: UpkeepSlot,
+  due: UpkeepSlot,
   leaseMs: number,
   work: (lease: UpkeepLease) => Promise<string | null>,
 ): Promise<'done' | 'held' | 'ran' | 'stopped'> {
-  const lease = await claimUpkeep(db, task, turn, leaseMs)
+  const lease = await claimUpkeep(db, task, due, leaseMs)
   if (typeof lease === 'string') return lease
   let note: string | null = null
   try {
@@ -106,9 +106,9 @@ export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null)
   })
 }
 
-export async function isUpkeepDone(db: Db, task: string, turn: UpkeepSlot): Promise<boolean> {
+export async function isUpkeepDone(db: Db, task: string, due: UpkeepSlot): Promise<boolean> {
   const row = await lastUpkeep(db.read, task)
-  return row !== null && isDone(row, turn, db.clock.now())
+  return row !== null && isDone(row, due, db.clock.now())
 }
 
 /** Run id. A confirmation is valid only for it. */
@@ -128,10 +128,10 @@ export async function setUpkeepWait(db: Db, task: string, reason: string | null)
 }
 
 /** Permits a run that waits for an operator. */
-export async function confirmUpkeep(db: Db, task: string, turn: UpkeepSlot): Promise<void> {
+export async function confirmUpkeep(db: Db, task: string, due: UpkeepSlot): Promise<void> {
   await db.write('upkeep-confirm', async (tx) => {
     await addTask(tx, task)
-    await tx.run(sql`update sync_upkeep set confirmed = ${slotText(turn)} where task = ${task}`)
+    await tx.run(sql`update sync_upkeep set confirmed = ${slotText(due)} where task = ${task}`)
   })
 }
 

@@ -143,7 +143,7 @@ describe('Postgres', () => {
     expect(postgresUrl(`${H}?ssl=false`)).toEqual({ problems: [expect.stringMatching(/sslmode=verify-full .* instead of ssl$/)] })
   })
 
-  test('a parameter for TLS that the driver would not know is refused, for it would go on without TLS', () => {
+  test("a TLS parameter that the driver doesn't know is rejected, because the driver would connect without TLS", () => {
     const unknown = { problems: ['has an unknown TLS parameter; known are sslmode, sslrootcert, sslcert and sslkey'] }
     for (const name of ['sslmod', 'SSLMODE', 'sslMode', 'ssl_mode', 'sslrootcerts', 'sslcrl', 'tls', 'tlsmode'])
       expect(postgresUrl(`${H}?${name}=verify-full`)).toEqual(unknown)
@@ -151,7 +151,7 @@ describe('Postgres', () => {
       expect(postgresUrl(`${H}?${known}`)).toEqual({ value: `${H}?${known}` })
   })
 
-  test('unreadable files are reported before the first connection, all at once', () => {
+  test('unreadable files are reported together before the first connection', () => {
     expect(postgresUrl(`${H}?sslrootcert=/nowhere/ca.pem&sslcert=/nowhere/c.pem&sslkey=/`)).toEqual({
       problems: [
         'names a file in sslrootcert that cannot be read (ENOENT); check the path and its permissions',

@@ -83,7 +83,7 @@ test('flags have the usual words', () => {
 })
 
 describe('base URL', () => {
-  test('trap 82: its path stays as it is, whatever it is, and only a slash at the end is cut', () => {
+  test('trap 82: its path stays unchanged; only a trailing slash is removed', () => {
     const cases = [
       ['https://api.test/api/v1', 'https://api.test/api/v1'],
       ['https://staging.test/sandbox/api/v1//', 'https://staging.test/sandbox/api/v1'],
@@ -102,7 +102,7 @@ describe('base URL', () => {
     }
   })
 
-  test('user, query and fragment are refused, all at once', () => {
+  test('user, query and fragment are rejected together', () => {
     expect(baseUrl('http://u:p@api.test/api/v1?x#y')).toEqual({ problems: Array(3).fill(expect.any(String)) })
     for (const text of [
       '',
@@ -120,7 +120,7 @@ describe('base URL', () => {
 })
 
 describe('webhook secrets', () => {
-  test('are taken exactly when they stand for 24 to 64 bytes, and then the library knows the same key', () => {
+  test('are accepted exactly if they encode 24 to 64 bytes, and then the library decodes the same key', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 0, maxLength: 80 }), fc.boolean(), fc.boolean(), (bytes, prefixed, padded) => {
         const base64 = Buffer.from(bytes).toString('base64')

@@ -155,7 +155,7 @@ test('a secret may be in a file; its last line break and byte order mark do not 
   expect(config.ops.tokens.map(({ name }) => name)).toEqual(['alice'])
 })
 
-test('a variable and its file at once, an unreadable file and an empty one are problems, and cause no others', () => {
+test('a variable set together with its file, an unreadable file and an empty one are problems, and cause no others', () => {
   const problems = problemsOf({
     ...account,
     BROKER_API_CLIENT_SECRET_FILE: file('bas_other'),
@@ -277,7 +277,7 @@ test('a proxy whose user or password cannot be decoded is reported before anythi
   expect(loadConfig({ ...account, HTTPS_PROXY: 'http://u:100%25@proxy.test:3128' }).upstream.httpsProxy?.reveal()).toContain('%25')
 })
 
-test('all problems are reported at once, each in one line that names its setting', () => {
+test('all problems are reported together, each in one line that names its setting', () => {
   const wrong = {
     ACCOUNT: 'Not Good',
     BROKER_API_BASE_URL: 'ftp://x',

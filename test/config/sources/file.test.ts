@@ -146,7 +146,7 @@ log: { level: warn }
     ])
   })
 
-  test('a value in place of a section is refused, also when the environment sets a part of it', () => {
+  test('a value instead of a section is rejected, even if the environment sets a part of the section', () => {
     expect(problemsOf(withFile('poll: 5s\nupstream: []\n', { ...account, UPSTREAM_RPS: '5' }))).toEqual([
       'poll in CONFIG_FILE must hold keys and values',
       'upstream in CONFIG_FILE must hold keys and values',
@@ -174,7 +174,7 @@ log: { level: warn }
 describe('references', () => {
   const level = (text: string, env: Record<string, string> = {}) => withFile(`log: { level: "${text}" }`, { ...account, ...env })
 
-  test('stand anywhere in a text, and what they bring is never taken apart again', () => {
+  test('may be anywhere in a text, and their values are never expanded again', () => {
     expect(loadConfig(level('$' + '{A}${B}', { A: 'de', B: 'bug' })).log.level).toBe('debug')
     expect(loadConfig(level('${file:level.txt}${B}', { B: 'o', X: file('inf\n', 'level.txt') })).log.level).toBe('info')
     const config = loadConfig(withFile('upstream: { no_proxy: "$${A}${B}" }', { ...account, A: 'x', B: '${A}: [' }))
@@ -201,7 +201,7 @@ describe('references', () => {
 })
 
 describe('a file that cannot be understood', () => {
-  test('is one problem, and nobody asks for the accounts that it may hold', () => {
+  test('is one problem, and the accounts in it are not required', () => {
     expect(problemsOf({ CONFIG_FILE: '/nowhere/mirror.yaml' })).toEqual([
       expect.stringMatching(/^CONFIG_FILE=\S+ does not exist\. Check the path\.$/),
     ])

@@ -41,7 +41,7 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     return { rig, folder, storage, id, rows, tried, stored }
   }
 
-  it('are kept under their hash, with a row that says so, and asked for once', async () => {
+  it('are kept under their hash, with a row that says so, and requested once', async () => {
     const { rig, folder, storage, rows, stored } = await scene([path(1), path(2), path(3)])
     rig.startDocuments(storage)
     await stored()
@@ -61,7 +61,7 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     ['404', { kind: 'status', status: 404 }, /404/],
     ['410', { kind: 'status', status: 410 }, /410/],
     ['500', { kind: 'status', status: 500 }, /500/],
-  ] as const)('trap 54: after an %s it is tried again, nothing of it is kept, and reads go on', async (_, fault, said) => {
+  ] as const)('trap 54: after an %s it is tried again, nothing of it is kept, and reads continue', async (_, fault, said) => {
     const { rig, storage, rows, tried, stored } = await scene()
     rig.sandbox.faults.add({ ...fault, operation: 'document', count: 1 })
     rig.startDocuments(storage)
@@ -77,14 +77,14 @@ describe.each(testDatabases)('documents fetched on $name', (database) => {
     expect(await rows()).toMatchObject([{ error: null }])
   })
 
-  it('trap 54: what cannot be retrieved is given up after 14 days', async () => {
+  it('trap 54: a document that cannot be retrieved fails after 14 days', async () => {
     const { rig, storage, rows, tried } = await scene()
     rig.sandbox.faults.add({ kind: 'status', status: 502, operation: 'document' })
     rig.startDocuments(storage)
     await tried()
     await rig.until('one failure', async () => (await fetches(rig))[0]?.failures === 1)
     await rig.pass(15 * DAY)
-    await rig.until('it is given up', async () => (await fetches(rig))[0]?.due_at === null)
+    await rig.until('it has failed', async () => (await fetches(rig))[0]?.due_at === null)
     expect(await rows()).toMatchObject([
       { error: expect.stringContaining('fetching ended after 14 days: ask the service for the document') as string },
     ])

@@ -50,7 +50,7 @@ it('leaves files of others in the folder alone', async () => {
   expect(await filesIn(folder)).toHaveLength(others.length)
 })
 
-it('decides anew about what a killed sweep put aside', async () => {
+it('decides again about files that a killed sweep set aside', async () => {
   const folder = notYetThere()
   const storage = new FolderStorage(folder)
   await mkdir(folder, { recursive: true })
@@ -81,7 +81,7 @@ it.each([
   ['EROFS', '/d is read-only: mount it writable, or name another folder in DOCUMENTS_DIR'],
   ['EACCES', 'no permission to write in /d: let the user that this process runs as create, rename and remove files there'],
   ['EBUSY', 'cannot keep documents in /d: EBUSY: resource busy'],
-])('tells %s in words', (code, sentence) => {
+])('describes %s in words', (code, sentence) => {
   const error = Object.assign(new Error(`${code}: resource busy`), { code })
   expect(diskError('/d', error).message).toEqual(sentence)
 })

@@ -28,7 +28,7 @@ it('copies every document, and the second time none', async () => {
   expect(await moveDocuments(named(kept), from, to, never)).toEqual({ files: 3, bytes: 11, copied: 0, faulty: [] })
 })
 
-it('copies nothing that is damaged or missing, and tells of it', async () => {
+it('copies nothing that is damaged or missing, and reports it', async () => {
   const { from, to, kept, fileOf } = await scene()
   const [cut, changed, missing] = kept.map(({ path }) => path) as [string, string, string]
   await truncate(fileOf(cut), 1)
@@ -45,7 +45,7 @@ it('only looks for documents that stay where they are', async () => {
   expect(await moveDocuments(named(kept), from, null, never)).toMatchObject({ faulty: [kept[0]?.path] })
 })
 
-it('goes on where it was interrupted', async () => {
+it('continues where it was interrupted', async () => {
   const { from, to, kept } = await scene()
   const stop = new AbortController()
   async function* stopping() {

@@ -87,7 +87,7 @@ it.each([
   ['SignatureDoesNotMatch', 'refuses the key: check documents.s3.secret_access_key'],
   ['AccessDenied', 'refuses the request (AccessDenied): let its key get, put, delete and list objects there'],
   ['SlowDown', "can't take or give documents: Please reduce your request rate"],
-])('tells %s in words', (name, sentence) => {
+])('describes %s in words', (name, sentence) => {
   const error = Object.assign(new Error('Please reduce your request rate'), { name })
   expect(bucketError(settings({ endpoint: null, region: 'eu-central-1' }), error).message).toBe(
     `the bucket documents (eu-central-1) ${sentence}`,

@@ -58,7 +58,7 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
       expect(await all()).toHaveLength(1)
     })
 
-    it('is taken for one mirror, and tells another that it is not its own', async () => {
+    it('belongs to one mirror, and rejects another mirror', async () => {
       const { storage } = await rig()
       const foreign = async (mirror: string) => foreignDocuments(storage.place, { owner: await storage.owner(), mirror })
       expect([await storage.owner(), await foreign('mine')]).toEqual([null, null])
@@ -136,7 +136,7 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
       await expect(storage.read(path)).rejects.toThrow(MissingDocument)
     })
 
-    it('sweeps half-written files and documents that nobody knows, once they are old', async () => {
+    it('sweeps half-written files and unknown documents, once they are old', async () => {
       const { storage, age, all, leaveHalf } = await rig()
       const [known, unknown] = [await storage.keep(body('known'), anything), await storage.keep(body('unknown'), anything)]
       await leaveHalf()
@@ -156,7 +156,7 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
       expect(await storage.sweep(ask)).toBe(0)
     })
 
-    it('does not sweep what is kept once more while the database is asked', async () => {
+    it('does not sweep a document that is stored again while the database is asked', async () => {
       const { storage, age } = await rig()
       const { path } = await storage.keep(body('again'), anything)
       await age()
@@ -182,7 +182,7 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
       expect(await all()).toEqual([])
     })
 
-    it('sweeps and lists a place in which nothing lies yet', async () => {
+    it('sweeps and lists an empty storage', async () => {
       const { storage } = await rig()
       expect(await collected(storage)).toEqual([])
       expect(await storage.sweep(none)).toBe(0)

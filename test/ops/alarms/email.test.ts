@@ -23,7 +23,7 @@ const firing: AlarmRow = {
   last_at: NOW,
   resolved_at: NOW,
   notified_at: null,
-  text: '3 deliveries were given up; look at them',
+  text: '3 deliveries are dead-lettered; check them',
 }
 
 function operator(server: MailServer, over: Partial<EmailOperator> = {}): EmailOperator {
@@ -50,7 +50,7 @@ async function send(settings: EmailOperator, options: { body?: string; ca?: stri
 }
 
 describe('an e-mail operator', () => {
-  it('is told by STARTTLS and a login, in plain text, with an id that stays the same', async () => {
+  it('is sent by STARTTLS and a login, in plain text, with an id that stays the same', async () => {
     const server = await startMailServer()
     const body = JSON.stringify(messageOf(firing, 'firing', NOW))
     expect(await send(operator(server), { body })).toEqual({ ok: true })
@@ -63,14 +63,14 @@ describe('an e-mail operator', () => {
     expect(words(first?.source)).toContain('Auto-Submitted: auto-generated')
     expect(words(first?.source)).toContain('Content-Type: text/plain')
     expect(words(first?.source)).toContain(
-      '3 deliveries were given up; look at them.\n\nAlarm: inbox_dead (account acme), warning\nSince: 2026-01-05 10:00:00 UTC\n' +
+      '3 deliveries are dead-lettered; check them.\n\nAlarm: inbox_dead (account acme), warning\nSince: 2026-01-05 10:00:00 UTC\n' +
         'What to do: docker/runbook.md#a-delivery-is-dead\n',
     )
     expect(words(second?.source)).toContain('Subject: [submission-mirror] resolved: Deliveries are dead-lettered (account acme)')
     expect(words(second?.source)).toContain('Resolved at 2026-01-05 12:00:00 UTC, after 2 h. The alarm was:')
   })
 
-  it('is told by TLS from the first byte, and by none on this machine', async () => {
+  it('is sent by TLS from the first byte, and without TLS on this machine', async () => {
     const implicit = await startMailServer({ secure: true })
     expect(await send(operator(implicit, { tls: 'implicit' }))).toEqual({ ok: true })
     const plain = await startMailServer({ hideSTARTTLS: true, disabledCommands: ['STARTTLS', 'AUTH'], authOptional: true })
@@ -78,7 +78,7 @@ describe('an e-mail operator', () => {
     expect([...implicit.taken, ...plain.taken].map(({ secure }) => secure)).toEqual([true, false])
   })
 
-  it('is told nothing, not even a password, where TLS is not spoken or the certificate is not good', async () => {
+  it('sends nothing, not even a password, without TLS or with a bad certificate', async () => {
     const without = await startMailServer({ hideSTARTTLS: true, disabledCommands: ['STARTTLS'], allowInsecureAuth: true })
     const noTls = await send(operator(without))
     const unknown = await startMailServer()
@@ -94,7 +94,7 @@ describe('an e-mail operator', () => {
     expect([...without.taken, ...unknown.taken]).toEqual([])
   })
 
-  it('is told as far as its addresses are taken, and who is not reached is named', async () => {
+  it('is sent to the addresses that are accepted, and names those that are not reached', async () => {
     const server = await startMailServer({
       onRcptTo: ({ address }, _session, done) =>
         done(address.startsWith('boss') ? Object.assign(new Error('unknown'), { responseCode: 550 }) : null),

@@ -3,7 +3,7 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import { mailOf, messageOf } from '../../../src/ops/alarms/message.ts'
 import type { AlarmRow } from '../../../src/store/operators/alarms.ts'
 
-it('what others have said stands in one line, and steers no screen on which a message is read', () => {
+it('texts of others are one line, and control no screen that shows a message', () => {
   const now = timeFromMs(0)
   const text = 'the credentials belong to brokerage Evil\r\nBcc: x@y.example \u202e\u001b[31m "q", but this account holds the data of A'
   const times = { since: now, last_at: now, resolved_at: null, notified_at: null }

@@ -200,8 +200,8 @@ describe('the runbook', () => {
       expect([heading, `docker/runbook.md#${anchor}`], name).toEqual([rule.runbook, runbookOf(name as AlarmName)])
       expect(sections.get(anchor), name).toContain(`Alarm \`${name}\``)
     }
-    const told = [...sections.values()].flatMap((text) => [...text.matchAll(/^Alarm `(\w+)`/gm)].map((match) => match[1] ?? ''))
-    expect(told.sort()).toEqual([...alarmNames].sort())
+    const described = [...sections.values()].flatMap((text) => [...text.matchAll(/^Alarm `(\w+)`/gm)].map((match) => match[1] ?? ''))
+    expect(described.sort()).toEqual([...alarmNames].sort())
   })
 
   it('leads to headings that there are', () => {

@@ -62,7 +62,7 @@ function messagesOf(arrived: readonly Arrived[]): (AlarmMessage & { readonly id:
 }
 
 describe.each(onSqlite)('operators on $name', (database) => {
-  it('are told what begins, what lasts, and what is over, each once, signed', async () => {
+  it('get the start, the repeats and the end of an alarm, each once, signed', async () => {
     const rig = await openTelling(database)
     const notifier = rig.notifier()
     await rig.dead(1)
@@ -97,7 +97,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(await listNotices(rig.db.read)).toEqual([])
   })
 
-  it('are not told again of what is not so at the moment', async () => {
+  it('get no second message about an alarm that is currently off', async () => {
     const rig = await openTelling(database)
     const notifier = rig.notifier()
     await rig.dead(1)
@@ -117,7 +117,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     ])
   })
 
-  it('are told again and again under the same id until it is taken, by whichever process', async () => {
+  it('get a message under the same id until it is accepted, from any process', async () => {
     const rig = await openTelling(database)
     rig.receiver.behave((_, response) => response.writeHead(500).end())
     await rig.dead(2)
@@ -146,7 +146,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(await listNotices(rig.db.read)).toMatchObject([{ outcome: 'sent', error: null }])
   })
 
-  it('are tried again and given up, whatever characters the reason holds', async () => {
+  it('are retried until the last attempt, with any characters in the error', async () => {
     const rig = await openTelling(database)
     await rig.dead(1)
     await rig.look()
@@ -166,7 +166,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(await listNotices(rig.db.read)).toMatchObject([{ error }])
   })
 
-  it('are given up after seven tries, and tried again when it is time to repeat', async () => {
+  it('get no more attempts after seven, and new ones when it is time to repeat', async () => {
     const rig = await openTelling(database)
     rig.receiver.behave((_, response) => response.writeHead(404).end())
     await rig.dead(1)
@@ -186,7 +186,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(messagesOf(rig.receiver.arrived).at(-1)?.type).toBe('alarm.repeated')
   })
 
-  it('hear only of the end when both were still to be told, and of none when they want none', async () => {
+  it('get only the end if start and end were both unsent, and no end if they want none', async () => {
     const rig = await openTelling(database)
     await rig.dead(1)
     await rig.look()
@@ -205,7 +205,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(await listNotices(quiet.db.read)).toEqual([])
   })
 
-  it('are told of a store that is away by the process itself, and of its end by the store', async () => {
+  it('hear that the store is away from the process itself, and of its end from the store', async () => {
     const rig = await openTelling(database)
     const away = { now: true }
     const watch = new AlarmWatch({ ...rig.parts, db: awayWhile(away, rig.db) })
@@ -234,7 +234,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     })
   })
 
-  it('are told of the end also of an outage that only a process saw that does not watch', async () => {
+  it('hear of the end also of an outage that only a process without alarm checks saw', async () => {
     const rig = await openTelling(database)
     await rig.look()
     const away = { now: true }
@@ -253,7 +253,7 @@ describe.each(onSqlite)('operators on $name', (database) => {
     expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing', 'alarm.resolved'])
   })
 
-  it('are told of a store that is away under one id, with pauses, until it is taken or given up', async () => {
+  it('hear that the store is away under one id, with pauses, until it is accepted or the attempts end', async () => {
     const rig = await openTelling(database)
     const watch = new AlarmWatch({ ...rig.parts, db: awayWhile({ now: true }, rig.db) })
     const lookFor = async (ms: number) => {

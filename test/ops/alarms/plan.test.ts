@@ -28,46 +28,46 @@ function notice(kind: NoticeRow['kind'], agoMs: number | null): NoticeRow {
 function planned(stored: readonly AlarmRow[], notices: readonly NoticeRow[], levels: readonly Level[], who = [operator()]) {
   const problems = levels.map((level) => problem('inbox_dead', { account: 'acme' }, level, ''))
   const plan = planOf({ problems, names: new Set(alarmNames) }, stored, notices, who, NOW)
-  return { ...plan, told: plan.notices.map(({ kind }) => kind) }
+  return { ...plan, sent: plan.notices.map(({ kind }) => kind) }
 }
 
 describe('what a look changes', () => {
-  it('tells of what goes on when it is time to repeat, and not before, also whoever hears of no end', () => {
+  it('repeats a lasting alarm when it is time, and not before, also for recipients who get no ends', () => {
     for (const resolved of [true, false]) {
-      const told = (agoMs: number | null) => planned([alarm('firing')], [notice('firing', agoMs)], ['on'], [operator({ resolved })])
-      for (const agoMs of [null, HOUR - 1]) expect(told(agoMs)).toMatchObject({ told: [], forgottenNotices: [] })
-      expect(told(HOUR)).toMatchObject({ told: ['repeated'], forgottenNotices: [] })
+      const sent = (agoMs: number | null) => planned([alarm('firing')], [notice('firing', agoMs)], ['on'], [operator({ resolved })])
+      for (const agoMs of [null, HOUR - 1]) expect(sent(agoMs)).toMatchObject({ sent: [], forgottenNotices: [] })
+      expect(sent(HOUR)).toMatchObject({ sent: ['repeated'], forgottenNotices: [] })
     }
   })
 
   it('reports an end only after five minutes, and nothing when the alarm returns within them', () => {
-    for (const [resolvedMsAgo, told] of [
+    for (const [resolvedMsAgo, sent] of [
       [4 * MINUTE, []],
       [5 * MINUTE, ['resolved']],
     ] as const) {
       const resolved = alarm('resolved', { resolved_at: timeFromMs(NOW - resolvedMsAgo) })
-      expect(planned([resolved], [notice('firing', HOUR / 2)], ['off'])).toMatchObject({ told, forgottenNotices: [] })
+      expect(planned([resolved], [notice('firing', HOUR / 2)], ['off'])).toMatchObject({ sent, forgottenNotices: [] })
     }
     const resolved = alarm('resolved', { resolved_at: timeFromMs(NOW - MINUTE) })
     for (const wantsEnds of [true, false]) {
       const who = [operator({ resolved: wantsEnds })]
-      expect(planned([alarm('firing')], [notice('firing', 2 * HOUR)], ['off'], who)).toMatchObject({ told: [], forgottenNotices: [] })
-      expect(planned([resolved], [notice('firing', HOUR / 2)], ['on'], who)).toMatchObject({ told: [], alarms: [{ state: 'firing' }] })
+      expect(planned([alarm('firing')], [notice('firing', 2 * HOUR)], ['off'], who)).toMatchObject({ sent: [], forgottenNotices: [] })
+      expect(planned([resolved], [notice('firing', HOUR / 2)], ['on'], who)).toMatchObject({ sent: [], alarms: [{ state: 'firing' }] })
     }
   })
 
-  it('tells of what begins again before its end was told', () => {
-    for (const agoMs of [null, 1]) expect(planned([alarm('resolved')], [notice('resolved', agoMs)], ['on']).told).toEqual(['firing'])
+  it('sends an alarm that starts again before its end was sent', () => {
+    for (const agoMs of [null, 1]) expect(planned([alarm('resolved')], [notice('resolved', agoMs)], ['on']).sent).toEqual(['firing'])
   })
 
-  it('tells of an end once, to whoever was told of the beginning and wants it', () => {
+  it('sends an end once, to recipients who got the start and want ends', () => {
     const over = alarm('resolved', { resolved_at: timeFromMs(NOW - HOUR) })
-    expect(planned([over], [notice('firing', HOUR)], ['off'])).toMatchObject({ told: ['resolved'], forgottenNotices: [] })
-    expect(planned([over], [notice('resolved', null)], ['off'])).toMatchObject({ told: [], forgottenNotices: [] })
-    expect(planned([over], [notice('resolved', 1)], ['off'])).toMatchObject({ told: [], forgottenNotices: [{ kind: 'resolved' }] })
-    expect(planned([over], [], ['off']).told).toEqual([])
+    expect(planned([over], [notice('firing', HOUR)], ['off'])).toMatchObject({ sent: ['resolved'], forgottenNotices: [] })
+    expect(planned([over], [notice('resolved', null)], ['off'])).toMatchObject({ sent: [], forgottenNotices: [] })
+    expect(planned([over], [notice('resolved', 1)], ['off'])).toMatchObject({ sent: [], forgottenNotices: [{ kind: 'resolved' }] })
+    expect(planned([over], [], ['off']).sent).toEqual([])
     const unwanted = planned([over], [notice('firing', 1)], ['off'], [operator({ resolved: false })])
-    expect(unwanted).toMatchObject({ told: [], forgottenNotices: [{ kind: 'firing' }] })
+    expect(unwanted).toMatchObject({ sent: [], forgottenNotices: [{ kind: 'firing' }] })
   })
 
   it('forgets what was pending and is off, alarms of other releases, and notices to operators that are gone', () => {
@@ -75,7 +75,7 @@ describe('what a look changes', () => {
     const other = alarm('firing', { name: 'of_another_release' })
     const plan = planned([pending, other], [], [])
     expect(plan.forgotten.map(({ name }) => name)).toEqual(['reads_overdue', 'of_another_release'])
-    expect(plan).toMatchObject({ alarms: [], told: [] })
+    expect(plan).toMatchObject({ alarms: [], sent: [] })
     expect(planned([alarm('firing')], [notice('firing', 1)], ['on'], []).forgottenNotices).toHaveLength(1)
   })
 

@@ -46,7 +46,7 @@ interface Stage {
   readonly ams: Receiver
   readonly notes: Receiver
   readonly archive: Receiver
-  told(type: AlarmMessage['type']): string[]
+  sentNames(type: AlarmMessage['type']): string[]
   messages(): readonly AlarmMessage[]
   configure(over?: Partial<typeof WRONG>): void
   command(...args: string[]): Promise<string>
@@ -74,7 +74,7 @@ async function openStage(): Promise<Stage> {
     notes,
     archive,
     messages,
-    told: (type) =>
+    sentNames: (type) =>
       messages()
         .filter((message) => message.type === type)
         .map(({ data }) => data.name)
@@ -165,7 +165,7 @@ async function refuse({ sandbox }: Stage, wrong: Served): Promise<void> {
   expect(await statusOf(JSON.stringify({ text: 'x'.repeat(2_000) }))).toBe(413)
 }
 
-async function expectTold({ command, messages }: Stage, wrong: Served): Promise<void> {
+async function expectAlarms({ command, messages }: Stage, wrong: Served): Promise<void> {
   expect(messages().find(({ data }) => data.name === 'inbox_dead')).toMatchObject({
     type: 'alarm.firing',
     data: { severity: 'warning', account: 'default', destination: null, runbook: 'docker/runbook.md#a-delivery-is-dead' },
@@ -223,16 +223,16 @@ async function fix(stage: Stage, unmapped: string, cure: () => Promise<void>): P
 }
 
 /** Follows the runbook's steps: an installation with many problems alerts its operator, is fixed, and reports that. */
-it('what the runbook says fixes what the alarms tell', async () => {
+it('the instructions of the runbook resolve the alarms', async () => {
   const stage = await openStage()
   stage.configure()
   const { unmapped, cure } = await goWrong(stage)
   stage.configure(WRONG)
   const wrong = await stage.serve()
   await refuse(stage, wrong)
-  await untilServed(wrong, 'the operator gets all alarms', () => FIRING.every((name) => stage.told('alarm.firing').includes(name)))
-  expect(stage.told('alarm.firing')).toEqual(FIRING)
-  await expectTold(stage, wrong)
+  await untilServed(wrong, 'the operator gets all alarms', () => FIRING.every((name) => stage.sentNames('alarm.firing').includes(name)))
+  expect(stage.sentNames('alarm.firing')).toEqual(FIRING)
+  await expectAlarms(stage, wrong)
   await wrong.stop()
 
   const fixed = await fix(stage, unmapped, cure)
@@ -243,9 +243,9 @@ it('what the runbook says fixes what the alarms tell', async () => {
     await stage.db.write('test', (tx) =>
       tx.sql.updateTable('alarms').set({ resolved_at: before }).where('state', '=', 'resolved').execute(),
     )
-    return over.every((name) => stage.told('alarm.resolved').includes(name))
+    return over.every((name) => stage.sentNames('alarm.resolved').includes(name))
   })
-  expect(stage.told('alarm.resolved')).toEqual(over)
+  expect(stage.sentNames('alarm.resolved')).toEqual(over)
   expect(await stage.command('alarm', 'list')).toMatch(/^alarm .*\ndelivery_too_large .*\n$/m)
 })
 

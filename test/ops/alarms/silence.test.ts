@@ -10,7 +10,7 @@ const AFTER = 6 * HOUR
 describe('silence', () => {
   const found = (count: number) => ({ count, oldestAt: timeFromMs(LAST + 2 * HOUR) })
 
-  it('begins when no delivery came for the time of the settings and polls found three records meanwhile', () => {
+  it('begins if no delivery came for the configured time while polls found three records', () => {
     expect(silentSince(LAST, found(3), AFTER, LAST + AFTER - 1)).toBeNull()
     expect(silentSince(LAST, found(3), AFTER, LAST + AFTER)).toBe(LAST)
   })

@@ -16,7 +16,7 @@ function afterLooks(name: AlarmName, levels: readonly Level[], row: AlarmRow | n
 }
 
 describe('an alarm', () => {
-  it('fires at once, or when it has been so for its time without a break', () => {
+  it('fires immediately, or after its condition was on for its time without a break', () => {
     expect(afterLooks('connection_flood', ['on'])).toMatchObject({
       state: 'firing',
       severity: 'warning',
@@ -34,7 +34,7 @@ describe('an alarm', () => {
     expect(afterLooks('connection_flood', ['off', 'between'])).toBeNull()
   })
 
-  it('begins its time anew when nobody has looked for longer than five minutes: the program was down', () => {
+  it('restarts its time after more than five minutes without an evaluation: the program was down', () => {
     const pending = afterLooks('reads_overdue', Array(9).fill('on'))
     const looked = (ms: number) => transition(pending, problem('reads_overdue', { account: 'acme' }, 'on', ''), START + 8 * MINUTE + ms)
     expect(looked(SETTLE_MS)).toMatchObject({ state: 'firing', since: timeFromMs(START) })
@@ -56,7 +56,7 @@ describe('an alarm', () => {
     expect(row).toMatchObject({ state: 'firing', text: 'it is on', last_at: timeFromMs(START + 10 * MINUTE) })
   })
 
-  it('that comes back begins anew, and knows when it was over before', () => {
+  it('that comes back starts again, and knows its previous end', () => {
     const over = afterLooks('connection_flood', ['on', 'off'])
     const again = transition(over, problem('connection_flood', { account: 'acme' }, 'on', 'again'), START + 60 * MINUTE)
     expect(again).toMatchObject({ state: 'firing', since: timeFromMs(START + 60 * MINUTE), resolved_at: over?.resolved_at })

@@ -83,7 +83,7 @@ async function countHour(rig: WatchRig, hoursAgo: number, webhook: number, lost:
 }
 
 describe.each(onSqlite)('the watch on $name', (database) => {
-  it('trap 37: sees webhooks fall silent while polls find news, tells why, and that they come again', async () => {
+  it('trap 37: detects that webhooks stopped while polls find records, says why, and that they are back', async () => {
     const rig = await openWatch(database)
     for (let n = 0; n < 30; n++) {
       await rig.deliver()
@@ -181,7 +181,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).not.toContain('webhook_loss')
   })
 
-  it('counts no webhook as lost before the first one told of anything', async () => {
+  it('counts no webhook as lost before the first one reported a record', async () => {
     const rig = await openWatch(database)
     await countHour(rig, 5, 0, 500)
     expect(await rig.look()).not.toContain('webhook_loss')
@@ -193,7 +193,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect((await rig.alarm('webhook_loss'))?.text).toContain('39 of 139 records')
   })
 
-  it('sees accounts that are suspended, what contradicts and what cannot be read, and what was too large', async () => {
+  it('detects suspended accounts, conflicts, unreadable items, and too large deliveries', async () => {
     const rig = await openWatch(database)
     expect(await rig.look()).toEqual([])
     await stopAccount(rig.db, ACCOUNT, 'suspended', 'the service refuses the credentials', 900_000)
@@ -219,7 +219,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('sees deliveries that wait, and that were given up', async () => {
+  it('detects waiting and dead-lettered deliveries', async () => {
     const rig = await openWatch(database)
     await rig.deliver(3)
     expect(await rig.look(2 * MINUTE)).toEqual([])
@@ -294,7 +294,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.look(5 * MINUTE)).toEqual(['service_unavailable'])
   })
 
-  it('lets the program catch up after it was down before it tells of what is late', async () => {
+  it('lets the program catch up after it was down before it reports overdue work', async () => {
     const rig = await openWatch(database, { reconcile: { cron: '0 3 * * *' } })
     const ago = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() - ms))
     const down = 90 * 24 * HOUR
@@ -359,7 +359,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('tells of what a destination lacks until it is sent again', async () => {
+  it('reports what a destination lacks until it is sent again', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
     await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
@@ -447,7 +447,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('sees the oldest of many submissions that wait for a client, also when it was asked for again just now', async () => {
+  it('sees the oldest of many submissions that wait for a client, even if it was requested again just now', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
     const at = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() + ms))
@@ -559,7 +559,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect((await rig.alarm('disk_space'))?.state).toBe('firing')
   })
 
-  it('takes no store for away that takes writes, and sees deliveries wait while nobody can read what they are about', async () => {
+  it("treats a writable store as available, and sees waiting deliveries while their content can't be read", async () => {
     const rig = await openWatch(database)
     await rig.deliver(1)
     const slow = () => Promise.reject(new TransientError('another transaction held a lock for too long'))

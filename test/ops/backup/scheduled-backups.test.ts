@@ -48,12 +48,12 @@ async function open(events = 3) {
       settings: { cron: '0 2 * * *', timeZone: 'UTC', dir, keep: 2, keepDays: null, ...settings },
       ...other,
     })
-  const told = () => lines.map((line) => JSON.parse(line) as { level: number; msg: string })
+  const logged = () => lines.map((line) => JSON.parse(line) as { level: number; msg: string })
   const files = () =>
     readdirSync(dir)
       .filter((name) => name !== OWNER)
       .sort()
-  return { db, clock, source, dir, parent, told, timetable, files }
+  return { db, clock, source, dir, parent, logged, timetable, files }
 }
 
 async function appears(dir: string, part: string): Promise<void> {
@@ -69,7 +69,7 @@ async function reasonOf({ db }: Awaited<ReturnType<typeof open>>): Promise<strin
 
 describe('backups by a timetable', () => {
   it('are made once for each time, restored on trial, and kept by number and age', async () => {
-    const { db, clock, dir, files, told, timetable } = await open()
+    const { db, clock, dir, files, logged, timetable } = await open()
     expect(await timetable().runIfDue(never)).toBe('ran')
     expect(await timetable().runIfDue(never)).toBe('done')
     writeFileSync(join(dir, 'mirror-by-hand.db'), 'mine')
@@ -79,7 +79,7 @@ describe('backups by a timetable', () => {
     }
     const last = ['mirror-20260617T020000Z.db', 'mirror-20260618T020000Z.db']
     expect(files()).toEqual([...last, 'mirror-by-hand.db'])
-    expect(told().at(-1)?.msg).toMatch(
+    expect(logged().at(-1)?.msg).toMatch(
       /^backup: .*\/mirror-20260618T020000Z\.db \(.* MB\), verified and test-restored; removed 1 older copy$/,
     )
     clock.advance(DAY_MS)
@@ -102,7 +102,7 @@ describe('backups by a timetable', () => {
     expect(await lastBackups(db.read)).toMatchObject({ made_at, tried_at: '2026-06-15T12:00:01.000000Z' })
   })
 
-  it('that cannot be restored cost no older one, and are told in one sentence', async () => {
+  it('that cannot be restored delete no older one, and are reported in one sentence', async () => {
     const rig = await open()
     expect(await rig.timetable({ keep: 1 }).runIfDue(never)).toBe('ran')
     rig.clock.advance(DAY_MS)
@@ -114,14 +114,14 @@ describe('backups by a timetable', () => {
     expect(await reasonOf(rig)).toMatch(
       /^.*0616T020000Z\.db cannot be restored: it is damaged or is no SQLite database \(.*\); name another backup; nothing was changed$/,
     )
-    expect(rig.told().filter(({ level }) => level === 50)).toHaveLength(1)
+    expect(rig.logged().filter(({ level }) => level === 50)).toHaveLength(1)
     rmSync(next)
     expect(await timetable.runIfDue(never)).toBe('ran')
     expect(rig.files()).toEqual(['mirror-20260616T020000Z.db'])
     expect(await reasonOf(rig)).toBe('')
   })
 
-  it('fail beside the copies of another mirror, which stay, and go on where that is given up', async () => {
+  it('fail next to the copies of another mirror, which stay, and continue when the copies are deleted', async () => {
     const [lost, rig] = [await open(), await open()]
     const shared = { dir: lost.dir, keep: 1 }
     expect(await lost.timetable(shared).runIfDue(never)).toBe('ran')
@@ -141,7 +141,7 @@ describe('backups by a timetable', () => {
     expect(await lost.timetable(shared).runIfDue(never)).toBe('failed')
   })
 
-  it('go on in their folder after one of them was restored', async () => {
+  it('continue in their folder after one of them was restored', async () => {
     const rig = await open()
     expect(await rig.timetable().runIfDue(never)).toBe('ran')
     const restored = { kind: 'sqlite', path: join(rig.parent, 'restored.db') } as const
@@ -204,7 +204,7 @@ describe('backups by a timetable', () => {
   })
 })
 
-describe('the last backup, as `status` tells it', () => {
+describe('the last backup, as `status` shows it', () => {
   it.each([
     [{ made_at: null, bytes: null, tried_at: null }, 'There is no backup yet.\n'],
     [

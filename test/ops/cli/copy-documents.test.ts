@@ -28,7 +28,7 @@ async function scene() {
   return { args, env: { ...databaseEnv(source.config), DOCUMENTS_DIR: join(folder, 'from') }, to: join(folder, 'to'), storage, here, lost }
 }
 
-it('copies the documents into another folder, and says where they lie now', async () => {
+it('copies the documents into another folder, and says where they are now', async () => {
   const { args, env, to, here } = await scene()
   const { code, out } = await runHere([...args, '--documents-to', to], env)
   expect(out).toMatch(`; 2 documents are in the folder ${to} (2 copied now); set DOCUMENTS_DIR to it; set DATABASE_URL to`)

@@ -30,5 +30,5 @@ it('destination map asks for the account where the destination has several, and 
   expect(await map('--account', 'b', '--field', 'north')).toEqual({ code: 2, out: '', err: unnamed })
   expect(await map('--account', 'b')).toMatchObject({ code: 0, err: '' })
   const { out, code } = await map('--account', 'a', '--json')
-  expect({ code, told: JSON.parse(out) as unknown }).toEqual({ code: 0, told: { stored: 1, unknown_submissions: 1 } })
+  expect({ code, result: JSON.parse(out) as unknown }).toEqual({ code: 0, result: { stored: 1, unknown_submissions: 1 } })
 })

@@ -37,12 +37,12 @@ describe.each(testDatabases)('document check on $name', ({ open }) => {
     return { db, env: { ...databaseEnv(config), DOCUMENTS_DIR: folder } }
   }
 
-  it('tells which files are lost or cut, changes nothing, and ends with 1', async () => {
+  it('lists lost and cut files, changes nothing, and exits with 1', async () => {
     const { db, env } = await scene()
     const before = await changesOf(db)
-    const told = await runHere(['document', 'check', '--json'], env)
-    expect(told.code).toBe(1)
-    const found = json(told) as { looked: number; lost: { name: string; stored_bytes: number; found_bytes: number | null }[] }
+    const checked = await runHere(['document', 'check', '--json'], env)
+    expect(checked.code).toBe(1)
+    const found = json(checked) as { looked: number; lost: { name: string; stored_bytes: number; found_bytes: number | null }[] }
     expect(found.looked).toBe(3)
     expect(found.lost.map(({ name, stored_bytes, found_bytes }) => [name, stored_bytes, found_bytes]).sort()).toEqual([
       ['b.pdf', 10, null],
@@ -54,10 +54,10 @@ describe.each(testDatabases)('document check on $name', ({ open }) => {
     expect(await changesOf(db)).toEqual(before)
   })
 
-  it('has them fetched again when told to, with a note of who did', async () => {
+  it('has them fetched again with an option, and records who did', async () => {
     const { db, env } = await scene()
-    const told = await runHere(['document', 'check', '--repair'], env)
-    expect([told.code, told.out]).toEqual([1, expect.stringContaining('A running `serve` fetches them again.')])
+    const checked = await runHere(['document', 'check', '--repair'], env)
+    expect([checked.code, checked.out]).toEqual([1, expect.stringContaining('A running `serve` fetches them again.')])
     const rows = await rowsOf(db, documents)
     expect(
       rows

@@ -64,7 +64,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
   const listed = async (...args: string[]) => json<{ items: Entry[] }>(await runHere(['outbox', 'list', '--json', ...args], env)).items
   const states = async (...args: string[]) => (await listed(...args)).map(({ state }) => state)
 
-  it('outbox list and show tell of every change on its way, and filter', async () => {
+  it('outbox list and show print every queued change, and filter', async () => {
     const all = await listed()
     expect(all.map(({ destination, state }) => [destination, state]).sort()).toEqual([
       ['ams', 'waiting'],
@@ -91,7 +91,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     })
   })
 
-  it('outbox retry and skip settle what was given up, and let go on what it held', async () => {
+  it('outbox retry and skip settle dead changes, and release the changes behind them', async () => {
     await tryFirst(db, 'ams', { state: 'dead' }, { type: 'blocked', as: 'held' })
     expect(await states('--destination', 'ams')).toEqual(['held', 'dead'])
     expect(await states('--state', 'held')).toEqual(['held'])
@@ -107,7 +107,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect((await runHere(again, env)).out).toBe('2 changes will be retried\n')
   })
 
-  it.each(['skip', 'retry'])('outbox %s is done for one destination, whatever is wrong with the settings of another', async (deed) => {
+  it.each(['skip', 'retry'])('outbox %s works for one destination even if the settings of another are invalid', async (deed) => {
     const other = `{ name: other, kind: http, accounts: [${ACCOUNT}], request: { url: "'https://other.example" } }`
     const file = join(folder, 'other.yaml')
     writeFileSync(file, `${readFileSync(join(folder, 'mirror.yaml'), 'utf8')}  - ${other}\n`)
@@ -185,7 +185,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(nowhere.err).toMatch(/^unknown destination "asm" \(.*\); did you mean ams\?$/m)
   })
 
-  it('destination list tells the end of a rest as long as it lasts', async () => {
+  it('destination list shows the end of a pause while it lasts', async () => {
     const rests = async () => {
       const { items } = json<{ items: { destination: string; retry_at: string | null }[] }>(
         await runHere(['destination', 'list', '--json'], env),
@@ -239,7 +239,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(await states('--destination', 'ams')).toEqual(['waiting', 'waiting'])
   })
 
-  it('destination map lets go on what waited for a client', async () => {
+  it('destination map releases changes that waited for a client', async () => {
     await tryFirst(db, 'mapped', null, { type: 'blocked', as: 'unmapped' })
     expect(await states('--destination', 'mapped')).toEqual(['unmapped', 'unmapped'])
     expect(await states('--state', 'unmapped')).toEqual(['unmapped', 'unmapped'])
@@ -281,7 +281,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(await problems('--file', join(folder, 'no.csv'))).toMatch(/^--file: \S+no\.csv cannot be read: ENOENT.*\n$/)
   })
 
-  it('destination test makes one harmless try and tells what came of it', async () => {
+  it('destination test makes one harmless attempt and prints the result', async () => {
     const ended = await runHere(['destination', 'test', 'ams'], env)
     expect(ended).toMatchObject({ code: 0, err: '' })
     expect(ended.out).toMatch(/^Destination ams: it took a signed message/)

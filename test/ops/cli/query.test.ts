@@ -43,7 +43,7 @@ function filled(database: TestDatabase) {
 describe.each(testDatabases)('query on $name', (database) => {
   const { env, query } = filled(database)
 
-  it('shows an aligned table, with every column that was asked for', async () => {
+  it('shows an aligned table, with every selected column', async () => {
     const { out, err, code } = await query(
       `select quote_id, total_cents, premium_display, null as none from quotes -- a comment;\n order by total_cents;`,
     )
@@ -91,7 +91,7 @@ describe.each(testDatabases)('query on $name', (database) => {
     expect(await query(`select * from ${table}`)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(meant) })
   })
 
-  it('tells what failed while it ran in one sentence, with exit code 1', async () => {
+  it('reports a failure at run time in one sentence, with exit code 1', async () => {
     const fails = { sqlite: `select json_extract('{', '$') from lanes`, postgres: 'select 1 / (total_cents - total_cents) from quotes' }
     const words = { sqlite: 'malformed JSON', postgres: 'division by zero' }
     expect(await query(fails[database.name])).toEqual({ code: 1, out: '', err: `${words[database.name]}\n` })
@@ -146,7 +146,7 @@ describe('query', () => {
     expect({ out, err, code: child.exitCode }).toEqual({ out: '"n"\r\n2\r\n', err: '', code: 0 })
   })
 
-  it('answers beside a running serve', async () => {
+  it('answers while serve runs', async () => {
     const own = await closedAtEnd(sqliteDatabase.open())
     const settings = databaseEnv(own.config)
     const serve = await startServe({

@@ -110,7 +110,7 @@ it('backup and restore take a change log with holes as it is, and say so', async
   expect(json(await runHere(['backup', `${file}.json`, '--json'], env))).toMatchObject({ lost: 3 })
 })
 
-it('backup and restore refuse a database from which somebody has taken a table', async () => {
+it('backup and restore reject a database with a missing table', async () => {
   const { config, env, file } = place()
   await withDb(config, async (db) => void (await migrate(db)))
   copyFileSync(config.path, file)

@@ -65,7 +65,7 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
     expect(JSON.parse(printed[6]?.out ?? '')).toContainEqual({ [hostile]: hostile })
   })
 
-  it('that are not there are told in one line', async () => {
+  it('that do not exist are reported in one line', async () => {
     const nobody = await command('show', 'zzz', '--account', 'acme')
     expect([nobody.code, nobody.err]).toEqual([2, expect.stringMatching(/^no submission has an id that starts with "zzz", or /)])
     expect((await command('show', '--', '--')).code).toBe(2)
@@ -102,7 +102,7 @@ describe.each(onSqlite)('submissions by command on $name', (database) => {
     expect(await show()).toMatchObject({ code: 0, err: '' })
   })
 
-  it('that could be several are listed, with what tells them apart', async () => {
+  it('that match several are listed, with what distinguishes them', async () => {
     const { code, err } = await command('show', BAKERY.slice(0, 8))
     expect(code).toBe(2)
     expect(err).toMatch(/^"[0-9a-f]{8}" matches \d+ submissions; give more of the name, or an id:\n/)

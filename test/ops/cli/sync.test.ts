@@ -121,7 +121,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     expect(await findPause(db.read, ACCOUNT)).toBeNull()
   })
 
-  it('trap 02: sync does not take a cursor that stands still for the end of a feed', async () => {
+  it('trap 02: sync does not treat a cursor that stays the same as the end of a feed', async () => {
     sandbox.faults.add({ kind: 'stuck_cursor', operation: 'thread' })
     const ended = await runHere(['sync', id], env)
     expect(ended.code).toBe(1)
@@ -178,7 +178,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     expect(sandbox.activity.requests.length - before).toBeLessThan(60)
   })
 
-  it('account resume lets a stopped account try at once, and list tells its state', async () => {
+  it('account resume lets a stopped account retry immediately, and list shows its state', async () => {
     await runHere(['sync', id], env)
     await stopAccount(db, ACCOUNT, 'suspended', 'the service refuses the credentials', 900_000)
     const stopped = await runHere(['sync', id], env)

@@ -47,7 +47,7 @@ it('track refuses a file that is not UTF-8 in one line', async () => {
   }
 })
 
-it('track tells of a file that is wrong in every line, however long it is, by its first lines', async () => {
+it('track reports the first lines of a file in which every line is wrong, however long the file is', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }

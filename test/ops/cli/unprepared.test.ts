@@ -36,7 +36,7 @@ it('serve that may not migrate says the same, and exits with 2 too', async () =>
   expect(ended.err).toMatch(/The database has no tables of submission-mirror yet; run `submission-mirror migrate`/)
 })
 
-it('an account that the settings do not have is told with all else, before a database is made', async () => {
+it('an unknown account is reported with all other problems, before a database is created', async () => {
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   const env = { ...ACCOUNT, ...databaseEnv(config) }
@@ -54,7 +54,7 @@ it('an account that the settings do not have is told with all else, before a dat
   expect(readdirSync(dirname(config.path))).toEqual([])
 })
 
-it('says the same of a SQLite file with nothing in it, and leaves nothing beside it', async () => {
+it('says the same of an empty SQLite file, and leaves no other file', async () => {
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   writeFileSync(config.path, '')
@@ -62,7 +62,7 @@ it('says the same of a SQLite file with nothing in it, and leaves nothing beside
   expect(readdirSync(dirname(config.path))).toEqual(['mirror.db'])
 })
 
-it('migrate leaves nothing beside the SQLite file when nobody else has it open', async () => {
+it('migrate leaves no other file next to the SQLite file if no other process has it open', async () => {
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   const files = () => readdirSync(dirname(config.path))

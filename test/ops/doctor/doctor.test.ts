@@ -92,7 +92,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     return { db, env: { ...databaseEnv(config), ...accountEnv(sandbox) } }
   }
 
-  it('tells of everything that is right, beside a running serve, and sends itself a delivery that nothing is done over', async () => {
+  it('reports everything as right while serve runs, and sends itself a delivery that changes nothing', async () => {
     const { db, env } = await opened()
     const serve = await startServe(env)
     onTestFinished(() => serve.kill())
@@ -236,7 +236,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
   })
 
-  it('sends nothing in a pause that the service asked for, and names the route that does not say whose the credentials are', async () => {
+  it('sends nothing in a pause that the service requested, and names the route that does not identify the credentials', async () => {
     const { db, env } = await opened()
     await ensureAccounts(db, ['default'])
     sandbox.faults.add({ kind: 'status', status: 404, operation: 'me' })
@@ -254,7 +254,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     expect(sandbox.activity.requests).toHaveLength(asked)
   })
 
-  it('looks at the scopes of a key, as far as the service tells them', async () => {
+  it('checks the scopes of a key, if the service shows them', async () => {
     const { env } = await opened()
     const verdict = async (scope: unknown) =>
       textsOf(await findings({ ...env, BROKER_API_BASE_URL: `${await startService(scope)}/api/v1` }), 'account default')
@@ -269,7 +269,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     expect(await verdict(undefined)).toMatch(/brokerage b-1\nnot checked: the scope of its credentials: the service does not show it$/)
   })
 
-  it('says what somebody has made of the numbers of the change log', async () => {
+  it('reports damaged numbers of the change log', async () => {
     const { db, env } = await opened()
     await db.write('test', (tx) => tx.run(sql`update mirror_info set last_seq = -3`))
     expect((await findings(env)).wrong).toEqual([
@@ -279,7 +279,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
   })
 
-  it('names what somebody has taken away from the tables', async () => {
+  it('names what is missing from the tables', async () => {
     const { db, env } = await opened()
     const cascade = name === 'sqlite' ? '' : ' cascade'
     for (const statement of ['alter table push_map drop column policy', `drop table quotes${cascade}`, 'delete from mirror_info']) {
@@ -306,7 +306,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
   })
 
-  it('says that the clocks disagree, unless a service tells that a record from the future is what was wrong', async () => {
+  it('reports that the clocks disagree, unless a record from the future explains it', async () => {
     const { db, env } = await opened()
     const later = timeFromMs(Date.now() + 3 * 3_600_000)
     await applyAll(db, [trackFact('default', uuid(9, 1))])
@@ -385,7 +385,7 @@ it('doctor looks at the rest when there is no database, or it cannot be reached 
   }
 })
 
-it('doctor tells of retention that does not come to its end while serve runs', async () => {
+it('doctor reports that retention does not finish while serve runs', async () => {
   const { config, remove } = newSqlite()
   const db = await openAgain(config)
   onTestFinished(async () => {

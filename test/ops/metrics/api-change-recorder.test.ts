@@ -79,7 +79,7 @@ describe.each(onSqlite)('API changes on $name', (database) => {
     )
   })
 
-  it('of a service that names its fields anew each time fills no database, and what is known is still counted', async () => {
+  it('of a service that renames its fields each time fills no database, and known ones are still counted', async () => {
     const recorder = new ApiChangeRecorder(opened.db, silentLog)
     for (let turn = 0; turn < 3; turn++) {
       for (let i = 0; i < 50; i++) recorder.look('acme', 'events', page(...Array.from({ length: 8 }, (_, n) => `f${turn}_${i}_${n}`)))

@@ -93,7 +93,7 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     expect(lines.map(({ label, values }) => [label, values.slice(-2)])).toEqual([['503', [1, 2]]])
   })
 
-  it('write once a minute, and once more when the process stops', async () => {
+  it('are written once a minute, and when the process stops', async () => {
     const stopping = new AbortController()
     const { recorder, observer } = recording(opened.db)
     const running = recorder.run(stopping.signal)
@@ -103,7 +103,7 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     expect(await deliveries()).toEqual({ 204: 1 })
   })
 
-  it('tell how long records took into the mirror, without history, and pushes to destinations', async () => {
+  it('count how long records took into the mirror, without history, and pushes to destinations', async () => {
     const { recorder, observer } = recording(opened.db)
     const now = clock.now()
     const event = (n: number, agoMs: number) => wireEvent(n, { occurred_at: new Date(now - agoMs).toISOString() })
@@ -124,7 +124,7 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     expect(applied.map(({ label }) => label)).toEqual(expect.arrayContaining(['backfill', 'webhook']))
   })
 
-  it('tell of each destination what it took in the last day, how long that took, and when it took something last', async () => {
+  it('count for each destination what it accepted in the last day, the duration, and the last time', async () => {
     await ensureDestinations(opened.db, [
       { name: 'ams', start: 'now' },
       { name: 'crm', start: 'now' },
@@ -153,7 +153,7 @@ describe.each(testDatabases)('figures over time on $name', (database) => {
     expect((await readLastDay(opened.db.read))('ams').delivered).toBe(0)
   })
 
-  it('tell how much waited, at most', async () => {
+  it('record the largest number of waiting items', async () => {
     await ensureDestinations(opened.db, [{ name: 'ams', start: 'now' }])
     const queued = (n: number) => putOutbox(opened.db, 'ams', { ready: n })
     const [one, two] = [recording(opened.db), recording(await another())]

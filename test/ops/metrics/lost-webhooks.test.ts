@@ -49,7 +49,7 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
   })
   afterEach(() => opened.close())
 
-  it('are what a feed showed and no webhook told of within 15 minutes, each counted once', async () => {
+  it('are records of a feed without a webhook within 15 minutes, each counted once', async () => {
     await applyAll(db, [
       observedEvent(ACCOUNT, submission, wireEvent(1), byPoll),
       observedEvent(ACCOUNT, submission, wireEvent(2), byPoll),
@@ -70,7 +70,7 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
     expect(await countAll(db)).toEqual({})
   })
 
-  it('are told of by webhooks of their own account and submission alone', async () => {
+  it('are resolved by webhooks of their own account and submission alone', async () => {
     const places = [
       [ACCOUNT, submission],
       [ACCOUNT, uuid(9, 2)],

@@ -108,7 +108,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
     }
   })
 
-  it('say that the store is down when it can be read but not written, beside all that is known', async () => {
+  it('show that the store is down when it can be read but not written, with everything else that is known', async () => {
     const opened = await database.open()
     try {
       const { registry } = createMetrics()

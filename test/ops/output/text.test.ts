@@ -57,7 +57,7 @@ describe('a table', () => {
     expect(table({ title: 'Accounts', headings: ['account', 'state'], rows: [] })).toBe('')
   })
 
-  it('aligns ages and shares like numbers, and leaves out a column in which nothing stands', () => {
+  it('aligns ages and shares like numbers, and omits an empty column', () => {
     const rows = [
       ['a', '4 min', null, '0.5 %'],
       ['b', '-', '', '100 %'],

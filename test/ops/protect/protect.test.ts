@@ -115,7 +115,7 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
   it.each([
     ['drop', drop],
     ['encrypt', encrypt(k1)],
-  ] as const)('%s: no table holds one, whatever way it came, and what comes again is no change', async (_, settings) => {
+  ] as const)('%s: no table contains one from any source, and a repeat is no change', async (_, settings) => {
     const db = await opened(settings)
     expect(await dumpOf(db)).not.toContain(SSN)
     expect(await isTheSame(db)).toBe(true)
@@ -128,7 +128,7 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
     expect(await dumpOf(db)).not.toContain(SSN)
   })
 
-  it('trap 75: what was stored before `PROTECT` changed is no difference, and is rewritten in steps that go on where they were interrupted', async () => {
+  it('trap 75: data stored before `PROTECT` changed is no difference, and is rewritten in steps that continue after an interruption', async () => {
     const db = await opened(keep)
     const seqs = (await changesOf(db)).map(({ seq }) => seq)
     db.protection.use(drop)
@@ -150,7 +150,7 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
     expect(await isTheSame(db)).toBe(true)
     expect(
       (await changesOf(db)).map(({ seq }) => seq),
-      'no change is told',
+      'no change is logged',
     ).toEqual(seqs)
     expect(await step(db)).toBe('done')
   })

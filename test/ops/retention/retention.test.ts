@@ -122,7 +122,7 @@ async function insertReport(
 }
 
 describe.each(testDatabases)('retention on $name', ({ name, open }) => {
-  it('relieves old deliveries of body and headers, and still knows them when they come again', async () => {
+  it('removes body and headers of old deliveries, and still recognizes their repeats', async () => {
     const db = await openedDb(open, clock)
     for (const state of ['done', 'aside', 'dead', 'ready'] as const) {
       await deliver(db, `old ${state}`, 31, state)
@@ -183,7 +183,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect((await withBody(db)).length).toBe(61)
   })
 
-  it('removes refused deliveries, and pushes that are delivered or skipped, but nothing that waits for a person', async () => {
+  it('removes rejected deliveries, and delivered or skipped pushes, but nothing that waits for a person', async () => {
     const db = await openedDb(open, clock)
     await db.write('test', async (tx) => {
       for (const [address, days] of [
@@ -267,7 +267,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await turn(db, 'b')).toMatchObject({ changes: 0 })
   })
 
-  it('removes what old reconcile runs found, when a later one has told what still stands; their rows stay', async () => {
+  it('removes findings of old reconcile runs after a later run reported the remaining ones; the rows of runs stay', async () => {
     const db = await openedDb(open, clock)
     const runs: readonly (readonly [string, number, RunState, RunOptions, string?])[] = [
       ['of another account', 510, 'done', {}, 'another'],
@@ -415,7 +415,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(steps).toBeLessThan(15)
   })
 
-  it('stops when it is asked to, and goes on the same day', async () => {
+  it('stops on a signal, and continues the same day', async () => {
     const db = await openedDb(open, clock)
     for (let n = 0; n < 200; n++) await deliver(db, `d${n}`, 40, 'done')
     const stopping = new AbortController()
@@ -469,7 +469,7 @@ it('its steps grow while they are short, and shrink when they are not, but never
   expect(far.rows).toBe(50)
 })
 
-it('the service waits a while after the start, looks now and then, and ends when it is told', async () => {
+it('the service waits a while after the start, checks periodically, and ends on a signal', async () => {
   const opened = await closedAtEnd(sqliteDatabase.open())
   const stopping = new AbortController()
   const slept: number[] = []

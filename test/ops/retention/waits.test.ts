@@ -79,7 +79,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
     ['500 days', 500 * DAY],
     ['20 years', 7_300 * DAY],
   ])(
-    'removes nothing by a clock that is %s ahead of the service, at a start or when it steps, and goes on when it is right',
+    'removes nothing by a clock that is %s ahead of the service, at a start or when it steps, and continues when it is right',
     async (_, aheadMs) => {
       const stage = await staged()
       await applyAll(stage.db, [observedEvent('acme', uuid(9, 1), wireEvent(1))])
@@ -99,7 +99,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
     },
   )
 
-  it('removes nothing by a clock that is far ahead while no service has told its time, nor by one that was put back', async () => {
+  it("removes nothing by a clock that is far ahead while the service's time is unknown, nor by one that was set back", async () => {
     const stage = await staged()
     await stage.deliver(0, 30)
     stage.serviceMs = null
@@ -157,7 +157,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
     expect(await stage.retention(50, 10).runIfDue(never)).toBe('waits')
   })
 
-  it('goes on by itself seven days later, while the service confirms the clock', async () => {
+  it('continues automatically seven days later, while the service confirms the clock', async () => {
     const stage = await staged()
     await stage.deliver(60, 5)
     expect(await stage.retention().runIfDue(never)).toBe('waits')
@@ -170,7 +170,7 @@ describe.each(testDatabases)('retention on $name', ({ open }) => {
   })
 })
 
-describe.each(testDatabases.filter(({ name }) => name === 'postgres'))('retention beside a server on $name', ({ open }) => {
+describe.each(testDatabases.filter(({ name }) => name === 'postgres'))('retention next to a server on $name', ({ open }) => {
   it('removes nothing while the clock of the process is hours from that of the server', async () => {
     const stage = await stagedOn(open)
     await stage.deliver(31, 1)

@@ -72,7 +72,7 @@ describe.each(onSqlite)('accounts of settings and database on $name', (database)
     expect((await runHere(['status'], env)).out).toMatch(/^kept +active +0 +0 +0$/m)
   })
 
-  it('have a run each, of which a report is about one', async () => {
+  it('have one run each, with one report each', async () => {
     const ended = await runHere(['reconcile', '--report', 'proof.html'], configure('kept', 'new'))
     expect(ended).toMatchObject({
       code: 2,

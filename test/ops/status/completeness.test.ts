@@ -103,7 +103,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
     expect(rows).toEqual([hour, hour + 2 * HOUR].map((ms) => ({ hour: timeFromMs(ms), webhook: 1 })))
   })
 
-  it('tells of each event and message when and how it became known, how late, and whether a webhook told of it', async () => {
+  it('shows for each event and message when, how and how late it became known, and whether a webhook reported it', async () => {
     const startMs = clock.now()
     await arrive()
     const shown = await arrivals()
@@ -122,7 +122,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
     expect(shown[3]).toMatchObject({ known_at: started, webhook_at: timeFromMs(startMs + 5 * MINUTE) })
   })
 
-  it('counts what became known hour by hour, once each, and what no webhook told of', async () => {
+  it('counts new records per hour, once each, and those without a webhook', async () => {
     await arrive()
     const expected = [
       { entity: 'market_events', webhook: 1, poll: 3, backfill: 1, reconcile: 0, lost: 2 },
@@ -150,7 +150,7 @@ describe.each(onSqlite)('completeness on $name', (database) => {
     expect(await counts()).toMatchObject([{ poll: 2_600 }])
   })
 
-  it('tells of each submission how fresh it is, what is behind, what was reconciled, and what was lost', async () => {
+  it('shows for each submission its age, overdue reads, last reconciliation, and lost webhooks', async () => {
     await arrive()
     expect(await completenessOf(quiet)).toMatchObject({
       tracked_via: 'command',

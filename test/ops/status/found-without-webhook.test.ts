@@ -24,7 +24,7 @@ const ACCOUNT = 'default'
 const submission = uuid(9, 1)
 const MINUTE_MS = 60_000
 
-it.each(testDatabases)('what a reading found is told until its webhook comes, and then no more, on $name', async ({ open }) => {
+it.each(testDatabases)('a record found by a poll is listed until its webhook comes, on $name', async ({ open }) => {
   const clock = new ManualClock(START_MS)
   const { db } = await closedAtEnd(open({ clock }))
   await ensureAccounts(db, [ACCOUNT, 'other'])

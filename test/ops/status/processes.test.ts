@@ -77,7 +77,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect(said).toHaveLength(1)
   })
 
-  it('free what a dead one had claimed, once they have beaten steadily so long that every living one was seen', async () => {
+  it('release claims of a dead one, once they ran long enough to see every living one', async () => {
     const clock = new ManualClock(Date.now())
     const other = await closedAtEnd(database.open({ clock }))
     const said: unknown[] = []
@@ -134,7 +134,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect((await countProcesses(db.read)).reading).toBe(0)
   })
 
-  it('are ready as long as the store takes a write, and not while they stop', async () => {
+  it('are ready while the store accepts a write, and not while they stop', async () => {
     const other = await openAgain(opened.config)
     const readiness = new Readiness(other, entry('a', 'all'))
     expect(await readiness.notReady()).toBeNull()
@@ -144,7 +144,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect(await readiness.notReady()).toMatch(/^stopping/)
   })
 
-  it('are not put back onto the list by whoever looks at their metrics while they stop', async () => {
+  it('are not listed again by a reader of their metrics while they stop', async () => {
     const clock = new ManualClock(Date.now())
     const other = await database.open({ clock })
     try {
@@ -192,7 +192,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect(appender.failedBytes).toBe(0)
   })
 
-  it('are told why they are not ready also while the store keeps silent: what it said of itself last', async () => {
+  it('show why they are not ready even while the store does not answer: its last known problem', async () => {
     const clock = new ManualClock(Date.now())
     const answers = [
       Promise.reject(new TransientError('the database is locked')),

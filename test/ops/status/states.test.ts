@@ -76,7 +76,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await insertRows(db, 'reconcile_runs', { ...row, options: JSON.stringify(row.options) as never })
   }
 
-  it('tells of a mirror that was never served, and of one that knows no submission yet', async () => {
+  it('describes a mirror that was never served, and one without submissions', async () => {
     expect(await verdict()).toMatchObject({ verdict: 'catching_up', issues: [] })
     expect((await verdict()).sentence).toBe('Catching up: account default was never read from the service; no process is running.')
     await ensureAccounts(db, [ACCOUNT])
@@ -101,7 +101,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await verdict()).toMatchObject({ verdict: 'complete', sentence: expect.stringContaining('no longer shows 1 of them') })
   })
 
-  it('catches up while a wake, a due read, a failing or a stale read, or a delivery is late', async () => {
+  it('catches up while a read request, a due read, a failing or a stale read, or a delivery is late', async () => {
     await fresh()
     const sentence = async () => (await verdict()).sentence
     await reads({ rank: 0, due_at: at(2 * MINUTE) }, one)
@@ -160,7 +160,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     })
   })
 
-  it('needs attention while clocks disagree, retention waits or does not end, and documents lie on a host that is not named', async () => {
+  it('needs attention while clocks disagree, retention waits or does not end, and documents are on an unlisted host', async () => {
     await fresh()
     const issues = async () => (await verdict()).issues.map(({ what, count }) => [what, count])
     await db.write('test', (tx) => tx.run(sql`update changes set changed_at = ${timeValue(tx, at(-3 * HOUR))}`))
@@ -228,7 +228,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     ])
   })
 
-  it('needs attention for what a run left until each submission of it is proven, and never for changes that were not delivered', async () => {
+  it('needs attention for findings of a run until each submission is reconciled, and never for undelivered changes', async () => {
     await fresh()
     await reconciled('dry', 4 * HOUR, { exit_code: 3, missing: 1, different: 1, undelivered: 40, options: { dry_run: true } })
     const found = (no: number, submission_id: string) =>
@@ -248,7 +248,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await verdict()).toMatchObject({ verdict: 'complete', issues: [] })
   })
 
-  it('stands first in what `status` prints, then the issues, then tables with titles, in 80 columns', async () => {
+  it('comes first in the output of `status`, then the issues, then tables with titles, in 80 columns', async () => {
     await fresh()
     await deliver('dead', 3 * HOUR)
     const { out } = await runHere(['status'], { ...databaseEnv(opened.config), COLUMNS: '80' })

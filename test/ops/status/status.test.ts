@@ -41,7 +41,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect((await runHere(['status'], env)).out).toMatch(/^Needs attention: the disk is nearly full; deliveries wait to be processed/)
   })
 
-  it('tells which reads are off, and counts none of them as late', async () => {
+  it('shows which reads are off, and counts none of them as late', async () => {
     const { db } = opened
     await ensureAccounts(db, ['default'])
     await db.write('test', (tx) => addReads(tx, [{ account: 'default', submissionId: crypto.randomUUID() }], at, false))
@@ -60,7 +60,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect((await runHere(['status'], env)).out).toMatch(/Reads and their freshness[\s\S]*sessions +submissions .* service/)
   })
 
-  it('tells how many requests a second the schedule of the reads takes', async () => {
+  it('shows how many requests per second the schedule of the reads takes', async () => {
     const { db } = opened
     const due = timeFromMs(Date.parse('2026-11-20T10:00:50Z'))
     await db.write('test', (tx) => addReads(tx, [{ account: 'default', submissionId: crypto.randomUUID() }], due, false))
@@ -68,7 +68,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect((await readsStatus(db.read))('default').demand_rps).toBeCloseTo(readKinds.length / 50, 4)
   })
 
-  it('tells how far the first fill of each read is', async () => {
+  it('shows the progress of the first fill of each read', async () => {
     const { db } = opened
     await ensureAccounts(db, ['default'])
     const places = Array.from({ length: 3 }, () => ({ account: 'default', submissionId: crypto.randomUUID() }))
@@ -90,7 +90,7 @@ describe.each(testDatabases)('status on $name', (database) => {
     expect(out).toMatch(/^default +workspace +submissions +1 of 3 /m)
   })
 
-  it('trap 23, trap 80: coverage tells what is mirrored, how fresh, what is off, and what the service gives no way to find', async () => {
+  it('trap 23, trap 80: coverage shows what is mirrored, how fresh, what is off, and what the service offers no way to find', async () => {
     const { db } = opened
     await ensureAccounts(db, ['default'])
     const place = { account: 'default', submissionId: crypto.randomUUID() }

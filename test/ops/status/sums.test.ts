@@ -52,7 +52,7 @@ describe.each(testDatabases)('sums over everything, as requests get them on $nam
     }
   })
 
-  it('are counted by one of several processes, and by nobody again in the same minute', async () => {
+  it('are counted by one of several processes, and not again in the same minute', async () => {
     const rig = await AdminRig.open(database)
     const other = await openAgain(rig.opened.config)
     try {

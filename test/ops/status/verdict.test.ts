@@ -127,7 +127,7 @@ describe('a mirror is complete and fresh', () => {
     })
   })
 
-  it('as far as is known: what nobody shows or looks after is said', () => {
+  it('as far as is known: unknown and unwatched parts are named', () => {
     expect(verdictOf({ account: { unreachable: 2 }, isServed: false }).sentence).toBe(
       'Complete and fresh: 12 submissions, all fully read; no work is waiting; the service no longer shows 2 of them; ' +
         'no process is running, and the last read was 60 s ago.',
@@ -166,7 +166,7 @@ describe('a mirror catches up', () => {
     expect(verdictOf(given)).toMatchObject({ verdict: 'catching_up', issues: [], late: [{ kind }], sentence: `Catching up: ${text}.` })
   })
 
-  it('when it is empty and nobody ever served it', () => {
+  it('when it is empty and was never served', () => {
     expect(verdictOf({ accounts: [], destinations: [], isServed: false }, { accounts: [] }).sentence).toBe(
       'Catching up: the mirror is empty, and `serve` never ran; no process is running.',
     )
@@ -182,7 +182,7 @@ describe('a mirror catches up', () => {
     expect(verdictOf({ account, inbox, destination: { oldest_unsent_at: ago(lateAfterMs.push) } }).verdict).toBe('complete')
   })
 
-  it('since the oldest of it, of which the sentence names two', () => {
+  it('since the oldest of them; the sentence names two', () => {
     const account = { oldest_read_request_at: ago(4 * MINUTE), oldest_read_due_at: ago(20 * MINUTE), never_read: 1 }
     expect(verdictOf({ account })).toMatchObject({
       since: ago(20 * MINUTE),
@@ -300,12 +300,12 @@ describe('a mirror needs attention', () => {
     expect(verdictOf(late).issues.map(({ kind }) => kind)).toEqual(['push_late'])
   })
 
-  it('whatever waits beside it', () => {
+  it('with any other waiting work', () => {
     const waiting = verdictOf({ account: { dead: some, never_read: 4, oldest_read_due_at: ago(DAY) } })
     expect(waiting).toMatchObject({ verdict: 'attention', since: ago(MINUTE) })
   })
 
-  it('when an alarm fires, that is told where no other matter tells of it', () => {
+  it('when an alarm fires; it is shown unless another issue shows it', () => {
     const fix = { runbook: expect.stringContaining('#the-disk-fills') }
     const issues = [{ kind: 'disk_space', what: 'so it is', since: ago(2 * MINUTE), count: 1, fix }]
     expect(verdictOf({ standing: [alarm('disk_space')] }).issues).toEqual(issues)
@@ -316,7 +316,7 @@ describe('a mirror needs attention', () => {
     expect(verdictOf(stopped).issues.map(({ kind }) => kind)).toEqual(['account_stopped', 'account_stopped'])
   })
 
-  it('not for an alarm of which nothing is left: it resolves by itself', () => {
+  it('not for an alarm whose condition is over: it resolves automatically', () => {
     const standing = [alarm('push_dead', '', 'ams'), alarm('inbox_dead', 'acme')]
     expect(verdictOf({ standing })).toMatchObject({ verdict: 'complete', issues: [] })
   })
@@ -349,12 +349,12 @@ describe('a reconcile run that was not clean needs attention', () => {
     ])
   })
 
-  it('once, whatever alarm fires for the same', () => {
+  it('once, with any number of alarms for the same issue', () => {
     const standing = [alarm('reconcile_findings', 'acme')]
     expect(verdictOf({ account: { runs: [left] }, standing }).issues.map(({ kind }) => kind)).toEqual(['reconcile_findings'])
   })
 
-  it('not for changes that have not reached a destination: its own state tells of them while it is so', () => {
+  it('not for changes that have not reached a destination: its own state shows them', () => {
     const undelivered = run({ state: 'done', exit_code: 3, undelivered: 40 })
     expect(verdictOf({ account: { runs: [undelivered] } })).toMatchObject({ verdict: 'complete', issues: [] })
   })

@@ -60,7 +60,7 @@ async function serveOnce(database: (typeof testDatabases)[number], telemetry: Re
   const body = JSON.stringify({ type: 'submission.message', submission_id: submissionId, message })
   const { status } = await postSigned(`${running.receiver}/webhooks`, sandbox.account('default').webhookSecret, body, DELIVERY)
   expect(status).toBe(204)
-  await until('the message is pushed, and told of', () => hooks.arrivals.length > 0 && pushed())
+  await until('the message is pushed and reported', () => hooks.arrivals.length > 0 && pushed())
   expect(await running.stop()).toBe(0)
   return readFileSync(loads, 'utf8').split('\n').filter(Boolean)
 }
@@ -86,7 +86,7 @@ describe.each(testDatabases)('OpenTelemetry, on $name', (database) => {
     expect(new Set([delivery, apply, push].map((span) => span?.traceId)).size).toBe(1)
     expect(delivery?.parentSpanId ?? '').toBe('')
     expect([apply?.parentSpanId, push?.parentSpanId]).toEqual([delivery?.spanId, apply?.spanId])
-    if (!delivery || !push) throw new Error('a step was not told of')
+    if (!delivery || !push) throw new Error('a step was not reported')
     expect(attributesOf(delivery)).toMatchObject({ account: 'default', 'delivery.id': DELIVERY })
     expect(attributesOf(push)).toMatchObject({ destination: 'ams', entity: 'thread_messages', operation: 'insert', outcome: 'delivered' })
     expect(JSON.stringify(collector.spans)).not.toContain(PERSONAL)
@@ -105,7 +105,7 @@ describe.each(testDatabases)('OpenTelemetry, on $name', (database) => {
   })
 })
 
-it('what a collector refuses is told at most once a minute, without the headers that it is sent', async () => {
+it('a rejection by a collector is logged at most once a minute, without the request headers', async () => {
   const collector = createServer((request, response) => response.writeHead(401, `not ${request.headers.authorization}`).end('{}'))
   collector.listen(0, '127.0.0.1')
   await once(collector, 'listening')

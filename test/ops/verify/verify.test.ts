@@ -43,7 +43,7 @@ async function delivered(count: number, own = 'timeout: 1m') {
 const verifyOf = (rig: PushRig, ...args: readonly string[]) => runHere(['destination', 'verify', 'ams', ...args], rig.env)
 
 describe('destination verify', () => {
-  it('tells by its exit code whether all is there, something is left, or something could not be told', async () => {
+  it('shows by its exit code whether all is present, something is missing, or something is undetermined', async () => {
     const { target, rig, note } = await delivered(3)
     const all = await verifyOf(rig)
     expect([all.code, all.out]).toEqual([0, 'Destination ams has all 3.\n'])
@@ -109,7 +109,7 @@ describe('destination verify', () => {
     ])
   })
 
-  it('killed in the middle leaves what it was told, and starts anew without harm', async () => {
+  it('killed in the middle keeps the results, and starts again without harm', async () => {
     const { target, rig, note } = await delivered(12, 'concurrency: 1')
     for (const place of [11, 6, 1]) target.remove(note(place).id)
     const before = target.arrived.length
@@ -142,7 +142,7 @@ describe('the timetable of a verification', () => {
   }
   const never = new AbortController().signal
 
-  it('asks once for each time that is due, repairs nothing, and tells of what lacks', async () => {
+  it('asks once for each scheduled time, repairs nothing, and reports what is missing', async () => {
     const { target, rig, note, service } = await open()
     target.remove(note(0).id)
     expect(await service().runIfDue(never)).toBe('ran')
@@ -152,7 +152,7 @@ describe('the timetable of a verification', () => {
     expect(await rig.outbox()).toHaveLength(5)
   })
 
-  it('goes on where a run ended that was stopped, and counts what that found', async () => {
+  it('continues where a stopped run ended, and includes its results', async () => {
     const { target, service } = await open()
     const stopping = new AbortController()
     target.failReads('take', 'take', 'take', 'hang')

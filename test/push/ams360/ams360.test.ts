@@ -134,7 +134,7 @@ describe('notes of AMS360', () => {
     expect(ams.operations().filter((name) => name === 'Login')).toHaveLength(2)
   })
 
-  it('signs in for all who wait in a time of its own: who began earlier gives up alone', async () => {
+  it('signs in within a time limit of its own for all waiting senders: one that began earlier times out alone', async () => {
     const asked = Promise.withResolvers<ServerResponse>()
     let [shiftMs, logins] = [0, 0]
     const { baseUrl } = await serve(({ body }, response) => {
@@ -154,7 +154,7 @@ describe('notes of AMS360', () => {
     expect(logins).toBe(2)
   })
 
-  it('gives up waiting for others to sign in when it is broken off', async () => {
+  it('stops waiting for the shared sign-in when it is cancelled', async () => {
     const asked = Promise.withResolvers<void>()
     const { baseUrl } = await serve(() => asked.resolve())
     const kind = open({ url: baseUrl }, { timeoutMs: 30_000 })
@@ -165,7 +165,7 @@ describe('notes of AMS360', () => {
     expect((await sending)[0]).toMatchObject({ type: 'failed', permanent: false, alive: false })
   })
 
-  it('suspends the destination when the agency withdraws the user, and does not tell the password', async () => {
+  it('suspends the destination when the agency withdraws the user, and does not show the password', async () => {
     const ams = await emulator()
     const kind = open(ams)
     await send(kind)
@@ -187,7 +187,7 @@ describe('notes of AMS360', () => {
     expect(await send(kind, mapped(CUSTOMER))).toMatchObject({ type: 'delivered' })
   })
 
-  it('takes no client of which the answer leaves two to choose from', async () => {
+  it('accepts no client if the answer has two candidates', async () => {
     const { baseUrl } = await serve(({ body }, response) => {
       const customer = (id: string) => `<Customer><CustomerId>${id}</CustomerId><CustomerNumber>5544</CustomerNumber></Customer>`
       response.end(
@@ -206,7 +206,7 @@ describe('notes of AMS360', () => {
     expect(await send(open({ url: baseUrl }))).toMatchObject({ type: 'suspend', retry: 'soon', status })
   })
 
-  it('tells of a fault neither its ticket nor words that could be secrets', async () => {
+  it('shows neither the ticket nor possible secrets of a fault', async () => {
     const { baseUrl } = await serve(({ body }, response) => {
       const said = `Session ${OTHER} may not write 12-3456789 of ${'k3y'.repeat(8)} as a note.`
       const fault = `<s:Fault><WSAPIBusinessFault><Message>${said}</Message></WSAPIBusinessFault></s:Fault>`
@@ -285,7 +285,7 @@ describe('notes of AMS360', () => {
     expect(asked.filter((name) => name === 'Login' || name === 'CustomerNoteInsert')).toEqual(['Login', 'CustomerNoteInsert'])
   })
 
-  it('tries later when nothing was told yet: no server, a busy one, a login without answer', async () => {
+  it('retries later if nothing was sent: no server, a busy one, a login without answer', async () => {
     const ams = await emulator()
     const kind = open(ams)
     ams.fail('busy')

@@ -36,7 +36,7 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
     expect(rows.map((row) => row.remote_id)).toEqual(ams.notes.map(({ id }) => id))
   })
 
-  it('gets no note of a change of which nothing may go out: it would say nothing', async () => {
+  it('gets no note of a change without columns that may be sent: it would be empty', async () => {
     const { ams, rig } = await start(database)
     await rig.map(SUBMISSION, '5544')
     await rig.apply(event(1))
@@ -46,7 +46,7 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
     expect(ams.notes).toHaveLength(2)
   })
 
-  it('keeps a note whose answer was lost for a person, and goes on without sending it again', async () => {
+  it('keeps a note whose answer was lost for a person, and continues without sending it again', async () => {
     const { ams, rig } = await start(database)
     await rig.map(SUBMISSION, CUSTOMER)
     ams.fail('hang')

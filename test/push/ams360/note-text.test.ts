@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { noteText } from '../../../src/push/ams360/notes.ts'
 import { itemOf } from '../http/support.ts'
 
-test('a note tells the columns that have a value, but for whose it is and which submission it is about', () => {
+test('a note contains the columns that have a value, except client and submission', () => {
   const { submissionId, messageId } = itemOf()
   const after = { account: 'acme', submission_id: submissionId, type: 'quote_received', amount: null, is_final: false }
   const lines = [
@@ -14,7 +14,7 @@ test('a note tells the columns that have a value, but for whose it is and which 
   expect(noteText(itemOf({ after }), 1_000).split('\n')).toEqual(lines)
 })
 
-test('a note of what was filled in later says of which record, for its own columns do not', () => {
+test('a note about a filled column names the record, because its own columns do not', () => {
   const item = itemOf({ operation: 'update', after: { status_label: 'Filled' } })
   expect(noteText(item, 1_000).split('\n')[0]).toBe(`Submission ${item.submissionId}: market_events update of e1`)
   const submission = itemOf({
@@ -26,12 +26,12 @@ test('a note of what was filled in later says of which record, for its own colum
   expect(noteText(submission, 1_000).split('\n')[0]).toBe(`Submission ${item.submissionId}: submissions update`)
 })
 
-test('a note of what left the filter says so, whatever columns it has', () => {
+test('a note about a record that left the filter says so, with any columns', () => {
   const item = itemOf({ operation: 'update', after: {}, leftFilter: true })
   expect(noteText(item, 1_000).split('\n')[1]).toBe('No longer of concern here.')
 })
 
-test('a note of a message tells its direction once, from the agency’s side', () => {
+test('a note about a message states its direction once, from the agency’s side', () => {
   const message = itemOf({ entity: 'thread_messages', direction: 'sent', after: { direction: 'inbound', channel: 'email' } })
   const lines = [`Submission ${message.submissionId}: thread_messages insert, sent by the agency`, 'channel: email']
   expect(noteText(message, 1_000).split('\n').slice(0, -1)).toEqual(lines)

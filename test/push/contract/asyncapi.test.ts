@@ -58,7 +58,7 @@ describe('what destinations are sent', () => {
     expect(isRight(withAfter({ position: 'first' }))).toBe(false)
   })
 
-  it('finds in the tests whatever is not described', () => {
+  it('finds every undescribed part in the tests', () => {
     const hold = (pushed: object) => () => holdToSchema(JSON.stringify(pushed))
     expect(hold(change)).not.toThrow()
     expect(hold(withAfter({ undescribed: 1 }))).toThrow('undescribed')

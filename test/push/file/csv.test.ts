@@ -58,7 +58,7 @@ describe('CSV', () => {
     expect(records[1]).toMatchObject({ changed: 'chip program', chip: 'Bound', program: null, submit_ready: null })
   })
 
-  it('has what a list holds as JSON, and that of every other column as it is, whatever came', () => {
+  it('writes lists as JSON, and every other column as it is', () => {
     const { records } = recordsOf(['lanes'], [lane({ lines: 'GL', chip: '"GL"' }), lane({ lines: 5, chip: { a: 1 } })])
     expect(records).toMatchObject([
       { lines: '"GL"', chip: '"GL"' },
@@ -71,7 +71,7 @@ describe('CSV', () => {
     expect(records).toMatchObject([{ operation: 'purged', changed: '', chip: null }])
   })
 
-  it('tells the direction of a message from the brokerage’s side', () => {
+  it('contains the direction of a message from the brokerage’s side', () => {
     const message = pushItem(1, { entity: 'thread_messages', after: { direction: 'inbound', subject: 'Hello' }, direction: 'sent' })
     const { records, text } = recordsOf(['thread_messages'], [message], ['thread_messages.subject'])
     expect(records[0]).toMatchObject({ direction: 'sent', subject: 'Hello' })
@@ -108,7 +108,7 @@ describe('CSV', () => {
     expect([headOf(false), headOf(true)]).toEqual(['"message_id"', '\ufeff"message_id"'])
   })
 
-  it('can be read back, whatever text there is', () => {
+  it('can be read back with any text', () => {
     const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('"', ',', '\r\n', '\n', '""', '=1', "'", ' ', ';', 'NULL'))
     fc.assert(
       fc.property(fc.array(anyText), anyText, (lines, chip) => {

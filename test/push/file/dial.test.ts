@@ -6,7 +6,7 @@ import { dial } from '../../../src/push/file/dial.ts'
 const SILENT = ['127.0.0.2', '127.0.0.3']
 const ANSWERS = '127.0.0.1'
 
-it('goes on to the next address of a host when one says nothing at all', async () => {
+it('continues with the next address of a host if one does not answer', async () => {
   const server = createServer((socket) => socket.end()).listen(0, ANSWERS)
   onTestFinished(() => void server.close())
   await once(server, 'listening')
@@ -30,7 +30,7 @@ it('goes on to the next address of a host when one says nothing at all', async (
   expect(silent.map(({ destroyed }) => destroyed)).toEqual([true, true])
 })
 
-it('gives a socket that may be reset before anybody listens to it', async () => {
+it('returns a socket that may be reset before it has listeners', async () => {
   const made = new Socket()
   const network = {
     lookup: async () => [{ address: ANSWERS }],
@@ -47,7 +47,7 @@ it('gives a socket that may be reset before anybody listens to it', async () => 
   await closed
 })
 
-it('tries no other address, and says nothing of this one, once it is given up', async () => {
+it('tries no other address, and reports nothing about this one, after a cancellation', async () => {
   const given = new Error('no longer')
   const stop = new AbortController()
   const tried: Socket[] = []

@@ -45,11 +45,11 @@ function namesIn(drop: string, wanted: RegExp): string[] {
     .sort()
 }
 
-it('copies a stored document beside the rows, and names it in the manifest', async () => {
+it('copies a stored document next to the rows, and names it in the manifest', async () => {
   const { drop, storage, kind } = scene()
   const [pdf, other] = [await storage.keep(body('%PDF-1.7 quote'), anything), await storage.keep(body('a text'), anything)]
-  const told = pushItem(4, { entity: 'documents', entityId: '["document-4"]', after: { origin: 'attachment', stored_path: null } })
-  const outcomes = await send(kind, [pushItem(1), stored(2, pdf), stored(3, other), told])
+  const unstored = pushItem(4, { entity: 'documents', entityId: '["document-4"]', after: { origin: 'attachment', stored_path: null } })
+  const outcomes = await send(kind, [pushItem(1), stored(2, pdf), stored(3, other), unstored])
   expect(outcomes.map(({ type }) => type)).toEqual(Array(4).fill('delivered'))
   const [manifest] = manifestsIn(drop)
   const facts = (n: number) => ({ account: 'acme', submission_id: submissionOf(n), document_key: `document-${n}` })
@@ -73,7 +73,7 @@ it('copies the same bytes once, and the same again when a delivery is repeated',
   expect(manifestsIn(drop)[0]?.documents).toHaveLength(2)
 })
 
-it('tells of a document that is missing or damaged, and delivers the rows', async () => {
+it('reports a missing or damaged document, and delivers the rows', async () => {
   const { drop, kept, storage, kind } = scene()
   const [lost, damaged] = [await storage.keep(body('lost'), anything), await storage.keep(body('damaged'), anything)]
   await storage.remove(lost.path)
@@ -87,7 +87,7 @@ it('tells of a document that is missing or damaged, and delivers the rows', asyn
   expect(namesIn(drop, /document_|\.part$/)).toEqual([])
 })
 
-it('leaves documents where they are unless it is asked for', async () => {
+it('copies no documents by default', async () => {
   const { drop, storage, kind } = scene({ documents: false })
   await send(kind, [stored(1, await storage.keep(body('%PDF-'), anything))])
   expect(manifestsIn(drop)[0]).not.toHaveProperty('documents')

@@ -96,7 +96,7 @@ describe('a drop of files into a folder', () => {
     ])
   })
 
-  it('writes the same rows into the same file, in whatever order they come', async () => {
+  it('writes the same rows into the same file, in any order', async () => {
     const folder = newFolder()
     await send(folderKind(folder), pushItems(5))
     const before = readDrop(folder)
@@ -106,7 +106,7 @@ describe('a drop of files into a folder', () => {
     expect(readRows(join(folder, before.files[0] ?? '')).map((row) => row['seq'])).toEqual([1001, 1002, 1003, 1004, 1005])
   })
 
-  it('writes other rows of the same seqs beside them', async () => {
+  it('writes other rows of the same seqs into a separate file', async () => {
     const folder = newFolder()
     const snapshot = (n: number) => pushItem(n, { seq: 500, snapshot: true })
     await send(folderKind(folder), [snapshot(1), snapshot(2)])
@@ -137,7 +137,7 @@ describe('a drop of files into a folder', () => {
     expect(open.filter((path) => path.startsWith(folder))).toEqual([])
   })
 
-  it('removes temporary files of its own that a crash has left, and nobody else’s', async () => {
+  it('removes only its own temporary files that a crash has left', async () => {
     const folder = newFolder()
     const left = (name: string, ageMs: number) => {
       writeFileSync(join(folder, name), 'half')
@@ -181,7 +181,7 @@ describe('a drop of files into a folder', () => {
     expect(outcomes.filter(({ type }) => type === 'not_attempted')).toHaveLength(count - delivered)
   })
 
-  it('delivers what there was time for, and leaves the rest for the next try', async () => {
+  it('delivers what there was time for, and leaves the rest for the next attempt', async () => {
     const folder = newFolder()
     const clock = new ManualClock()
     // Each row takes a second of this clock to be made into text; rows are begun for 60 % of 100 s, and made 100 at a time.
@@ -214,7 +214,7 @@ describe('a folder that cannot be written', () => {
     expect((await send(folderKind(folder), pushItems(2)))[0]?.type).toBe('delivered')
   })
 
-  it('is told from a file', async () => {
+  it('is distinguished from a file', async () => {
     const file = join(newFolder(), 'file')
     writeFileSync(file, '')
     expect((await send(folderKind(file), pushItems(1)))[0]).toMatchObject({ type: 'suspend', error: `${file} is not a folder` })
@@ -232,7 +232,7 @@ describe('a folder that cannot be written', () => {
     })
   })
 
-  it('leaves nothing behind when it is full, and goes on when there is room', async () => {
+  it('leaves nothing behind when it is full, and continues when there is space', async () => {
     const folder = newFolder()
     const child = startChild('push/file/children/drop.ts', [folder, 'full'], 'ulimit -S -f 64')
     expect(JSON.parse(await child.says('outcome'))).toMatchObject({ type: 'suspend' })
@@ -279,7 +279,7 @@ describe('time and shutdown', () => {
     expect(readDrop(folder).files).toEqual([])
   })
 
-  it('writes nothing any more once it is told to stop', async () => {
+  it('writes nothing after a stop', async () => {
     const folder = newFolder()
     const outcomes = await send(folderKind(folder), pushItems(1), AbortSignal.abort(new Error('the process stops')))
     expect(outcomes[0]).toMatchObject({ type: 'failed', permanent: false, error: 'the process stops' })

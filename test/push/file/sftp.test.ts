@@ -71,7 +71,7 @@ describe('a drop of files by SFTP', () => {
     expect(server.requests.filter((request) => /^(?:posix-rename|fsync)/.test(request))).toEqual([])
   })
 
-  it('puts nothing in place of a file of the same name that is not ours', async () => {
+  it('does not replace a file of the same name from another program', async () => {
     const { folder, kind } = await place({ password: PASSWORD, openssh: false })
     await send(kind(), pushItems(5))
     const [name = ''] = readDrop(folder).files
@@ -79,7 +79,7 @@ describe('a drop of files by SFTP', () => {
     expect((await send(kind(), pushItems(5)))[0]).toMatchObject({ type: 'unknown' })
   })
 
-  it('replaces it where it can be replaced at once', async () => {
+  it('replaces it in one step if the server can', async () => {
     const { folder, kind } = await place()
     await send(kind(), pushItems(5))
     const [name = ''] = readDrop(folder).files
@@ -88,7 +88,7 @@ describe('a drop of files by SFTP', () => {
     expect(readDrop(folder).manifests[0]?.rows).toBe(5)
   })
 
-  it('leaves no connection open, whatever came of it', async () => {
+  it('leaves no connection open after any result', async () => {
     const { server, kind } = await place()
     await send(kind(), pushItems(1))
     await server.left()
@@ -99,7 +99,7 @@ describe('a drop of files by SFTP', () => {
     await server.left()
   })
 
-  it('probes with a file that nobody sees', async () => {
+  it('probes with a hidden file', async () => {
     const { folder, server, kind } = await place()
     expect(await kind().probe(new AbortController().signal)).toEqual({
       ok: true,
@@ -205,7 +205,7 @@ describe('an SFTP server that fails', () => {
     expect(readDrop(folder).files).toEqual([])
   })
 
-  it('by not answering is given up in time', async () => {
+  it('by not answering ends after the timeout', async () => {
     const { folder, server, kind } = await place()
     const clock = new ManualClock()
     server.fault = (heard) => {
@@ -219,7 +219,7 @@ describe('an SFTP server that fails', () => {
     expect(readDrop(folder).files).toEqual([])
   })
 
-  it('by accepting a connection and saying nothing is given up in time', async () => {
+  it('by accepting a connection and not answering ends after the timeout', async () => {
     const clock = new ManualClock()
     const silent = createServer(() => clock.advance(20_000)).listen(0, '127.0.0.1')
     onTestFinished(() => void silent.close())

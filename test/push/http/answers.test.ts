@@ -111,7 +111,7 @@ describe('an answer', () => {
     expect(await sent(FULL, { success: 'body.id = 1' })).toEqual(outcome)
   })
 
-  it('is read to four MiB where few requests are under way at once', async () => {
+  it('is read to four MiB if few requests are in progress', async () => {
     expect(await lookedUp(padded(3_000_000))).toMatchObject({ type: 'delivered', remoteId: 'n1' })
     expect(await lookedUp(padded(4 * 1024 * 1024))).toMatchObject({ error: expect.stringContaining('longer than 4194304 bytes') })
   })
@@ -145,7 +145,7 @@ describe('the id of the record', () => {
     expect(found).toMatchObject({ remoteId: null, detail: `the target has it: it was found by its id; ${detail}` })
   })
 
-  it('is a number for arithmetic as long as a number holds it', async () => {
+  it('is a number for arithmetic while a number can represent it', async () => {
     const own = { success: 'body.n * 2 = 41 and $length(body.big) = 20' }
     expect(await sent('{"n": 20.5, "big": 12345678901234567890}', own)).toMatchObject({ type: 'delivered' })
   })
@@ -164,7 +164,7 @@ describe('an answer that the settings judge', () => {
     error: 'body.message',
   }
 
-  it('200 that means no is dead at once, with the reason that the target gives', async () => {
+  it("200 that means no is dead immediately, with the target's reason", async () => {
     const outcome = await sent('{"status": 0, "message": "policy number missing"}', judged)
     expect(outcome).toMatchObject({ type: 'failed', permanent: true, isFinal: true, status: 200 })
     expect(outcome).toMatchObject({ error: 'it answered 200 (policy number missing), which refuses it (refused)' })

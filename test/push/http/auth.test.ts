@@ -57,7 +57,7 @@ describe('client credentials', () => {
     })
   })
 
-  it('get a token that is told to nobody, however the target repeats it', async () => {
+  it('get a token that is shown nowhere, even if the target repeats it', async () => {
     const token = '0b9a1f5c-52f4-4d0e-9c43-0c8d7a1e5b21'
     const target = await serve((request, response) => {
       if (request.url.endsWith('/token')) return json(response, { access_token: token, token_type: 'Bearer' })
@@ -126,7 +126,7 @@ describe('client credentials', () => {
     expect(target.to('/notes')).toEqual([])
   })
 
-  it('that are refused are what a probe tells of, whether there is a request for it or not', async () => {
+  it('that are rejected are reported by a probe, with or without a test request', async () => {
     const target = await tokenService((_, response) => json(response, {}, 401))
     const { ok, text } = await openKind(withAuth(target, oauth2(`${target.baseUrl}/token`))).probe(new AbortController().signal)
     expect([ok, text]).toEqual([false, expect.stringContaining('it refuses the credentials')])
@@ -156,7 +156,7 @@ describe('client credentials', () => {
     },
   )
 
-  it('do not hold up a send that is given up', async () => {
+  it('do not delay a cancelled send', async () => {
     const target = await tokenService(() => {})
     const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`)))
     const stop = new AbortController()
@@ -183,7 +183,7 @@ describe('other credentials', () => {
     [{ type: 'basic', username: 'ann', password: secret('pä:ss') }, 'authorization', `Basic ${btoa('ann:pÃ¤:ss')}`],
     [{ type: 'bearer', token: secret('abc') }, 'authorization', 'Bearer abc'],
     [{ type: 'header', name: 'X-Api-Key', value: secret('k1') }, 'x-api-key', 'k1'],
-  ] as const)('stand in a header: %j', async (auth, header, value) => {
+  ] as const)('are in a header: %j', async (auth, header, value) => {
     const target = await serve()
     await sendOne(openKind(withAuth(target, auth)))
     expect(target.arrived[0]?.headers[header]).toBe(value)
@@ -218,7 +218,7 @@ describe('a login', () => {
     expect(service.to('/auth/login')).toHaveLength(2)
   })
 
-  it('is repeated when the time that the answer tells has nearly passed', async () => {
+  it('is repeated when the time in the answer has nearly passed', async () => {
     const service = await target()
     const clock = new ManualClock(0, () => 0)
     const kind = openKind(withAuth(service, login({ expiresIn: 'body.seconds' })), clock)

@@ -54,7 +54,7 @@ describe('several changes in one request', () => {
     expect(JSON.parse(built?.body ?? '')).toEqual({ notes: [{ id: 'm1', text: 'Quote "A" & <B>' }] })
   })
 
-  it('are of one entity or operation where that is asked for, and of one request always', () => {
+  it('are of one entity or operation if configured, and always of one request', () => {
     const update = { ...request, method: 'PATCH' }
     const groups = (by: 'entity' | 'operation' | null) => {
       const { batch } = openKind(batching('https://ams.example', { update, batch: { max: 7, result: RESULT, by } }))

@@ -171,12 +171,12 @@ it('shows no document where the destination does not ask for them, and of no oth
 
 it('skips changes of documents that store none, and sends a stored one though its id at the target is not known', () => {
   const destination = destinationTo('http://127.0.0.1/', { documents: true, update: RAW, remoteId: 'body.id' })
-  const told = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { error: 'it answered 404' }, operation: 'update' })
-  expect(notSentReason(destination, told, false)).toBe('not sent: this change stores no document')
-  expect(notSentReason(destination, { ...told, after: { stored_path: `ab/${'ab'.repeat(32)}` } }, false)).toBeNull()
+  const unstored = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { error: 'it answered 404' }, operation: 'update' })
+  expect(notSentReason(destination, unstored, false)).toBe('not sent: this change stores no document')
+  expect(notSentReason(destination, { ...unstored, after: { stored_path: `ab/${'ab'.repeat(32)}` } }, false)).toBeNull()
 })
 
-it('skips a document that is told of once more after a restore: each would be attached again, under another id', () => {
+it('skips a document that is restated after a restore: each would be attached again, under another id', () => {
   const destination = destinationTo('http://127.0.0.1/', { documents: true })
   const row = itemOf({ entity: 'documents', entityId: '["key-1"]', after: { stored_path: `ab/${'ab'.repeat(32)}` }, snapshot: true })
   expect(notSentReason(destination, { ...row, operation: 'insert' }, false)).toBeNull()
@@ -198,7 +198,7 @@ it('sends that a document left the filter without the document, where its reques
   expect(reasonAt({ request: RAW })).toBe('not sent: it left the filter, and a request that is a file cannot say so')
 })
 
-it('tells at the start of a body that is a file where no documents go along', () => {
+it('reports at startup a body that is a file without documents', () => {
   const destination = destinationTo('http://127.0.0.1/', { documents: false, request: RAW })
   expect(checkTemplates(destination)).toEqual(['destination ams: request: format file needs documents: true'])
   expect(checkTemplates({ ...destination, documents: true })).toEqual([])

@@ -32,7 +32,7 @@ const { tree } = fc.letrec<{ tree: Part }>((tie) => ({
 const levelsOf = (value: Json): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value as object).map(levelsOf)) : 0
 
-it('leaves every value as it is but for whole numbers that a double may round, which become text, and tells how deep it goes', () => {
+it('keeps every value, except whole numbers that a double may round, which become text, and returns the depth', () => {
   fc.assert(
     fc.property(tree, ({ json, value }) => {
       const { levels, longNumbers } = surveyJson(json)
@@ -48,6 +48,6 @@ it.each([
   ['[1, {"a,b": [null, "[[["]}, 3]', 3, 7],
   ['{"a": "\\"[", "b": {}}', 2, 4],
   ['"never ends [[[', 0, 1],
-])('of %j it tells %i levels and about %i values', (json, levels, values) => {
+])('of %j it counts %i levels and about %i values', (json, levels, values) => {
   expect(surveyJson(json)).toEqual({ levels, values, longNumbers: [] })
 })

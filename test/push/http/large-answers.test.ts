@@ -10,7 +10,7 @@ const CONTAINER_KB = 512 * 1024
 it.each([
   ['many times longer than their limit', Buffer.alloc(400 * 2 ** 20)],
   ['nearly as long as the longest', Buffer.from(JSON.stringify({ id: 'x', text: 'é'.repeat(2 ** 21 - 100) }))],
-])('compressed answers that come at once, %s, leave room in the container', async (_, plain) => {
+])('compressed answers that come together, %s, leave memory in the container', async (_, plain) => {
   const body = gzipSync(plain)
   const waiting: ServerResponse[] = []
   const target = await serve((_, response) => {

@@ -142,7 +142,7 @@ describe('an answer', () => {
     expect(await outcome({ idempotent: false, lookup: null })).toMatchObject({ type: 'failed', permanent: false, status })
   })
 
-  it('that never comes leaves the outcome unknown; one that could not be asked for does not', async () => {
+  it('that never comes leaves the outcome unknown; one that was never requested does not', async () => {
     const silent = await serve(() => {})
     expect(await sendOne(openKind(destinationTo(silent.baseUrl, { timeoutMs: 3_000 })))).toMatchObject({ type: 'unknown' })
     const reset = await serve((_, response) => response.socket?.destroy())
@@ -279,7 +279,7 @@ describe('a preview', () => {
     expect(arrived).toEqual([])
   })
 
-  it('tells which template fails', async () => {
+  it('names the template that fails', async () => {
     const { baseUrl } = await serve((_, response) => response.end('{}'))
     const broken = openKind(destinationTo(baseUrl, { request: { ...destinationTo('').request, url: '$url(settings.none, "x")' } }))
     await expect(broken.preview?.(itemOf())).rejects.toThrow(/^request\.url failed: /)

@@ -167,7 +167,7 @@ describe.each(testDatabases)('a stored refresh token ($name)', (database) => {
     expect(await stored(opened.db)).toBeNull()
   })
 
-  it('is left to who claimed it, until it is told that it is over', async () => {
+  it('is left to the process that claimed it, until the claim ends', async () => {
     const { opened, process, target } = await scene(database)
     opened.db.protection.use(drop(k1))
     const other = new PushTokens(opened.db, 'ams', 'x', 60_000)
@@ -215,7 +215,7 @@ it('is used by the password grant too, before the token ends', async () => {
   })
 })
 
-it('is left alone by a probe, which logs in by itself', async () => {
+it('is not used by a probe, which logs in on its own', async () => {
   const { process, target, opened } = await scene(sqliteDatabase)
   await sendOne(await process())
   const before = await stored(opened.db)

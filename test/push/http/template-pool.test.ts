@@ -74,7 +74,7 @@ describe('the processes that evaluate', () => {
     expect(await open('3').evaluate(['value'], {})).toEqual([3])
   })
 
-  it('end with the program, however it ends, whatever they do', async () => {
+  it('end with the program, in any state', async () => {
     for (const end of ['SIGKILL', 'exit'] as const) {
       const program = start('endless')
       await program.says('evaluating')
@@ -96,7 +96,7 @@ describe('a short command', () => {
     'closes while it evaluates',
     'goes on after an end',
     'uses too much memory',
-  ])('ends by itself with its result when it %s', async (way) => {
+  ])('ends with its own result when it %s', async (way) => {
     const program = start(way)
     expect(await program.says('result ')).toBe('as expected')
     expect(await program.ended()).toBe(0)

@@ -112,7 +112,7 @@ describe('templates', () => {
     expect(await second.evaluate(['same', 'gone'], { n: 3 })).toEqual([3, null])
   })
 
-  it('fail as something that passes when they are closed meanwhile', async () => {
+  it('fail as temporary when they are closed during the call', async () => {
     const templates = open({ fine: '1' })
     const jobs = [templates.evaluate(['fine'], {}), templates.evaluate(['fine'], {})]
     templates.close()
@@ -166,7 +166,7 @@ describe('the check at start', () => {
     ])
   })
 
-  it('names a filter that is no JSONata, of whatever kind the destination is', () => {
+  it('names a filter that is not JSONata, for any kind of destination', () => {
     const check = (filter: string | null) => checkFilter({ name: 'ams', entities: null, filter })
     expect(check(null)).toEqual([])
     expect(check('entity = "lanes"')).toEqual([])

@@ -60,9 +60,9 @@ it.each([
   [0, 0.5, 255],
   [-60, 0.5, 255],
   ['soon', 0.5, 255],
-])('a token that is said to last %j seconds is used, with chance at %d, for %d', async (told, chance, seconds) => {
+])('a token that is said to last %j seconds is used, with chance at %d, for %d', async (expiresIn, chance, seconds) => {
   const clock = new ManualClock(0, () => chance)
-  const { headers, asked } = keeperOf(answer(200, { access_token: 't', expires_in: told }), clock)
+  const { headers, asked } = keeperOf(answer(200, { access_token: 't', expires_in: expiresIn }), clock)
   await headers()
   clock.advance(seconds * 1_000 - 1)
   await headers()
@@ -98,7 +98,7 @@ it.each<[string, TransportResult, object]>([
   },
 )
 
-it('gives nothing to who has given up already, or gives up while it waits', async () => {
+it('returns nothing to a caller that has cancelled, or cancels while it waits', async () => {
   const keeper = keeperWith({ send: () => new Promise(() => {}), close: () => Promise.resolve() }, systemClock)
   const given = { failure: { type: 'failed', permanent: false, alive: null, error: 'stopped before it was sent' } }
   expect(await keeper.headers(5_000, AbortSignal.abort())).toMatchObject(given)

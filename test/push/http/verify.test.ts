@@ -9,7 +9,7 @@ const lookup: HttpDestination['lookup'] = { ...GET, url: '$url(settings.base_url
 const check: HttpDestination['check'] = {
   ...GET,
   url: '$url(settings.base_url, "notes", remote_id)',
-  found: 'status = 404 and $not(body.code = 404) ? $error("somebody else answers") : body.id',
+  found: 'status = 404 and $not(body.code = 404) ? $error("another server answers") : body.id',
   same: 'body.text = item.after.detail',
 }
 const SENT = itemOf().after?.['detail']
@@ -51,10 +51,10 @@ describe('whether a target has what it took', () => {
 
   it.each([
     ['an error', { status: 500 }, 'answered 500'],
-    ['a 404 of somebody else', { status: 404, body: {} }, 'somebody else answers'],
+    ['a 404 of another server', { status: 404, body: {} }, 'another server answers'],
     ['an empty list, which is no id', { body: { id: [] } }, 'check.found yields neither an id nor nothing'],
     ['a refused credential', { status: 403 }, 'answered 403'],
-  ])('cannot be told from %s', async (_, answer, error) => {
+  ])('cannot be determined from %s', async (_, answer, error) => {
     const { presence } = await verified(answer, { check, suspendOn: [403] })
     expect(presence).toMatchObject({ type: 'undetermined', outcome: { error: expect.stringContaining(error) } })
   })

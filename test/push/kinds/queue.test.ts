@@ -58,7 +58,7 @@ it('sends changes in one request, each a message', async () => {
   }
 })
 
-it('keeps a batch within a mebibyte, and gives up a message that is larger', async () => {
+it('keeps a batch within a mebibyte, and dead-letters a message that is larger', async () => {
   const target = await startQueue()
   const large = (n: number, length: number) => item(n, { after: { detail: 'x'.repeat(length) } })
   const outcomes = await sendAll(open(target.queueUrl), [large(1, 600_000), large(2, 600_000), large(3, 1_100_000)])
@@ -68,7 +68,7 @@ it('keeps a batch within a mebibyte, and gives up a message that is larger', asy
   expect(target.batches).toEqual([1, 1])
 })
 
-it('judges each message of a batch by itself', async () => {
+it('judges each message of a batch separately', async () => {
   const target = await startQueue()
   target.entryErrors.set(uuid(7, 1), { code: 'RequestThrottled', senderFault: true })
   target.entryErrors.set(uuid(7, 2), { code: 'InvalidMessageContents', senderFault: true })
@@ -117,7 +117,7 @@ it('connects to no address that is not allowed', async () => {
   expect(await sendAll(kind, [item(1)])).toMatchObject([{ type: 'suspend', error: expect.stringContaining('allow_private') }])
 })
 
-it('tells by a probe whether the queue is there, and the credentials are right', async () => {
+it('probes whether the queue exists and the credentials are right', async () => {
   const target = await startQueue({ mostBytes: 262_144 })
   const { signal } = new AbortController()
   expect(await open(target.queueUrl).probe(signal)).toEqual({
@@ -165,7 +165,7 @@ it('finds the message for which a whole batch is refused, and delivers the other
   expect(rows[1]).toMatchObject({ attempts: 3, status: 400 })
 })
 
-it('has each change once, in the order of its submission, whatever goes wrong on the way', async () => {
+it('has each change once, in the order of its submission, despite any faults', async () => {
   const target = await startQueue()
   const rig = await startRig(target)
   target.fail('lose', 'take', 'drop', 'busy', 'hang', 'take', 'refuse', 'fall', 'page', 'lose')
@@ -197,9 +197,9 @@ it('is suspended when the credentials are refused, and shows no secret', async (
   const rig = await startRig(target, CREDENTIALS.replace(KEY.accessKeyId, 'AKIDOFANOTHER'))
   await rig.apply(event(1, 1))
   await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
-  const told = JSON.stringify([await rig.state(), await rig.outbox()])
-  expect(told).toContain('it refuses the credentials')
-  expect(told).not.toContain(KEY.secretAccessKey)
+  const shown = JSON.stringify([await rig.state(), await rig.outbox()])
+  expect(shown).toContain('it refuses the credentials')
+  expect(shown).not.toContain(KEY.secretAccessKey)
 })
 
 it('is there once when it is sent again within five minutes, and twice when it is later', async () => {

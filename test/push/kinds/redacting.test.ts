@@ -9,7 +9,7 @@ const KEY = 'open sesame'
 const never = new AbortController().signal
 const item: PushItem = itemOf()
 
-test('a target that repeats the key it was sent has it told to nobody', async () => {
+test('an error of a target that repeats its key is masked', async () => {
   const target = await serve((request, response) => {
     const error = `invalid API key: ${request.headers['x-api-key']}`
     response.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
@@ -23,7 +23,7 @@ test('a target that repeats the key it was sent has it told to nobody', async ()
   expect(text).not.toContain(KEY)
 })
 
-test('nor do a look for a message and one for a client, whatever becomes of them; ids of the target stay as they are', async () => {
+test('so are lookups of a message and of a client, with any result; ids of the target stay unchanged', async () => {
   const says = `no such thing as ${KEY}`
   const failed = { type: 'failed', permanent: false, alive: true, status: 500, error: says, retryAfterMs: null } as const
   const kind = redacting(
@@ -34,10 +34,10 @@ test('nor do a look for a message and one for a client, whatever becomes of them
     }),
     [KEY],
   )
-  const told = 'no such thing as [redacted]'
-  expect(await sendOne(kind)).toMatchObject({ type: 'delivered', remoteId: KEY, detail: told })
-  expect(await kind.lookUp?.(item, never)).toMatchObject({ error: told })
-  await expect(kind.findMapping?.(item, never)).rejects.toThrow(told)
+  const masked = 'no such thing as [redacted]'
+  expect(await sendOne(kind)).toMatchObject({ type: 'delivered', remoteId: KEY, detail: masked })
+  expect(await kind.lookUp?.(item, never)).toMatchObject({ error: masked })
+  await expect(kind.findMapping?.(item, never)).rejects.toThrow(masked)
 })
 
 test('the answer that is stored for a second request has it masked, too', async () => {

@@ -157,7 +157,7 @@ describe('what the receiver answers', () => {
     expect(await outcomeOf(answers(status))).toMatchObject({ type: 'failed', permanent: false, alive: false, status })
   })
 
-  test('502 and 504 are known by nobody where a second delivery does harm', async () => {
+  test('502 and 504 are unknown if a second delivery does harm', async () => {
     expect(await outcomeOf(answers(502), { idempotent: false })).toMatchObject({ type: 'unknown' })
     expect(await outcomeOf(answers(503), { idempotent: false })).toMatchObject({ type: 'failed', permanent: false })
   })
@@ -166,17 +166,17 @@ describe('what the receiver answers', () => {
     expect(await outcomeOf(answers(410))).toMatchObject({ type: 'suspend', retry: 'manually', status: 410 })
   })
 
-  test('Retry-After is handed on, whatever the status', async () => {
+  test('Retry-After is passed on, with any status', async () => {
     expect(await outcomeOf(answers(429, { 'retry-after': '30' }))).toMatchObject({ type: 'failed', permanent: false, retryAfterMs: 30_000 })
     expect(await outcomeOf(answers(403, { 'retry-after': '30' }))).toMatchObject({ type: 'suspend', retryAfterMs: 30_000 })
   })
 
-  test('its words are told, but nothing that could be a secret', async () => {
+  test('its text is shown, without possible secrets', async () => {
     const body = JSON.stringify({ error: 'no such field for 123-45-6789' })
     expect(await outcomeOf(answers(422, {}, body))).toMatchObject({ error: 'answered 422 (no such field for […])' })
   })
 
-  test('without an answer nobody knows; what was never sent failed', async () => {
+  test('without an answer the outcome is unknown; an unsent request has failed', async () => {
     expect(await outcomeOf((_, response) => response.socket?.destroy())).toMatchObject({ type: 'unknown' })
     expect(await outcomeOf(() => undefined, { timeoutMs: 1_000 })).toMatchObject({ type: 'unknown' })
     expect(await outcomeOf(answers(204), { allowPrivate: false })).toMatchObject({ type: 'suspend', status: null })

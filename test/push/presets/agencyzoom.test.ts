@@ -15,7 +15,7 @@ it('counts no try that AgencyZoom throttles, and logs in once for all', async ()
   expect(target.arrived.map(({ path }) => path)).not.toContain('/v1/api/customers/4711')
 })
 
-it('tells the reason of a refusal', async () => {
+it('shows the reason of a rejection', async () => {
   const { rig } = await startNotes(agencyzoom, sqliteDatabase)
   await rig.map(SUBMISSION, '4712')
   await rig.apply(event(1))

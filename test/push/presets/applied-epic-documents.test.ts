@@ -44,7 +44,7 @@ it('gets a document as an attachment of the client, in two steps, and nothing be
   expect(epic.activities).toEqual([])
 })
 
-it('gets it on the policy that the map names, and no name that was not asked for', async () => {
+it('gets it on the policy that the map names, and no name without opt-in', async () => {
   const { epic, rig, store } = await start()
   await rig.map(SUBMISSION, 'c-1', 'p-7')
   await store(1, '%PDF-1.7')

@@ -46,7 +46,7 @@ it.each([
   else expect(found).toMatchObject(expected)
 })
 
-it('a list of activities begins before it happened, however late it was told again after a restore', async () => {
+it('a list of activities starts before the change, however late it was restated after a restore', async () => {
   const asked: (string | undefined)[] = []
   const { baseUrl } = await serve((request, response) => {
     asked.push(new URL(request.url ?? '', 'http://epic').searchParams.get('enteredByDate_after') ?? undefined)
@@ -59,7 +59,7 @@ it('a list of activities begins before it happened, however late it was told aga
 
 it.each([
   ['a problem of Epic', { title: 'Not Found', status: 404 }],
-  ['a page of somebody before it', '<html>404 page not found</html>'],
+  ['a page of a proxy', '<html>404 page not found</html>'],
 ])('an answer of 404 is no list, and says nothing of what is not there: %s', async (_, answer) => {
   expect(await lookedUp(answer, {}, 404)).toMatchObject(failed('lookup.found failed: the answer is no list; look by hand'))
 })
@@ -70,7 +70,7 @@ it('a list of notes that is only the first of them', async () => {
   expect(await lookedUp(notes, { remoteId: 'a-1' })).toMatchObject(failed(error))
 })
 
-it('a list of notes some of which say nothing', async () => {
+it('a list of notes, some of them empty', async () => {
   const notes = [null, `Filled in\nReference: ${ID}`].map((content, n) => ({ id: `n-${n}`, content }))
   const found = await lookedUp({ total: 2, _embedded: { notes } }, { remoteId: 'a-1' })
   expect(found).toMatchObject({ type: 'delivered', remoteId: 'a-1' })

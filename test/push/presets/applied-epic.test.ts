@@ -28,7 +28,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     const [first, second, third] = epic.activities
     first?.notes.pop()
     epic.remove(second?.id ?? '')
-    epic.describe(third?.id ?? '', 'Somebody else wrote this')
+    epic.describe(third?.id ?? '', 'Written by a user')
     const found = await rig.verify({ repair: true })
     expect(found).toMatchObject({ has: 1, lacks: 2, differs: 1, repaired: 2 })
     expect(found.changes.map(({ row, result }) => [row.messageId, result])).toEqual([
@@ -75,7 +75,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     expect(epic.tokens).toBe(1)
   })
 
-  it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
+  it('trap 73: gets directions from the brokerage’s side, and no personal column without opt-in', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-1')
     await rig.apply(message(1, { direction: 'inbound' }))
@@ -91,7 +91,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     for (const personal of ['Text of message', 'Update 1', '@']) expect(sent).not.toContain(personal)
   })
 
-  it('is asked first when nobody knows whether it took an activity: each is there once', async () => {
+  it('is asked first if the outcome of an activity is unknown: each exists once', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-1')
     epic.fail('lose', 'drop', 'hang', 'refuse', 'busy', 'fall', 'page')

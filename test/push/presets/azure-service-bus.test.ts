@@ -35,7 +35,7 @@ it('sends each change as a message: our id for duplicate detection, the submissi
   expect(JSON.stringify(target.messages)).not.toMatch(/Jane|Text of message/)
 })
 
-it('has each message once, in order, whatever goes wrong on the way', async () => {
+it('has each message once, in order, despite any faults', async () => {
   const { target, rig } = await start()
   target.fail('lose', 'take', 'drop', 'take', 'hang', 'take', 'refuse', 'busy', 'fall', 'page', 'take')
   for (let n = 1; n <= 5; n += 1) await rig.apply(event(n))
@@ -47,7 +47,7 @@ it('has each message once, in order, whatever goes wrong on the way', async () =
   expect(target.messages.map(({ id }) => id)).toEqual(rows.map(({ message_id: id }) => id))
 })
 
-it('waits while the queue is full, and gives up at once what is too large', async () => {
+it('waits while the queue is full, and dead-letters too large messages immediately', async () => {
   const { target, rig } = await start('personal_fields: [market_events.detail]')
   target.errors.push({ status: 403, detail: 'The maximum entity size has been reached or exceeded: quota' })
   await rig.apply(event(1), event(2, { detail: 'x'.repeat(5_000) }))

@@ -9,7 +9,7 @@ import { storing } from './storing.ts'
 
 describeNotes('Dataverse', dataverse)
 
-it('makes a note under our own id, leaves one that is there as it is, and can be asked for it', async () => {
+it("creates a note under the program's id, leaves an existing one unchanged, and can be asked for it", async () => {
   const { target, rig } = await startNotes(dataverse, sqliteDatabase)
   target.fail('lose')
   await rig.apply(event(1))
@@ -20,7 +20,7 @@ it('makes a note under our own id, leaves one that is there as it is, and can be
   expect(await rig.kind.lookUp?.(itemOf(), signal)).toBeNull()
 })
 
-it('waits as long as Dataverse asks for, and counts no try', async () => {
+it('waits for the time that Dataverse requests, and counts no attempt', async () => {
   const { target, rig } = await startNotes(dataverse, sqliteDatabase)
   target.fail('busy')
   await rig.apply(event(1))

@@ -29,7 +29,7 @@ it('is for a person when the discussion is shown without the text of its notes',
   expect(target.notes).toHaveLength(1)
 })
 
-it('gives a change up at once whose map names no discussion, and says so', async () => {
+it('dead-letters a change immediately if its map names no discussion, and says so', async () => {
   const { target, rig } = await startNotes(ezlynx, sqliteDatabase)
   rig.fieldsOf = () => ({})
   await rig.map(SUBMISSION, '55012345')

@@ -59,7 +59,7 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     expect(hawksoft.notes[1]?.text).toContain('Received from the submission service: Update 2\nChannel: email\nText of message 2\n')
   })
 
-  it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
+  it('trap 73: gets directions from the brokerage’s side, and no personal column without opt-in', async () => {
     const { hawksoft, rig } = await start(database, '', 'text_as: description_body')
     await rig.map(SUBMISSION, '4711', 'a-policy')
     const written = [
@@ -83,7 +83,7 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
     for (const personal of ['Text of message', 'Update', '@']) expect(sent).not.toContain(personal)
   })
 
-  it('is never sent a note twice by ourselves: one whose outcome nobody knows is held for a person', async () => {
+  it('is never sent a note twice automatically: one with an unknown outcome is held for a person', async () => {
     const { hawksoft, rig } = await start(database)
     await rig.map(SUBMISSION, '4711')
     hawksoft.fail('lose', 'refuse')
@@ -135,7 +135,7 @@ describe.each(onSqlite)('HawkSoft ($name)', (database) => {
   })
 })
 
-it('gets a document as a file of its client, and holds one whose outcome nobody knows for a person', async () => {
+it('gets a document as a file of its client, and one with an unknown outcome is held for a person', async () => {
   const folder = newFolder()
   const own = 'entities: [documents], operations: [insert, update], documents: true, personal_fields: [documents.name]'
   const { hawksoft, rig } = await start(sqliteDatabase, own, '', { DOCUMENTS_DIR: folder })

@@ -46,7 +46,7 @@ describe.each(cases)('the preset $preset', ({ preset, variable, hook, status }) 
     return { target, rig }
   }
 
-  it('starts a run for each change, in order, with nothing personal that was not asked for', async () => {
+  it('starts a run for each change, in order, with no personal column without opt-in', async () => {
     const { target, rig } = await start()
     await rig.map(SUBMISSION, 'client-7')
     await rig.apply(event(1, { detail: 'Jane called' }), message(2, { direction: 'inbound' }))
@@ -62,7 +62,7 @@ describe.each(cases)('the preset $preset', ({ preset, variable, hook, status }) 
     expect(JSON.stringify(target.runs)).not.toMatch(/Jane|Text of message/)
   })
 
-  it('starts no run twice: one of which nobody knows is told as unknown, and throttling counts no try', async () => {
+  it('starts no run twice: an uncertain one is shown as unknown, and throttling counts no attempt', async () => {
     const { target, rig } = await start()
     target.fail('lose', 'busy', 'take', 'refuse', 'take')
     await rig.apply(event(1), event(2), event(3))
@@ -71,7 +71,7 @@ describe.each(cases)('the preset $preset', ({ preset, variable, hook, status }) 
     expect(target.runs.map(({ message_id: id }) => id)).toEqual(rows.map(({ message_id: id }) => id))
   })
 
-  it('tells of a change as unknown whose attempt was aborted', async () => {
+  it('shows a change as unknown if its attempt was aborted', async () => {
     const { target, rig } = await start()
     target.fail('hang')
     await rig.apply(event(1))
@@ -81,15 +81,15 @@ describe.each(cases)('the preset $preset', ({ preset, variable, hook, status }) 
     expect(target.runs).toHaveLength(1)
   })
 
-  it('is suspended when the hook is gone, and gives up at once what is too large', async () => {
+  it('is suspended when the hook is gone, and dead-letters too large changes immediately', async () => {
     const { target, rig } = await start('personal_fields: [market_events.detail]')
     await rig.apply(event(1, { detail: 'x'.repeat(5_000) }))
     expect(await rig.becomes('dead')).toMatchObject([{ attempts: 1, status: 413 }])
     target.remove()
     await rig.apply(event(2))
     await until('it is suspended', async () => (await rig.state())?.state === 'suspended')
-    const told = JSON.stringify([await rig.state(), await rig.outbox()])
-    expect(told).not.toContain('secret-of-the-hook')
+    const shown = JSON.stringify([await rig.state(), await rig.outbox()])
+    expect(shown).not.toContain('secret-of-the-hook')
     expect(await rig.kind.probe(new AbortController().signal)).toMatchObject({ ok: null })
   })
 })

@@ -37,7 +37,7 @@ it('has a note once that the lookup does not show yet, when HubSpot keeps our id
   expect(target.notes).toHaveLength(2)
 })
 
-it('tells the reason of a refusal', async () => {
+it('shows the reason of a rejection', async () => {
   const { rig } = await startNotes(hubspot, sqliteDatabase)
   await rig.map(SUBMISSION, '4712')
   await rig.apply(event(1))

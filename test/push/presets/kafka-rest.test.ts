@@ -40,7 +40,7 @@ it('makes a record of each change: the submission its key, our id a header, a we
   expect(JSON.stringify(target.records)).not.toMatch(/Jane|Text of message/)
 })
 
-it('has each record at least once under one id, in order, whatever goes wrong on the way', async () => {
+it('has each record at least once under one id, in order, despite any faults', async () => {
   const { target, rig } = await start()
   target.fail('lose', 'take', 'drop', 'take', 'hang', 'take', 'refuse', 'busy', 'fall', 'page', 'take')
   for (let n = 1; n <= 8; n += 1) await rig.apply(event(n))
@@ -61,7 +61,7 @@ it('judges a record by its own code, also in a 200', async () => {
   expect(rows[0]?.error).toContain('40002: as the test wants it')
 })
 
-it('is suspended when the user may do nothing any more, and tells by a probe', async () => {
+it('is suspended when the user has lost all rights, and reports it by a probe', async () => {
   const { target, rig } = await start()
   const { signal } = new AbortController()
   expect(await rig.kind.probe(signal)).toMatchObject({ ok: true })

@@ -60,7 +60,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       for (const part of ['Received from the submission service: Loss runs', 'Text of message 2']) expect(second).toContain(part)
     })
 
-    it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
+    it('trap 73: gets directions from the brokerage’s side, and no personal column without opt-in', async () => {
       const { target, rig } = await startNotes(of, database)
       await rig.apply(message(1, { direction: 'inbound' }), message(2, { direction: 'outbound' }))
       await rig.becomes('delivered', 'delivered')
@@ -70,7 +70,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       for (const personal of ['Text of message', 'Update 1', 'service.example']) expect(sent).not.toContain(personal)
     })
 
-    it('has each note once, whatever goes wrong on the way', async () => {
+    it('has each note once, despite any faults', async () => {
       const { target, rig } = await startNotes(of, database)
       target.fail(...(['lose', 'take', 'drop', 'take', 'hang', 'take', 'refuse', 'take', 'busy', 'take', 'fall', 'take', 'page'] as const))
       for (let n = 1; n <= 5; n += 1) await rig.apply(event(n))
@@ -93,7 +93,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       expect(target.notes).toHaveLength(1)
     })
 
-    it('is asked what it has: a note that was deleted there is found and sent again, one that was changed is told of', async () => {
+    it('is verified: a deleted note is found and sent again, a changed one is reported', async () => {
       const { target, rig } = await startNotes(of, database)
       await rig.apply(event(1), event(2), event(3), message(4))
       const sent = await rig.becomes(...Array<string>(4).fill('delivered'))
@@ -101,7 +101,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
 
       const [, lost, changed] = target.notes.map(({ id, text }) => ({ id, text }))
       target.remove(lost?.id ?? '')
-      target.rewrite(changed?.id ?? '', `${changed?.text} and what somebody wrote`)
+      target.rewrite(changed?.id ?? '', `${changed?.text} and an edit`)
       const found = await rig.verify({ repair: true })
       expect(found).toMatchObject({ asked: 4, has: 2, lacks: 1, differs: 1, undetermined: 0, repaired: 1 })
       expect(found.changes.map(({ row, result, isRepaired }) => [row.messageId, result, isRepaired])).toEqual([
@@ -114,7 +114,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       expect(await rig.verify()).toMatchObject({ delivered: 4, has: 3, differs: 1, lacks: 0 })
     })
 
-    it('is told of when somebody emptied it, and waited for when it asks for a pause', async () => {
+    it('is reported when it was emptied, and waited for when it requests a pause', async () => {
       const { target, rig } = await startNotes(of, database)
       await rig.apply(event(1))
       await rig.becomes('delivered')
@@ -125,7 +125,7 @@ export function describeNotes<E extends NotesEmulator>(name: string, of: NotesCa
       expect(await rig.verify()).toMatchObject({ asked: 1, differs: 1, undetermined: 0 })
     })
 
-    it('cannot be told from a lost answer, a late one, an error or a foreign page, and nothing is sent again then', async () => {
+    it('cannot be determined from a lost answer, a late one, an error or a foreign page, and nothing is sent again then', async () => {
       const { target, rig } = await startNotes(of, database, 'timeout: 1s')
       await rig.apply(event(1), event(2), event(3), event(4))
       await rig.becomes(...Array<string>(4).fill('delivered'))

@@ -7,7 +7,7 @@ import { event, SUBMISSION } from './rig.ts'
 
 describeNotes('NowCerts', nowcerts)
 
-it('gives a change up at once that NowCerts refuses in a 200, with its reason', async () => {
+it('dead-letters a change immediately that NowCerts rejects in a 200, with its reason', async () => {
   const { rig } = await startNotes(nowcerts, sqliteDatabase)
   await rig.map(SUBMISSION, uuid(20, 2))
   await rig.apply(event(1))

@@ -28,7 +28,7 @@ it('is suspended by any other 403', async () => {
   expect((await rig.outbox())[0]?.error).toContain('answered 403 (API_DISABLED_FOR_ORG: as the test wants it)')
 })
 
-it('gives up at once when several records have the id, or a duplicate rule refuses it', async () => {
+it('dead-letters immediately if several records have the id, or a duplicate rule rejects it', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
   await rig.apply(event(1))
   const [row] = await rig.becomes('delivered')
@@ -55,7 +55,7 @@ async function withTwo(externalId: string) {
 
 it('gets the task onto the record that the map names as policy', async () => {
   const { target, rig } = await startNotes({ ...salesforce, client: 'unused' }, sqliteDatabase)
-  await rig.map(SUBMISSION, 'somebody', salesforce.client)
+  await rig.map(SUBMISSION, 'unknown-client', salesforce.client)
   await rig.apply(event(1))
   await rig.becomes('delivered')
   expect(target.notes).toMatchObject([{ client: salesforce.client, date: '2026-01-05' }])

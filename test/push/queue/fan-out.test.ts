@@ -174,7 +174,7 @@ describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
     expect((await counters(db, 'b')).kept).toEqual([dbs.length * 120, 0, 0])
   })
 
-  it('queues nothing twice when another process moves the cursor meanwhile', async () => {
+  it('queues nothing twice if another process moves the cursor at the same time', async () => {
     const db = await openedDb(open)
     const [a, b] = [destinationOf('a'), destinationOf('b')]
     await ensureDestinations(db, [a, b])

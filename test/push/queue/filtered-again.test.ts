@@ -79,7 +79,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     expect((await resendAll(db)).filter((each) => sent.includes(each)).sort()).toEqual([...sent].sort())
   })
 
-  it('is told of a purge if it was sent anything of the record, and nothing of it goes out whole afterwards', async () => {
+  it('gets a purge if any change of the record was sent, and no complete row afterwards', async () => {
     const db = await openedDb(open)
     const fanOut = filteredFanOut(db, some)
     await showLanes(db, ONE, { 1: 'bound', 2: 'quoted' })
@@ -127,7 +127,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     ])
   })
 
-  it('with a first filter is told of each purge, since nothing says any more what it was sent', async () => {
+  it('with a first filter gets each purge, because earlier sends are unknown', async () => {
     const db = await openedDb(open)
     await showLanes(db, ONE, { 1: 'quoted' })
     await fanAll(db, [destinationOf('some')])

@@ -10,7 +10,7 @@ import { BOUND, fanFiltered, filteredFanOut, filteredTo, heldBy, laneId, showLan
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 
 describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
-  it('sends a record whole when it begins to pass, its changes, and once more when it ceases to', async () => {
+  it('sends a whole record when it starts to pass, its changes, and one last change when it stops passing', async () => {
     const db = await openedDb(open)
     const fanOut = filteredFanOut(db, filteredTo(BOUND))
     const show = async (chip: string) => {

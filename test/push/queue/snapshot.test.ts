@@ -70,10 +70,10 @@ async function mirrored(db: Db): Promise<Map<string, Row>> {
   const all = new Map<string, Row>()
   for (const entity of entities) {
     // The change log also omits columns about read times.
-    const untold = new Set(columnsWhere(entity, (field) => !isInChangeLog(field)))
+    const unlogged = new Set(columnsWhere(entity, (field) => !isInChangeLog(field)))
     for (const row of await rowsOf(db, entity)) {
-      const told = Object.fromEntries(Object.entries(row).filter(([column]) => !untold.has(column)))
-      all.set(`${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`, told)
+      const columns = Object.fromEntries(Object.entries(row).filter(([column]) => !unlogged.has(column)))
+      all.set(`${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`, columns)
     }
   }
   return all
@@ -130,7 +130,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     ])
   })
 
-  it('of an empty mirror, or without accounts, ends at once', async () => {
+  it('of an empty mirror, or without accounts, ends immediately', async () => {
     const db = await openedDb(open)
     await fanAll(db, [fresh(), destinationOf('none', { start: 'snapshot', accounts: ['unknown'] })])
     expect((await stateOf(db, 'new')).snapshot).toBeNull()

@@ -77,13 +77,13 @@ describe('the plan after an attempt', () => {
     expect(planAttempt({ ...row, attempts: 3 }, failed(), context()).row).toMatchObject(last)
   })
 
-  test('a refusal that the settings call final is dead at once, unless an earlier attempt may have arrived', () => {
+  test('a rejection that the settings call final is dead immediately, unless an earlier attempt may have arrived', () => {
     const final = failed({ permanent: true, isFinal: true, status: 200 })
     expect(planAttempt(row, final, context()).row).toMatchObject({ state: 'dead', attempts: 1 })
     expect(planAttempt(row, final, context({ idempotent: false }, true), true).row).toMatchObject({ state: 'ready', uncertain: true })
   })
 
-  test('a throttled row waits as long as asked, and its attempt does not count', () => {
+  test('a throttled row waits for the requested time, and its attempt does not count', () => {
     const later: Outcome = { type: 'throttled', status: 403, error: 'it answered 403', retryAfterMs: 90_000 }
     for (const attempts of [0, 9])
       expect(planAttempt({ ...row, attempts }, later, context())).toMatchObject({
@@ -145,7 +145,7 @@ describe('the plan after an attempt', () => {
     expect(refusals.map(after)).toEqual(refusals.map(() => 'dead'))
   })
 
-  test('a failure of our own is final whatever was before', () => {
+  test('a failure of the program itself is final regardless of earlier attempts', () => {
     const ours = failed({ permanent: true, status: null, error: 'request.body failed' })
     expect(planAttempt({ ...row, attempts: 2 }, ours, context()).row.state).toBe('dead')
   })
@@ -159,7 +159,7 @@ describe('the plan after an attempt', () => {
     expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, stream: { type: 'due', inMs: 0 } })
   })
 
-  test('a row that was not attempted stays as it was before its claim, and is due at once', () => {
+  test('a row that was not attempted is unchanged since its claim, and due immediately', () => {
     const before = { ...row, attempts: 2, status: 500, uncertain: true }
     for (const idempotent of [true, false]) {
       expect(planAttempt(before, { type: 'not_attempted' }, context({ idempotent }))).toMatchObject({

@@ -80,7 +80,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     expect(happened).toEqual(['gathers', 'sends', 'gathers', 'sends', 'gathers'])
   })
 
-  it('sends the rest of what had gathered at once', async () => {
+  it('sends the rest of the waiting rows immediately', async () => {
     const db = await openedDb(open)
     const happened = await batchesOf(db, { first: 40, more: 0 })
     expect(happened).toEqual(['gathers', 'sends 16', 'sends 16', 'sends 8'])
@@ -91,7 +91,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     expect(await rowsSentOf(db, { streams: 3, rowsPerStream: 10 }, 15, true)).toEqual([15, 15])
   })
 
-  it('ends after eight claims that reached the limit of bytes, and the rest follows at once', async () => {
+  it('ends after eight claims that reached the limit of bytes, and the rest follows immediately', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 10 * 20)
     const full = meddled(db, async (name, go) => {
@@ -119,7 +119,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     expect(await rowsSentOf(db, { streams: 3, rowsPerStream: 2 }, 15, false)).toEqual([3, 3])
   })
 
-  it('is sent at once when an operator ends the pause of a dead target, with one row until the target answers', async () => {
+  it('is sent immediately when an operator ends the pause of a dead target, with one row until the target answers', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queueEvents(db, 3)
@@ -189,7 +189,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
     ])
   })
 
-  it('goes on with the others at once when some are not taken', async () => {
+  it('continues with the others immediately when some are not accepted', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 5)
     const [first] = await outboxOf(db)
@@ -231,7 +231,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
     expect(rows.map(({ attempts }) => attempts)).toEqual(seqs.map(() => 1))
   })
 
-  it('asks for each change whose try nobody saw end, and sends only those that are missing', async () => {
+  it('asks for each change whose attempt has an unknown end, and sends only those that are missing', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 3)
     const seqs = (await outboxOf(db)).map(({ seq }) => seq)

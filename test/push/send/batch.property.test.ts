@@ -118,7 +118,7 @@ async function live(db: Db, url: string, max: number, killedAt: number): Promise
   await releaseAllStreams(db, destination.name)
 }
 
-it('every change of a batch ends as its own answers say, in the order of its submission, whatever fails and whenever it is killed', async () => {
+it('every change of a batch ends as its own answers say, in the order of its submission, despite any faults and kills', async () => {
   const property = fc.asyncProperty(
     plans,
     faults,

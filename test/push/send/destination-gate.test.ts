@@ -43,7 +43,7 @@ async function restMs(db: Db, clock: ManualClock): Promise<number | null> {
 }
 
 describe.each(testDatabases)('a gate on $name', ({ open }) => {
-  it('is opened at once when an earlier attempt still succeeds, if only its circuit had closed it', async () => {
+  it('is opened immediately when an earlier attempt still succeeds, if only its circuit had closed it', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.flush()
@@ -58,7 +58,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   it.each([
     ['longer', HOUR_MS],
     ['shorter', 1_500],
-  ])('keeps a rest that was asked for, %s than the pause of its circuit, when a try from before still succeeds', async (_, askedMs) => {
+  ])('keeps a requested pause, %s than the pause of its circuit, when an earlier attempt still succeeds', async (_, askedMs) => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(askedMs))
     await gate.flush()
@@ -96,7 +96,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.circuitWaitMs > 0).toBe(isDead)
   })
 
-  it('gives a rest to the senders of every process when its circuit opens in one, and ends it for all', async () => {
+  it('pauses the senders of every process when its circuit opens in one, and ends the pause for all', async () => {
     const clock = new ManualClock(Date.now())
     const [db, other] = (await openedDbs(open, 2, clock)) as [Db, Db]
     const all = destinationOf('ams', { start: 'now' })
@@ -117,7 +117,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gates[1]?.admit()).not.toBeNull()
   })
 
-  it('keeps a pause that an unclear answer asked for', async () => {
+  it('keeps a pause that an unclear answer requested', async () => {
     const { clock, db, gate, settle } = await bench(open)
     settle({ type: 'unknown', error: 'answered 504', retryAfterMs: HOUR_MS })
     await gate.flush()
@@ -148,7 +148,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     await gate.flush()
   })
 
-  it('keeps a pause that another process was asked for, when its own circuit closes', async () => {
+  it('keeps a pause that the target requested from another process, when its own circuit closes', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.flush()
@@ -158,7 +158,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
   })
 
-  it('probes at once when an operator has ended the pause of its circuit, and pauses again when the probe fails', async () => {
+  it('probes immediately when an operator has ended the pause of its circuit, and pauses again when the probe fails', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.refresh(false)

@@ -48,7 +48,7 @@ describe.each(testDatabases)('on $name', (database) => {
     await rig.push(destination)
     await rig.apply([event(1, 1)])
     for (const attempts of [3, 6, 9]) {
-      await rig.until(`it is given up after ${attempts}`, async () => (await rig.destination()).dead === 1)
+      await rig.until(`it is dead after ${attempts}`, async () => (await rig.destination()).dead === 1)
       expect(receiver.arrived).toHaveLength(attempts)
       expect(await rig.rows()).toMatchObject([{ state: 'dead', attempts: 3 }])
       if (attempts === 9) receiver.behave(takesAll)
@@ -59,7 +59,7 @@ describe.each(testDatabases)('on $name', (database) => {
     expect(await rig.rows()).toMatchObject([{ state: 'delivered', attempts: 1, error: null }])
   })
 
-  it('tells what only changes that something is gone say', async () => {
+  it('sends a gone record with only `gone_at`', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const show = (numbers: number[], read: number) => {

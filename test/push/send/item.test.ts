@@ -8,7 +8,7 @@ const rowOf = (after: Row) => outboxRow({ entity: 'thread_messages', entityId: '
 describe('the text of a change', () => {
   const itemOf = itemMaker({ name: 'ams', personalFields: ['thread_messages.subject'], taxIdFields: [] })
 
-  test('is passed on as it stands in the log when all of it may go out', () => {
+  test('is passed on as in the log if all of it may be sent', () => {
     const after = { message_id: 'm', subject: 'Renewal', kind: 'chat' }
     expect(itemOf(rowOf(after))).toMatchObject({ after, afterText: JSON.stringify(after) })
   })

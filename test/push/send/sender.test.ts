@@ -50,7 +50,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
 })
 
 describe.each(onSqlite)('a sender on $name', (database) => {
-  it('counts an attempt without an answer as failed when it is made again: nothing was given up', async () => {
+  it('counts an attempt without an answer as failed when it is repeated: nothing was dead-lettered', async () => {
     const rig = await PushRig.open(database)
     let asked = 0
     const receiver = await startReceiver((_, response, take) => (++asked === 1 ? response.destroy() : take()))
@@ -138,13 +138,13 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     const destination = webhookTo(receiver.url, { entities: ['market_events'], scheduleMs: Array<number>(waits).fill(20) })
     await rig.push(destination)
     await rig.apply([event(1)])
-    await rig.until('it is given up', async () => (await rig.destination()).dead === 1)
+    await rig.until('it is dead', async () => (await rig.destination()).dead === 1)
     const [row] = await rig.rows()
     expect(row).toMatchObject({ state: 'dead', attempts: tries, status: 422 })
     expect(receiver.arrived.map((request) => request.headers['webhook-id'])).toEqual(Array(tries).fill(row?.message_id))
   })
 
-  it('sends nothing to a destination during the pause that it asked for, even after a restart', async () => {
+  it('sends nothing to a destination during the pause that it requested, even after a restart', async () => {
     const rig = await PushRig.open(database)
     let busy = true
     const receiver = await startReceiver((_, response, take) => {

@@ -58,7 +58,7 @@ const away = new TransientError('the store is away')
 const states = async (db: Db) => (await outboxOf(db)).map(({ state }) => state)
 
 describe.each(onSqlite)('the result of a stream on $name', ({ open }) => {
-  it('is stored as soon as the database answers again, as long as the lease lasts', async () => {
+  it('is stored when the database answers again, while the lease lasts', async () => {
     const db = await openedDb(open)
     const streams = (await claimed(db, 2)).map((stream) => result(stream, 'delivered'))
     const { settler } = settlerOf(db, (_, passedMs) => (passedMs < 3_000 ? away : null), { gatherMs: () => 1 })
@@ -66,7 +66,7 @@ describe.each(onSqlite)('the result of a stream on $name', ({ open }) => {
     expect(await states(db)).toEqual(['ready', 'delivered'])
   })
 
-  it('is given up when the lease has ended, the database refuses it, or the program ends', async () => {
+  it('is dropped when the lease has ended, the database rejects it, or the program ends', async () => {
     const db = await openedDb(open)
     const [stream] = await claimed(db, 1)
     if (stream === undefined) throw new Error('nothing is due')

@@ -52,7 +52,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
     expect(await claimedBy({ ...testKind(), withoutSubmission: true })).toBeNull()
   })
 
-  it('releases streams of which nothing was attempted together, however many ends there are of it', async () => {
+  it('releases streams without an attempt together, for any number of outcomes', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 20)
     let releases = 0
@@ -167,7 +167,7 @@ describe.each(onSqlite)('claiming on $name', ({ open }) => {
   const pauses: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
 
   it.each([['a stop', suspends] as const, ['a pause', pauses] as const])(
-    'respects %s that one item of a batch brings, whatever the outcomes of the others',
+    'respects %s from one item of a batch, regardless of the other outcomes',
     async (_, outcome) => {
       const db = await openedDb(open)
       await queueEvents(db, 3)

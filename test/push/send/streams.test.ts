@@ -99,7 +99,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     }
   })
 
-  it('a row that was given up is stored before the next row of its stream is sent', async () => {
+  it('a dead-lettered row is stored before the next row of its stream is sent', async () => {
     const rig = await PushRig.open(database)
     let asked = 0
     const receiver = await startReceiver((_, response, take) => (asked++ === 0 ? response.writeHead(500).end() : take()))
@@ -113,7 +113,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
     expect(receiver.arrived).toHaveLength(1)
   })
 
-  it('rows for which there was no time use up no attempt, and are sent at once', async () => {
+  it('rows without time for them use up no attempt, and are sent immediately', async () => {
     const rig = await PushRig.open(database)
     const kind = testKind({
       batch: { type: 'many', maxItems: 100, gatherMs: 0 },

@@ -215,7 +215,7 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
     expect((await rig.rows()).every((row) => row.state === 'delivered' && row.attempts === 1)).toBe(true)
   })
 
-  it('an attempt in flight at the end of the grace is unknown at once, not at some later start', async () => {
+  it('an attempt in progress at the end of the grace period is unknown immediately, not at some later start', async () => {
     expect(await statesAfterGrace(database, () => lost, false)).toEqual([['unknown', 1, 1]])
   })
 
@@ -225,7 +225,7 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
 })
 
 // Only on SQLite is a process alone with its database.
-it.each(onSqlite)('what a killed process had in hand, the only one there is, goes on at once, on $name', async (database) => {
+it.each(onSqlite)('an attempt of a killed process, the only one there is, continues immediately, on $name', async (database) => {
   const kind = testKind()
   const { rig, start, states } = await halfClaimed(database, kind)
   start()

@@ -154,7 +154,7 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
     ])
   })
 
-  it('gets no update of which personal_fields leaves nothing', async () => {
+  it('gets no update that is empty after personal_fields', async () => {
     const { rig, begin, tried, settled } = await rigWith(database, { personalFields: [] })
     await begin()
     await rig.apply([event(1)])
@@ -207,7 +207,7 @@ describe('a destination without a request for updates', () => {
   it.each([
     ['http', { ...base, personalFields: [] }],
     ['webhook', webhookTo('http://unused.example', { entities: ['market_events'] })],
-  ])('of the kind %s gets every change, one too of which nothing may go out', async (_, destination) => {
+  ])('of the kind %s gets every change, even one without columns that may be sent', async (_, destination) => {
     const rig = await PushRig.open(database)
     const sent: PushItem[] = []
     const send = (item: PushItem) => {

@@ -35,7 +35,7 @@ it('does not know whether a message was taken that a gateway answered for, where
   expect(judged('', answer(502, ''), false)).toMatchObject({ type: 'unknown' })
 })
 
-it('is not suspended by a signature that came too late: the clock is corrected, and it is signed anew', () => {
+it('is not suspended by a signature that came too late: the clock is corrected, and the request signed again', () => {
   const late = answer(403, 'SignatureDoesNotMatch: Signature expired: 20260101T000000Z is now earlier than 20260101T001500Z')
   expect(judged('SignatureDoesNotMatch', late, true)).toMatchObject({ type: 'failed', permanent: false })
 })
@@ -53,6 +53,6 @@ it.each([
   [{ Id: '0', Code: 'KmsThrottled', SenderFault: true }, { type: 'throttled' }],
   [{ Id: '0', Code: 'KMS.ThrottlingException', SenderFault: true }, { type: 'throttled' }],
   [{ Id: '0', Code: 'KMS.DisabledException', SenderFault: true }, { type: 'suspend' }],
-])('judges a message of a batch by itself: %o', (entry, outcome) => {
+])('judges each message of a batch separately: %o', (entry, outcome) => {
   expect(judgedEntry(entry, true)).toMatchObject(outcome)
 })

@@ -128,7 +128,7 @@ describe('a client certificate', () => {
     expect(server.clients).toEqual(['one', 'one', 'two', 'two', 'two'])
   })
 
-  it('that a webhook needs is told where it is missing', async () => {
+  it('that a webhook needs is reported if it is missing', async () => {
     // With TLS 1.3 the server refuses after the request was sent, and its reason may be lost.
     const server = await startServer({ maxVersion: 'TLSv1.2' })
     const { files } = filesOf(clientOne)
@@ -172,7 +172,7 @@ describe('the check at the start', () => {
     expect(await destinationProblems([webhookTo('https://ams.test', { tls: files })])).toEqual([])
   })
 
-  it('tells in a sentence what does not', async () => {
+  it('explains in a sentence what is wrong', async () => {
     const { files, put } = filesOf(clientOne)
     put(files.key, clientTwo.key)
     const why = 'destination ams: the key of tls.key does not belong to the certificate of tls.cert; give both of one pair'

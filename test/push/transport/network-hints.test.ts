@@ -34,7 +34,7 @@ test('the hint for a direct connection does not suggest a proxy', () => {
   expect(directHintFor('EPIPE')).toBeNull()
 })
 
-test('a server that refuses a client, or asks for its certificate, is told from one that fails otherwise', () => {
+test('a server that rejects a client, or asks for its certificate, is distinguished from one that fails otherwise', () => {
   const alerts = [
     'TLSV13_ALERT_CERTIFICATE_REQUIRED',
     'TLSV1_ALERT_UNKNOWN_CA',

@@ -104,7 +104,7 @@ describe('an answer', () => {
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
   })
 
-  test('that is compressed although identity was asked for is decoded', async () => {
+  test('that is compressed although identity was requested is decoded', async () => {
     for (const [encoding, body] of [
       ['gzip', gzipSync('{"id":"r1"}')],
       ['deflate', deflateSync('{"id":"r1"}')],
@@ -143,7 +143,7 @@ describe('an answer', () => {
   })
 })
 
-describe('without an answer the result tells whether the target can have seen the request', () => {
+describe('without an answer the result shows whether the target can have seen the request', () => {
   test('no when nothing listens', async () => {
     const server = createTcpServer()
     const port = await listeningHere(server)
@@ -272,7 +272,7 @@ describe('addresses', () => {
     expect(await transport.send(post('http://[ff02::1]/'), never)).toMatchObject({ type: 'not_sent', error })
   })
 
-  test('plain http is used only with allow_private, whatever the request contains', async () => {
+  test('plain http is used only with allow_private, for any request', async () => {
     const asked: string[] = []
     const lookup: TransportOptions['lookup'] = (host, _, done) => {
       asked.push(host)
@@ -370,12 +370,12 @@ describe('connections', () => {
     const tls = createTlsServer(selfSigned)
     const untrusted = `https://127.0.0.1:${await listeningHere(tls)}`
     const hint = 'compare HTTPS_PROXY with what its administrator gave'
-    const told = [
+    const refusals = [
       [broken, 'no answer (the proxy broke off the connection)'],
       [away, `no answer (the proxy cannot be reached: ECONNREFUSED: ${hint})`],
       [untrusted, expect.stringMatching(/^no answer \(the proxy cannot be reached: .*CERT: .*NODE_EXTRA_CA_CERTS\)$/)],
     ] as const
-    for (const [httpsProxy, error] of told) {
+    for (const [httpsProxy, error] of refusals) {
       const result = await transportOf({ allowPrivate: false }, { httpsProxy }).send(post('https://ams.example.com/'), never)
       expect(result).toEqual({ type: 'not_sent', error, permanent: false })
     }

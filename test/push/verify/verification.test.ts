@@ -74,7 +74,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect((await findDestination(db.read, 'ams'))?.verified).toMatchObject({ asked: 5 })
   })
 
-  it('cannot tell what a target lacks that may not show it yet, and repairs nothing of it', async () => {
+  it('leaves undetermined what a target may not show yet, and repairs none of it', async () => {
     const db = await delivered()
     const report = (lookupAfterMs: number) =>
       ask({ db, verify: () => LACKS, options: { lookupAfterMs }, request: { repair: true, selection: { submissionId: IDS[0] } } })
@@ -91,7 +91,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(await of({ eventTypes: ['status_changed'], maxAgeMs: 1 })).toBe(12)
   })
 
-  it('sends again what lacks, once, and looks once more where the sender could not look first', async () => {
+  it('sends missing changes again, once, with a second lookup where the sender could not look first', async () => {
     const db = await delivered()
     const looks = new Map<string, number>()
     const verify = ({ messageId, submissionId }: PushItem) => {
@@ -138,7 +138,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     ])
   })
 
-  it('never sends what is unknown meanwhile, and nothing of an answer that does not tell', async () => {
+  it('never sends changes with unknown outcome, nor after an answer that is undetermined', async () => {
     const db = await delivered()
     const verify = async ({ submissionId }: PushItem): Promise<Presence> => {
       if (submissionId !== IDS[0]) return { type: 'undetermined', outcome: failed }
@@ -153,7 +153,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect((await outboxOf(db, 'ams')).every(({ state }) => state !== 'ready')).toBe(true)
   })
 
-  it('ends when the destination is stopped, keeps what it was told, and goes on behind that', async () => {
+  it('ends when the destination is stopped, keeps its results, and continues after them', async () => {
     const db = await delivered()
     const places: number[] = []
     let asked = 0
@@ -180,7 +180,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(places.at(-1)).toBe(0)
   })
 
-  it('waits as long as the target asks, and asks again', async () => {
+  it('waits for the time that the target requests, and asks again', async () => {
     const db = await delivered()
     let steady = 0
     const sleep = async (ms: number) => {
@@ -201,7 +201,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     expect(await ask({ db, verify: () => busy, options: { clock } })).toMatchObject({ asked: 0, isWhole: false })
   })
 
-  it('cannot tell of what a target lacks whose submission was mapped anew since, and does not copy it to the new client', async () => {
+  it('leaves undetermined what a target lacks if its submission was mapped again since, and does not copy it to the new client', async () => {
     const db = await delivered()
     const clients = IDS.slice(0, 2).map((submissionId) => ({ destination: 'ams', account: ACCOUNT, submissionId, client: 'C-1' }))
     await storeMappings(
@@ -219,7 +219,7 @@ describe.each(testDatabases)('a verification on $name', ({ open }) => {
     })
   })
 
-  it('cannot tell of what it cannot ask for: its change is gone, or its submission is not mapped any more', async () => {
+  it('leaves undetermined what it cannot ask for: its change is gone, or its submission is no longer mapped', async () => {
     const db = await delivered()
     const asked: string[] = []
     const verify = ({ messageId }: PushItem) => {

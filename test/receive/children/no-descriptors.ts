@@ -20,5 +20,5 @@ try {
 } catch {
   // Now none is left.
 }
-await until('it is told', () => lines.length > 1)
+await until('it is logged', () => lines.length > 1)
 console.log(`log ${lines.at(-1)?.['msg']}`)

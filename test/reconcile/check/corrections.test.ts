@@ -121,26 +121,23 @@ it.each(onSqlite)('a rounded number in raw is corrected, and the submission reco
   expect(await rig.reconcile({}, { client })).toMatchObject({ exit_code: 0, different: 0 })
 })
 
-it.each(onSqlite)(
-  'of the state the second reading counts: what only the first could not tell is no finding, on $name',
-  async (database) => {
-    const { rig } = await whole(database)
-    let reads = 0
-    const client: UpstreamClient = {
-      ...rig.client,
-      state: async (read, ...asked) => {
-        const view = (await rig.client.state(read, ...asked)) as Item
-        if (read !== 'requirements') return view
-        reads += 1
-        return reads === 1 ? { ...view, rail: { lanes: ['no lane'], quote_history: [], quote_history_unavailable: false } } : view
-      },
-    }
-    const before = await rowsOf(rig.db, lanes)
-    const run = await rig.reconcile({}, { client })
-    expect({ code: run.exit_code, found: await findingTextsOf(rig, run), reads }).toEqual({ code: 0, found: [], reads: 2 })
-    expect(await rowsOf(rig.db, lanes)).toEqual(before)
-  },
-)
+it.each(onSqlite)('the second state read counts: a value missing only from the first is no finding, on $name', async (database) => {
+  const { rig } = await whole(database)
+  let reads = 0
+  const client: UpstreamClient = {
+    ...rig.client,
+    state: async (read, ...asked) => {
+      const view = (await rig.client.state(read, ...asked)) as Item
+      if (read !== 'requirements') return view
+      reads += 1
+      return reads === 1 ? { ...view, rail: { lanes: ['no lane'], quote_history: [], quote_history_unavailable: false } } : view
+    },
+  }
+  const before = await rowsOf(rig.db, lanes)
+  const run = await rig.reconcile({}, { client })
+  expect({ code: run.exit_code, found: await findingTextsOf(rig, run), reads }).toEqual({ code: 0, found: [], reads: 2 })
+  expect(await rowsOf(rig.db, lanes)).toEqual(before)
+})
 
 describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database, more, name: database.name }))))(
   'corrections of records, of a feed of 1 + $more events on $name',
@@ -211,7 +208,7 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
       const { rig, event } = await whole(database, more)
       const before = await rowOf(rig, event)
       const proof = () => rig.db.read.sql.selectFrom('sync_reconciled').select(['run_id', 'reconciled_at']).execute()
-      const proved = await proof()
+      const reconciled = await proof()
       const client = through(rig.client, async (page, replay) => withItem(page, event, { market: { name: `Market of replay ${replay}` } }))
       const run = await rig.reconcile({}, { client })
       expect(await rowOf(rig, event)).toEqual(before)
@@ -220,7 +217,7 @@ describe.each(onSqlite.flatMap((database) => [0, 120].map((more) => ({ database,
         found: [expect.stringMatching(`^different market_events ${event} `)],
       })
       expect(run).toMatchObject({ repaired: 0, different: 1 })
-      expect(await proof()).toEqual(proved)
+      expect(await proof()).toEqual(reconciled)
     })
 
     it('a value cleared only by the second full re-read is kept, and nothing else corrected', async () => {

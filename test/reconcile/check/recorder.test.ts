@@ -31,7 +31,7 @@ it.each(testDatabases)(
     })
     const claim = await rig.claim()
     const recorder = await Recorder.open(db, db.clock, claim)
-    await recorder.recordVisit({ submissionId, at: timeFromMs(db.clock.now()), proved: true }, 3)
+    await recorder.recordVisit({ submissionId, at: timeFromMs(db.clock.now()), isReconciled: true }, 3)
     const [first, second] = [recorder.save(), recorder.save()]
     await expect(first).rejects.toThrow('the store is away')
     await second
@@ -44,7 +44,7 @@ it.each(testDatabases)(
     await recorder.save()
     expect(await visited()).toEqual([])
     for (let n = 0; n < 250; n += 1) {
-      await recorder.recordVisit({ submissionId: uuid(7, n), at: timeFromMs(db.clock.now()), proved: true }, 1)
+      await recorder.recordVisit({ submissionId: uuid(7, n), at: timeFromMs(db.clock.now()), isReconciled: true }, 1)
     }
     expect(await visited()).toHaveLength(250)
     expect(recorder.counts).toMatchObject({ submissions_done: 251, submissions_total: 251 })

@@ -98,7 +98,7 @@ export const deletions: readonly DamageCase[] = [
 export const alterations: readonly DamageCase[] = [
   damage('what a submission is about', ({ here }) => ({
     statements: [
-      `update submissions set insured_name = 'Somebody Else', state = null, lines = '["auto"]', form_fill_active = true where ${here}`,
+      `update submissions set insured_name = 'Another Insured', state = null, lines = '["auto"]', form_fill_active = true where ${here}`,
     ],
     found: ['different submissions (form_fill_active, insured_name, lines, state)'],
   })),

@@ -5,7 +5,7 @@ import { rowsOf } from '../../tools/mirror.ts'
 import { uuid } from '../../tools/observations.ts'
 import { ACCOUNT, DamageRig, findingTexts } from './rig.ts'
 
-const told_by_events = uuid(20, 1)
+const laneOfEvents = uuid(20, 1)
 
 describe.each(onSqlite)('a lane without its source, on $name', (database) => {
   async function findsTheSource(rig: DamageRig, lane: string, damage: string): Promise<void> {
@@ -22,9 +22,9 @@ describe.each(onSqlite)('a lane without its source, on $name', (database) => {
 
   it.each(['rich', 'plain'] as const)('known only from events, with or without a rail: %s', async (which) => {
     const rig = await DamageRig.open(database)
-    rig.sandbox.addEvent(ACCOUNT, rig[which], { type: 'market_attached', lane_id: told_by_events })
+    rig.sandbox.addEvent(ACCOUNT, rig[which], { type: 'market_attached', lane_id: laneOfEvents })
     await rig.command('sync', rig[which])
-    await findsTheSource(rig, told_by_events, "state_source = 'rail'")
+    await findsTheSource(rig, laneOfEvents, "state_source = 'rail'")
   })
 
   it('known from the rail, which no longer has it', async () => {

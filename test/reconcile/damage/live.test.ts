@@ -114,7 +114,7 @@ describe.each(onSqlite)('with a running serve, on $name', (database) => {
     const deleted = ['quotes', 'thread_attachments', 'market_events']
     await rig.damage(
       `update lanes set status = 'lost' where ${here}`,
-      `update submissions set insured_name = 'Somebody Else' where ${here}`,
+      `update submissions set insured_name = 'Another Insured' where ${here}`,
       ...deleted.map((table) => `delete from ${table} where ${here}`),
     )
     move(rig)

@@ -49,7 +49,7 @@ describe.each(onSqlite)('an outdated mirror, or a service without answers, on $n
     ['a feed that alone is not found', { kind: 'status', status: 404, operation: 'events' }, 'events', 'thread_messages'],
     ['the state', { kind: 'html', operation: 'requirements' }, 'requirements', 'thread_messages'],
     ['a state that alone is not found', { kind: 'status', status: 404, operation: 'requirements' }, 'requirements', 'thread_messages'],
-    ['a feed, by a cursor that stands still', { kind: 'stuck_cursor', operation: 'events' }, 'events', 'thread_messages'],
+    ['a feed, by a cursor that stays the same', { kind: 'stuck_cursor', operation: 'events' }, 'events', 'thread_messages'],
     ['a feed without a confirmed end', { kind: 'no_next_cursor', operation: 'events' }, 'events', 'thread_messages'],
   ] as const)('reports unreadable data, exits 1, and continues with the rest: %s', async (_, fault, read, other) => {
     const rig = await DamageRig.open(database)

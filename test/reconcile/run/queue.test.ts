@@ -14,11 +14,11 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
   /** Results of earlier runs: days of each submission's last visit and last reconciliation. */
   async function withReconciled(rig: RunRig, proofs: readonly (readonly [string, number, number | null])[]): Promise<void> {
     await rig.db.write('test', async (tx) => {
-      for (const [submission_id, visited, proved] of proofs) {
+      for (const [submission_id, visited, reconciled] of proofs) {
         const proof = { account: ACCOUNT, submission_id, run_id: OTHER_RUN, visited_at: day(visited) }
         await tx.sql
           .insertInto('sync_reconciled')
-          .values({ ...proof, reconciled_at: proved === null ? null : day(proved) })
+          .values({ ...proof, reconciled_at: reconciled === null ? null : day(reconciled) })
           .execute()
       }
     })
@@ -38,16 +38,16 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
 
   it('starts with unvisited submissions; unreconciled ones follow by their last visit', async () => {
     const rig = await RunRig.open(database, 7)
-    const [failing = '', failed = '', proved = '', older = '', lost = '', fresh = '', oldest = ''] = rig.ids
+    const [failing = '', failed = '', reconciled = '', older = '', lost = '', fresh = '', oldest = ''] = rig.ids
     await withReconciled(rig, [
       [failing, 12, null],
       [failed, 4, null],
-      [proved, 10, 10],
+      [reconciled, 10, 10],
       [older, 5, 5],
       [lost, 11, 1],
       [oldest, 3, 3],
     ])
-    expect(await orderOf(rig)).toEqual([fresh, oldest, failed, older, proved, lost, failing])
+    expect(await orderOf(rig)).toEqual([fresh, oldest, failed, older, reconciled, lost, failing])
   })
 
   it('contains every unvisited submission, with any clock of the last process', async () => {
@@ -82,16 +82,16 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
 
   it('of a resumed run contains unvisited submissions, and those possibly visited by another run', async () => {
     const rig = await RunRig.open(database, 4)
-    const [before = '', seen = '', since = '', proved = ''] = rig.ids
+    const [before = '', seen = '', since = '', reconciled = ''] = rig.ids
     await withReconciled(rig, [
       [before, 19, null],
       [seen, 21, null],
       [since, 23, null],
-      [proved, 19, 10],
+      [reconciled, 19, 10],
     ])
-    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved])
+    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, reconciled])
     await rig.claim()
     await runSql(rig.db, sql`update reconcile_runs set started_at = ${day(22)}`)
-    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved, since])
+    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, reconciled, since])
   })
 })

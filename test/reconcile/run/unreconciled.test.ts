@@ -47,20 +47,20 @@ describe.each(onSqlite)('unchecked data reconciles nothing, on $name', (database
     rig.sandbox.addEvent(ACCOUNT, rig.rich, { type: 'bound', lane_id: lane }, { quiet: true })
     await rig.reconcile()
     await rig.command('sync', rig.rich)
-    const [before, proved] = [await rig.state(), await proofOf(rig, rig.rich)]
+    const [before, earlier] = [await rig.state(), await proofOf(rig, rig.rich)]
     rig.sandbox.faults.add({ kind: 'status', status: 404, operation: read })
     const ended = await rig.reconcile()
     expect({ code: ended.code, found: findingTexts(ended.findings) }).toEqual({ code: 1, found: [`unreadable ${read}`] })
     expect(ended.findings[0]?.detail).toContain('was read before but is not found')
     expect(await rig.state()).toEqual(before)
-    expect(await proofOf(rig, rig.rich)).toMatchObject({ reconciled_at: proved?.reconciled_at })
+    expect(await proofOf(rig, rig.rich)).toMatchObject({ reconciled_at: earlier?.reconciled_at })
     // Confirmed by polling.
     await rig.damage(`update sync_reads set not_found = 3 where read = '${read}'`)
     expect(findingTexts((await rig.reconcile()).findings)).toContainEqual(expect.stringMatching(/^absent /))
   })
 
   it.each(detailReads)(
-    'a submission whose %s is answered 401 is not proved: that is about the token; by 403 the service declines it',
+    'a submission whose %s is answered 401 is not reconciled: that is about the token; by 403 the service declines it',
     async (operation) => {
       const rig = await RunRig.open(database, 1)
       const [id = ''] = rig.ids
@@ -96,7 +96,7 @@ describe.each(onSqlite)('unchecked data reconciles nothing, on $name', (database
     expect(await rig.state()).toEqual(before)
   })
 
-  it('two quotes with the same id are one row and one unreadable item, and the submission is not proved', async () => {
+  it('two quotes with the same id are one row and one unreadable item, and the submission is not reconciled', async () => {
     const rig = await DamageRig.open(database)
     const [lane] = rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.requirements.rail?.lanes ?? []
     const [quote, ...others] = lane?.quotes ?? []

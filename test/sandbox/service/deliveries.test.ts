@@ -116,9 +116,9 @@ test('history from before the endpoint, hidden lanes and filtered types are not 
   sandbox.addEvent('default', id, { type: 'bound', lane_id: lane })
   sandbox.revealLane('default', id, lane)
   sandbox.addEvent('default', id, { type: 'declined', lane_id: lane })
-  const told = sandbox.addEvent('default', id, { type: 'bound', lane_id: lane })
+  const bound = sandbox.addEvent('default', id, { type: 'bound', lane_id: lane })
   await sandbox.deliveries.idle()
-  expect(endpoint.contents.flatMap(({ ids }) => ids)).toEqual([told.id])
+  expect(endpoint.contents.flatMap(({ ids }) => ids)).toEqual([bound.id])
 })
 
 test('events that become visible late can be delivered too', async () => {

@@ -88,7 +88,7 @@ test('a fault can be limited to one submission, one operation, one account and a
   expect(await statuses(['events', id], ['thread', id], ['thread', other], ['thread', id])).toEqual([200, 500, 500, 200])
   sandbox.faults.set([{ kind: 'status', status: 503, submissionId: other }])
   expect(await statuses(['events', id], ['events', other])).toEqual([200, 503])
-  sandbox.faults.set([{ kind: 'status', status: 503, account: 'somebody else' }])
+  sandbox.faults.set([{ kind: 'status', status: 503, account: 'another' }])
   expect(await statuses(['events', id])).toEqual([200])
   expect(sandbox.faults.list()).toEqual([expect.objectContaining({ kind: 'status', struck: 0 })])
 })

@@ -190,7 +190,7 @@ describe('a restore', () => {
     expect(await epochOf(copied)).not.toBe(facts.logEpoch)
   })
 
-  it('keeps the permissions of the database, whatever those of the backup', async () => {
+  it("keeps the permissions of the database, regardless of the backup's", async () => {
     const { config, file } = await place()
     const db = await filled(config, 1)
     await db.close()

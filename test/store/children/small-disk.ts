@@ -1,4 +1,4 @@
-// Writes until the disk is full (the limit on the size of files, which a shell has set), then is given room and goes on.
+// Writes until the disk is full (the limit on the size of files, which a shell has set), then gets space and continues.
 // Argument: the path of the database.
 import { spawnSync } from 'node:child_process'
 import { sql } from 'kysely'

@@ -181,12 +181,12 @@ describe.each(testDatabases)('a delivery that is repeated with another body, on 
   const other = Buffer.from(`{"submission_id":"${SUBMISSION}"}`)
   let opened: OpenedDatabase
   let appender: InboxAppender
-  let told: DifferingDelivery[]
+  let reported: DifferingDelivery[]
 
   beforeEach(async () => {
     opened = await database.open()
-    told = []
-    appender = new InboxAppender(opened.db, (differing) => told.push(differing))
+    reported = []
+    appender = new InboxAppender(opened.db, (differing) => reported.push(differing))
     const now = timeFromMs(opened.db.clock.now())
     await opened.db.write('test', (tx) => addReads(tx, [{ account: 'acme', submissionId: SUBMISSION }], now, false))
   })
@@ -205,7 +205,7 @@ describe.each(testDatabases)('a delivery that is repeated with another body, on 
     expect(await appender.append([delivery('b'), delivery('a', { body: other })])).toEqual([null, null])
     expect(await appender.append([delivery('a', { body: other })])).toEqual([null])
     const bodySha256 = createHash('sha256').update(other).digest('hex')
-    expect(told).toMatchObject([1, 2].map(() => ({ account: 'acme', deliveryId: 'a', bodySha256, isCompared: true })))
+    expect(reported).toMatchObject([1, 2].map(() => ({ account: 'acme', deliveryId: 'a', bodySha256, isCompared: true })))
     expect(await kept()).toMatchObject([{ account: 'acme', delivery_id: 'a', body_sha256: bodySha256, times: 2, is_compared: 1 }])
     expect(await woken()).toEqual(['events 2', 'thread 2'])
     expect([await body('a'), await body('b')]).toEqual(['body of a', 'body of b'])
@@ -215,14 +215,14 @@ describe.each(testDatabases)('a delivery that is repeated with another body, on 
   it('finds one in the same batch, and none among equal ones', async () => {
     await appender.append([delivery('a'), delivery('a'), delivery('b'), delivery('b', { body: other })])
     await appender.append([delivery('a'), delivery('b'), delivery('b', { account: 'acme-staging', body: other })])
-    expect(told.map(({ deliveryId }) => deliveryId)).toEqual(['b'])
+    expect(reported.map(({ deliveryId }) => deliveryId)).toEqual(['b'])
   })
 
   it('makes a dead one ready again with its first body', async () => {
     await appender.append([delivery('a')])
     await opened.db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'dead' }).execute())
     await appender.append([delivery('a', { body: other })])
-    expect(told).toHaveLength(1)
+    expect(reported).toHaveLength(1)
     expect(await opened.db.read.sql.selectFrom('sync_inbox').select('state').execute()).toEqual([{ state: 'ready' }])
     expect(await body('a')).toBe('body of a')
   })
@@ -231,7 +231,7 @@ describe.each(testDatabases)('a delivery that is repeated with another body, on 
     await appender.append([delivery('a')])
     await opened.db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'done', body: null }).execute())
     await appender.append([delivery('a')])
-    expect(told).toMatchObject([{ deliveryId: 'a', isCompared: false }])
+    expect(reported).toMatchObject([{ deliveryId: 'a', isCompared: false }])
     expect(await differingSince(opened.db.read, 'acme', timeFromMs(0))).toBe(0)
   })
 })

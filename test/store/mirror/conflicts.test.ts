@@ -28,7 +28,7 @@ const conflict: Conflict = {
 const unreadable: Unreadable = { ...place, read: 'events', raw: '{"id":1}' }
 const arrival: Arrival = { ...place, entity: 'market_events', record_id: uuid(1, 1), way: 'webhook' }
 
-describe.each(testDatabases)('evidence on $name', ({ open }) => {
+describe.each(testDatabases)('conflicts on $name', ({ open }) => {
   async function database(): Promise<Db> {
     const { db } = await closedAtEnd(open())
     return db
@@ -50,7 +50,7 @@ describe.each(testDatabases)('evidence on $name', ({ open }) => {
     ])
   })
 
-  it('trap 36: of one id in two accounts is two pieces of evidence', async () => {
+  it('trap 36: of one id in two accounts are two conflicts', async () => {
     const db = await database()
     const other = { account: 'acme-staging' }
     expect(await note(db, (tx) => noteConflicts(tx, [conflict, { ...conflict, ...other }], NOW))).toBe(2)

@@ -52,7 +52,7 @@ const whole = {
   total_billed_cents: 131_500,
   commission_cents: 18_750,
 }
-const untold = { market_name: null, bound_at: null, premium_cents: null }
+const unknown = { market_name: null, bound_at: null, premium_cents: null }
 
 describe.each(testDatabases)('policy_board on $name', (database) => {
   async function boardOf(facts: Parameters<typeof applyAll>[1], then?: (db: Db) => Promise<unknown>) {
@@ -72,16 +72,16 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
     const [first, second] = [ids.policy, uuid(15, 2)]
     const board = await boardOf([oneLane, bound(20), policy(first), policy(second, uuid(9, 7))])
     expect(board.sort((a, b) => (String(a['policy_id']) < String(b['policy_id']) ? -1 : 1))).toEqual([
-      { ...whole, ...untold, bind_request_id: null },
-      { ...whole, ...untold, policy_id: second, submission_id: uuid(9, 7), bind_request_id: null, insured_name: null },
+      { ...whole, ...unknown, bind_request_id: null },
+      { ...whole, ...unknown, policy_id: second, submission_id: uuid(9, 7), bind_request_id: null, insured_name: null },
     ])
   })
 
   it('shows no market when two lanes have the quote, or none has', async () => {
     const lanes = [wireLane(1, { quotes: [quote] }), wireLane(2, { quotes: [quote] })]
-    expect(await boardOf([state(lanes), bind(), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
-    expect(await boardOf([oneLane, bind({ quote_id: uuid(7, 9) }), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
-    expect(await boardOf([oneLane, bind({ quote_id: null }), policy(), bound(20)])).toEqual([{ ...whole, ...untold }])
+    expect(await boardOf([state(lanes), bind(), policy(), bound(20)])).toEqual([{ ...whole, ...unknown }])
+    expect(await boardOf([oneLane, bind({ quote_id: uuid(7, 9) }), policy(), bound(20)])).toEqual([{ ...whole, ...unknown }])
+    expect(await boardOf([oneLane, bind({ quote_id: null }), policy(), bound(20)])).toEqual([{ ...whole, ...unknown }])
   })
 
   it('keeps the market of a quote that the service no longer shows', async () => {
@@ -97,7 +97,7 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
     const gone = (table: string) => (db: Db) => runSql(db, sql`update ${sql.table(table)} set gone_at = ${time(60)}`)
     expect(await boardOf([oneLane, bind(), policy(), bound(20)], gone('policies'))).toEqual([])
     expect(await boardOf([oneLane, bind(), policy(), bound(20)], gone('bind_requests'))).toEqual([
-      { ...whole, ...untold, bind_request_id: null },
+      { ...whole, ...unknown, bind_request_id: null },
     ])
   })
 
@@ -105,7 +105,7 @@ describe.each(testDatabases)('policy_board on $name', (database) => {
     const later = { bind_request_id: uuid(14, 2), requested_at: at(5), quote_id: uuid(7, 9) }
     const undated = { bind_request_id: uuid(14, 3), requested_at: null }
     expect(await boardOf([oneLane, bind(undated), bind(), bind(later), policy(), bound(20)])).toEqual([
-      { ...whole, ...untold, bind_request_id: uuid(14, 2) },
+      { ...whole, ...unknown, bind_request_id: uuid(14, 2) },
     ])
     // The same id in two submissions: no row comes twice.
     expect(await boardOf([oneLane, bind(), bind({}, uuid(9, 2)), policy(), bound(20)])).toEqual([whole])

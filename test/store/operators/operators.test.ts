@@ -52,7 +52,7 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
 
   describe('operator actions', () => {
     const note = { who: 'alice', action: 'destination.pause', target: 'ams', detail: { reason: 'it moves' } }
-    const told = (db: Db) =>
+    const entries = (db: Db) =>
       listActions(db.read, {}, 10).then((all) => all.map(({ who, action, outcome, detail }) => [who, action, outcome, detail]))
 
     it('are recorded with their change, or not at all', async () => {
@@ -60,7 +60,7 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       const audited = auditedDb(db, note)
       await audited.write('test', (tx) => tx.sql.updateTable('mirror_info').set({ log_epoch: 'e' }).execute())
       await expect(audited.write('test', () => Promise.reject(new Error('it failed')))).rejects.toThrow('it failed')
-      expect(await told(db)).toEqual([['alice', 'destination.pause', 'done', note.detail]])
+      expect(await entries(db)).toEqual([['alice', 'destination.pause', 'done', note.detail]])
     })
 
     it('are one entry an hour for each list that a program follows', async () => {
@@ -75,7 +75,7 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
         await shown(1, 2, of)
       }
       const detail = { account: null, from: 1, to: 12, changes: 9 }
-      expect((await told(db)).map(([who, , , each]) => [who, each])).toEqual([
+      expect((await entries(db)).map(([who, , , each]) => [who, each])).toEqual([
         ['copier', { ...detail, account: 'acme' }],
         ['copier', detail],
         ['bob', detail],
@@ -83,20 +83,20 @@ describe.each(testDatabases)('the tables of operators on $name', (database) => {
       ])
       await db.write('test', (tx) => tx.run(sql`update operator_actions set at = ${dbTime(tx, -3_601_000)}`))
       await shown(13, 13)
-      expect(await told(db)).toHaveLength(5)
+      expect(await entries(db)).toHaveLength(5)
     })
 
     it('are recorded before they begin, and completed with their result', async () => {
       const db = await opened()
       const during: unknown[] = []
       await auditAction(db, note, async () => {
-        during.push((await told(db))[0]?.[2])
+        during.push((await entries(db))[0]?.[2])
         return { detail: { rows: 3 } }
       })
       await auditAction(db, { ...note, who: 'bob' }, async () => ({ detail: {}, failed: true }))
       await expect(auditAction(db, { ...note, action: 'a.b' }, () => Promise.reject(new Error('away')))).rejects.toThrow('away')
       expect(during).toEqual(['begun'])
-      expect(await told(db)).toEqual([
+      expect(await entries(db)).toEqual([
         ['alice', 'a.b', 'failed', note.detail],
         ['bob', 'destination.pause', 'failed', note.detail],
         ['alice', 'destination.pause', 'done', { ...note.detail, rows: 3 }],

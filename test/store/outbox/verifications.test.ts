@@ -142,11 +142,11 @@ describe.each(testDatabases)('answers of targets on $name', ({ open }) => {
     ['gone', { operation: 'gone' }],
     ['purged', { operation: 'purged' }],
     ['out of the filter', { leftFilter: true }],
-  ] as const)('expects of no target to keep a record that it was told is %s, until it is sent again', async (_, told) => {
+  ] as const)('expects of no target to keep a record that it got as %s, until it is sent again', async (_, stored) => {
     const { db, ids } = await delivered()
     const first = await firstOf(db, ids)
     await answer(db, ids.slice(0, 2), 'lacks')
-    await queueLater(db, first, 100, told)
+    await queueLater(db, first, 100, stored)
     expect(await unexpected(db.read, ids)).toEqual(new Map())
     expect((await lackingAt(db.read, 'ams')).count).toBe(2)
     await deliverWaiting(db)

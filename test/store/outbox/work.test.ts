@@ -180,7 +180,7 @@ describe.each(testDatabases)('claims of streams on $name', ({ open }) => {
     ])
   })
 
-  it('give nothing while the destination is stopped or rests, and all of it afterwards', async () => {
+  it('give nothing while the destination is stopped or paused, and all of it afterwards', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
     for (const state of ['paused', 'suspended'] as const) {

@@ -12,7 +12,7 @@ describe('a connection to Postgres that was not made', () => {
     failed('self-signed certificate in certificate chain', 'SELF_SIGNED_CERT_IN_CHAIN'),
     failed('unable to verify the first certificate', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
     failed("Hostname/IP does not match certificate's altnames", 'ERR_TLS_CERT_ALTNAME_INVALID'),
-  ])('because of its certificate sends nobody to look for host and port: $message', (error) => {
+  ])('because of its certificate does not suggest to check host and port: $message', (error) => {
     expect(connectionError(error).message).toBe(
       `the certificate of the Postgres server is not trusted (${error.message}); name the CA that signed it with sslrootcert, and the host as the certificate does`,
     )
@@ -29,7 +29,7 @@ describe('a connection to Postgres that was not made', () => {
     failed('key values mismatch', 'ERR_OSSL_X509_KEY_VALUES_MISMATCH'),
     failed('no start line', 'ERR_OSSL_PEM_NO_START_LINE'),
     failed('unsupported protocol', 'ERR_SSL_UNSUPPORTED_PROTOCOL'),
-  ])('because the TLS handshake fails does not send anybody to check host and port: $message', (error) => {
+  ])('because the TLS handshake fails does not suggest to check host and port: $message', (error) => {
     expect(connectionError(error).message).toBe(
       `the TLS handshake with the Postgres server failed (${error.message}); check that the server offers TLS 1.2 or later, and that sslcert and sslkey name a certificate and its key`,
     )

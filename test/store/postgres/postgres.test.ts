@@ -94,7 +94,7 @@ describe('Postgres', () => {
         return rows.length === 0
       })
     }
-    await until('all is told', () => lines.length >= 2)
+    await until('all is logged', () => lines.length >= 2)
     const why =
       'Postgres ended the session (terminating connection due to administrator command); the server is stopping, or an administrator ends its sessions'
     expect(lines.toSorted()).toEqual([
@@ -141,7 +141,7 @@ describe('Postgres', () => {
     expect(await Promise.all([look(), look()])).toEqual([[{ one: 1 }], [{ one: 1 }]])
   })
 
-  it('commits durably, in UTC and seeing earlier commits of others, whatever the defaults of server and role are', async () => {
+  it('commits durably, in UTC and seeing earlier commits of others, with any defaults of server and role', async () => {
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
     await admin.connect()
     await admin.query(`do $$ begin

@@ -182,8 +182,8 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
   })
 })
 
-describe.each(testDatabases)('wakes and replays on $name', (database) => {
-  it('a wake makes a read that waits due soon; one that is due sooner stays so', async () => {
+describe.each(testDatabases)('read requests and full re-reads on $name', (database) => {
+  it('a read request makes a waiting read due soon; one that is due sooner stays so', async () => {
     const db = await openWith(database)
     await settle(db, await claimEvents(db))
     await wake(db)
@@ -194,7 +194,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect((await row(db)).due_at).toBe(woken.due_at)
   })
 
-  it('a wake during a read makes it due soon after, if it was read to its end', async () => {
+  it('a read request during a read makes it due soon after, if it was read to its end', async () => {
     const db = await openWith(database)
     const claim = await claimEvents(db)
     await wake(db)
@@ -215,7 +215,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     }
   })
 
-  it('a wake has what was not found looked for before long, during a read and after; what is due sooner stays so', async () => {
+  it('a read request makes a read that found nothing due soon, during a read and after; what is due sooner stays so', async () => {
     const db = await openWith(database)
     const missed = { notFound: 3, rank: rank.failing, complete: false }
     const inMs = async () => Date.parse((await row(db)).due_at ?? '') - Date.now()
@@ -236,7 +236,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(await inMs()).toBeLessThanOrEqual(30_000)
   })
 
-  it('a wake during a read counts as activity, which the read does not take back', async () => {
+  it('a read request during a read counts as activity, which the end of the read keeps', async () => {
     const db = await openWith(database)
     const claim = await claimEvents(db)
     await wake(db)
@@ -247,7 +247,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect((await row(db)).active_at).toBe('2026-01-01T00:00:00.000000Z')
   })
 
-  it('a replay is made when it is due, however much later the next poll would be', async () => {
+  it('a full re-read runs when it is due, however much later the next poll would be', async () => {
     const db = await openWith(database)
     await settle(db, await claimEvents(db), { fullReadDueInMs: 60_000 })
     const first = await row(db)
@@ -256,7 +256,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(await row(db)).toMatchObject({ due_at: first.full_read_due_at, full_read_due_at: first.full_read_due_at })
   })
 
-  it('a replay that is asked for comes a minute after the last at the soonest, and is asked for once', async () => {
+  it('a requested full re-read runs at the earliest a minute after the last, and is requested once', async () => {
     const db = await openWith(database)
     const ask = () => db.write('test-ask', (tx) => requestFullRead(tx, [place]))
     await ask()
@@ -271,7 +271,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(await row(db)).toMatchObject({ full_read_due_at: asked.full_read_due_at, due_at: asked.due_at })
   })
 
-  it('trap 25: a sweep wakes what is active, counts as no activity, and is asked for at most so often', async () => {
+  it('trap 25: a sweep requests reads of active submissions, counts as no activity, and is limited in frequency', async () => {
     const db = await openWith(database, 3)
     await ensureAccounts(db, [ACCOUNT])
     await db.write('test-old', (tx) =>
@@ -292,7 +292,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(await claimSweep(db, ACCOUNT, 0)).toBe(true)
   })
 
-  it('a step of a sweep looks at so many submissions and no more, active or not', async () => {
+  it('a step of a sweep reads at most the given number of submissions, active or not', async () => {
     const db = await openWith(database, 3)
     await db.write('test-old', (tx) =>
       tx.sql.updateTable('sync_reads').set({ active_at: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '<>', uuid(9, 3)).execute(),
@@ -342,7 +342,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     await ask()
     expect(await claimSweep(db, ACCOUNT, 300_000)).toBe(true)
     expect(await claimSweep(db, ACCOUNT, 300_000), 'it is being made').toBe(false)
-    expect(await claimSweep(db, ACCOUNT, 0), 'whoever made it is dead').toBe(true)
+    expect(await claimSweep(db, ACCOUNT, 0), 'the process that made it is dead').toBe(true)
     await endSweep(db, ACCOUNT)
     expect(await claimSweep(db, ACCOUNT, 0)).toBe(false)
     await ask()

@@ -76,7 +76,7 @@ it.each(testDatabases)('requested reads are due immediately on $name, feeds from
   expect(Date.parse(kept ?? ''), 'one that is due is not put off').toBe(now - HOUR_MS)
 })
 
-it.each(testDatabases)('without a replay the feeds are due from where they were read to, on $name', async ({ open }) => {
+it.each(testDatabases)('without a full re-read the feeds are due from their cursors, on $name', async ({ open }) => {
   const { db } = await closedAtEnd(open())
   const late = timeFromMs(Date.now() + HOUR_MS)
   await db.write('test', async (tx) => {

@@ -208,8 +208,8 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
     const row = { ...claim.run, missing: 1, different: 1, absent: 1, unreadable: 1, repaired: 1 }
     expect((await withLeft(db.read, row)).left).toEqual({ differences: 2, unreadable: 1 })
     await saveProgress(db, claim, NOTHING_DONE, [
-      { submissionId: ONE, at: time(9), proved: true },
-      { submissionId: TWO, at: time(9), proved: false },
+      { submissionId: ONE, at: time(9), isReconciled: true },
+      { submissionId: TWO, at: time(9), isReconciled: false },
     ])
     await runSql(db, sql`update sync_reconciled set reconciled_at = ${time(9)} where submission_id = ${ONE}`)
     expect((await withLeft(db.read, row)).left).toEqual({ differences: 2, unreadable: 0 })
@@ -244,7 +244,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
       await tx.sql.deleteFrom('submissions').where('submission_id', '=', TWO).execute()
       await tx.run(sql`update submissions set unreachable_since = ${time(4)} where submission_id = ${ONE}`)
     })
-    const proof = (submissionId: string, minute: number, proved = true) => ({ submissionId, at: time(minute), proved })
+    const proof = (submissionId: string, minute: number, isReconciled = true) => ({ submissionId, at: time(minute), isReconciled })
     await saveProgress(db, claim, NOTHING_DONE, [proof(THREE, 5), proof(ONE, 6), proof(uuid(9, 4), 7, false)])
     await saveProgress(db, claim, NOTHING_DONE, [proof(ONE, 8, false)])
 

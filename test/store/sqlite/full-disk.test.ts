@@ -36,7 +36,7 @@ async function accounts(): Promise<string[]> {
 
 // A full disk ends the transaction. A later statement would be committed separately.
 it.each([{}, { onWorkerThread: true }])(
-  'nothing of a transaction stays that a full disk ended in its middle, whatever it does then (%o)',
+  'nothing of a transaction stays that a full disk ended in its middle, with any next step (%o)',
   async (options) => {
     await limitTo(1, options)
     const swallowing = db.write(

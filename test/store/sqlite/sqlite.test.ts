@@ -106,7 +106,7 @@ describe('SQLite', () => {
     expect(kept).toEqual([{ account: 'back' }, { account: 'before' }])
   })
 
-  it('is one file when all have closed it, and loses nothing while processes open and close it at once', async () => {
+  it('is one file when all have closed it, and loses nothing while processes open and close it concurrently', async () => {
     const { path } = place.config
     const beside = () => ['-wal', '-shm', '-journal'].filter((ending) => existsSync(`${path}${ending}`))
     await db.close()
@@ -154,9 +154,9 @@ describe('SQLite', () => {
     chmodSync(file, 0o400)
     if (uid !== undefined) for (const own of [folder, path]) if (own !== file) chownSync(own, uid, gid)
     const child = startChild('store/children/open-as.ts', [path, String(uid ?? ''), String(gid ?? '')])
-    const told = await child.says('FatalError')
-    if (uid === undefined) expect(told).toMatch(`${file} is not writable by user`)
-    else expect(told).toMatch(`${file} belongs to user 0 and is not writable by user ${uid}; give it to that user (chown ${uid} ${file})`)
+    const error = await child.says('FatalError')
+    if (uid === undefined) expect(error).toMatch(`${file} is not writable by user`)
+    else expect(error).toMatch(`${file} belongs to user 0 and is not writable by user ${uid}; give it to that user (chown ${uid} ${file})`)
   })
 
   it('says who cannot write where', async () => {

@@ -28,8 +28,8 @@ vi.mock('node:worker_threads', async (original) => {
 })
 
 it('a system that refuses threads stops nothing: it is reported with instructions, and the work continues later', async () => {
-  const told = Promise.withResolvers<string>()
-  const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: told.resolve } })
+  const logged = Promise.withResolvers<string>()
+  const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: logged.resolve } })
   const { config, remove } = newSqlite()
   const db = await openDb(config, { clock: systemClock, log })
   onTestFinished(async () => {
@@ -40,7 +40,7 @@ it('a system that refuses threads stops nothing: it is reported with instruction
   system.givesThreads = false
   await migrate(db)
   const refusal = /EAGAIN; this process cannot start another thread; raise its limit \(ulimit -u/
-  expect(JSON.parse(await told.promise)).toMatchObject({ msg: expect.stringMatching(refusal) })
+  expect(JSON.parse(await logged.promise)).toMatchObject({ msg: expect.stringMatching(refusal) })
   const aside = () => db.write('aside', async () => 'done', { onWorkerThread: true })
   await expect(aside()).rejects.toThrow('EAGAIN')
   system.givesThreads = true

@@ -22,8 +22,8 @@ import {
   removeProcess,
 } from '../../../src/store/upkeep/processes.ts'
 import { readReplication } from '../../../src/store/upkeep/replication.ts'
+import { sizeOfRun } from '../../../src/store/upkeep/run-size.ts'
 import { readsOffStatus, readsStatus } from '../../../src/store/upkeep/status.ts'
-import { sizeOfTurn } from '../../../src/store/upkeep/turn-size.ts'
 import {
   claimUpkeep,
   confirmUpkeep,
@@ -184,16 +184,16 @@ describe.each(testDatabases)('upkeep on $name', (database) => {
     ])
   })
 
-  it('how much a turn of retention would take is found by times', async () => {
+  it('how much a run of retention would remove is found by times', async () => {
     const db = await opened()
-    expect(await sizeOfTurn(db.read, 'deliveries', time(9), [])).toEqual({ rows: 0, of: 0 })
+    expect(await sizeOfRun(db.read, 'deliveries', time(9), [])).toEqual({ rows: 0, of: 0 })
     await deliver(db, 1, 2, 3, 4)
-    expect(await sizeOfTurn(db.read, 'deliveries', time(3), [])).toEqual({ rows: 2, of: 4 })
+    expect(await sizeOfRun(db.read, 'deliveries', time(3), [])).toEqual({ rows: 2, of: 4 })
     await applyAll(db, [observedEvent('acme', BAKERY, wireEvent(1)), observedEvent('acme', BAKERY, wireEvent(2))])
-    const { of } = await sizeOfTurn(db.read, 'changes', time(0), [])
+    const { of } = await sizeOfRun(db.read, 'changes', time(0), [])
     expect(of).toBeGreaterThan(2)
     const later = timeFromMs(Date.now() + 60_000)
-    expect(await sizeOfTurn(db.read, 'changes', later, [])).toEqual({ rows: of, of })
+    expect(await sizeOfRun(db.read, 'changes', later, [])).toEqual({ rows: of, of })
   })
 
   it('the verdict is judged by each account and destination itself', async () => {

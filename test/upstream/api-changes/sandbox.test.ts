@@ -21,14 +21,14 @@ async function through(sandbox: Sandbox, alter: (answer: PassingAnswer) => void)
 }
 
 function watched(sandbox: Pick<Sandbox, 'account' | 'baseUrl'>) {
-  const told: string[] = []
+  const found: string[] = []
   const apiChanges: ApiChangeWatch = {
     look: (account, read, body) =>
-      told.push(...surprisesOf(read, body).surprises.map(({ kind, path, type }) => `${account} ${read} ${kind} ${path} ${type}`)),
+      found.push(...surprisesOf(read, body).surprises.map(({ kind, path, type }) => `${account} ${read} ${kind} ${path} ${type}`)),
   }
   const client = sandboxClient(sandbox, 'default', { apiChanges })
   onTestFinished(() => client.close())
-  return { client, told }
+  return { client, found }
 }
 
 /** All reads of a submission. */
@@ -51,10 +51,10 @@ async function readAll(client: UpstreamClient, id: string): Promise<void> {
 
 it("finds nothing in the sandbox's answers", async () => {
   const sandbox = await played()
-  const { client, told } = watched(sandbox)
+  const { client, found } = watched(sandbox)
   await client.me()
   for (const id of sandbox.submissionIds('default')) await readAll(client, id)
-  expect(told).toEqual([])
+  expect(found).toEqual([])
 })
 
 it('trap 58: finds additions of the service, and the reads continue', async () => {
@@ -67,7 +67,7 @@ it('trap 58: finds additions of the service, and the reads continue', async () =
     }
     if (answer.path.endsWith('/requirements')) alterJson(answer, (view) => Object.assign(view, { marketing_hint: { text: 'later' } }))
   })
-  const { client, told } = watched({
+  const { client, found } = watched({
     account: (name) => sandbox.account(name),
     baseUrl: sandbox.baseUrl.replace(sandbox.origin, service.origin),
   })
@@ -76,7 +76,7 @@ it('trap 58: finds additions of the service, and the reads continue', async () =
   expect(page.items.length).toBeGreaterThan(0)
   await client.state('requirements', id)
   await client.thread(id, null)
-  expect(told).toEqual([
+  expect(found).toEqual([
     'default events value events[].market.category string',
     'default events field events[].region string',
     'default requirements type marketing_hint object',

@@ -119,8 +119,8 @@ describe('differences between an answer and the specification', () => {
 
 describe('the differences of an answer or a delivery', () => {
   const of = (resource: string, body: unknown) => {
-    const told = surprisesOf(resource, body)
-    return `${told.resource}: ${lines(told.surprises).join(', ')}`
+    const result = surprisesOf(resource, body)
+    return `${result.resource}: ${lines(result.surprises).join(', ')}`
   }
 
   it('belong to the read; unspecified reads have none', () => {

@@ -55,7 +55,7 @@ describe('probing a path', () => {
     }
   })
 
-  test('returns the pause that the service asked for', async () => {
+  test('returns the pause that the service requested', async () => {
     const { client } = await bench((_, response) => json(response, {}, 429, { 'retry-after': '600' }))
     expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'throttled', retryAfterMs: 600_000 })
   })

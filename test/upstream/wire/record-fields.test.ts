@@ -142,7 +142,7 @@ describe('policies and insureds', () => {
   })
 
   it.each(['drop', 'encrypt', 'keep'] as const)(
-    'a path that leads to a tax id gives what stands in its place, with PROTECT=%s',
+    'a path that leads to a tax id gives its replacement, with PROTECT=%s',
     (mode: ProtectMode) => {
       const keys = [{ id: 'k1', key: Buffer.alloc(32, 1) }]
       const protection = new Protection({ mode, keys, taxIdFields: ['steuer_nummer'] })

@@ -55,11 +55,11 @@ export class Sessions {
     return await this.#begin(who, providerText(oidc), JSON.stringify(values), { issuer: oidc.issuer, subject: storableText(subject) })
   }
 
-  async #begin(who: string, proven: string, oidc: string | null, detail: ActionDetail): Promise<string> {
+  async #begin(who: string, credential: string, oidc: string | null, detail: ActionDetail): Promise<string> {
     const id = randomBytes(ID_BYTES).toString('base64url')
     const session_hash = hashOf(id)
-    const token_proof = proofOf(id, proven).toString('hex')
-    const session = { session_hash, who, token_proof, token_tag: tagOf(session_hash, proven), oidc }
+    const token_proof = proofOf(id, credential).toString('hex')
+    const session = { session_hash, who, token_proof, token_tag: tagOf(session_hash, credential), oidc }
     const db = auditedDb(this.#db, { who, action: 'session.begin', target: null, detail })
     await beginSession(db, session, this.#limits())
     return id
@@ -92,7 +92,7 @@ export class Sessions {
     const session = await findSession(this.#db.read, hashOf(id), this.#limits())
     const known = session && heldBy(session, this.#config())
     if (!session || !known) return null
-    if (!timingSafeEqual(proofOf(id, known.proven), Buffer.from(session.token_proof, 'hex'))) return null
+    if (!timingSafeEqual(proofOf(id, known.credential), Buffer.from(session.token_proof, 'hex'))) return null
     return { session, role: known.role }
   }
 }
@@ -101,7 +101,7 @@ export class Sessions {
 export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, 'warn'>): Promise<void> {
   const passes = (session: ConsoleSession) => {
     const held = heldBy(session, config)
-    return held !== null && tagOf(session.session_hash, held.proven) === session.token_tag
+    return held !== null && tagOf(session.session_hash, held.credential) === session.token_tag
   }
   await endSessions(db, passes).catch((error: unknown) => {
     log.warn(
@@ -112,14 +112,14 @@ export async function endLapsedSessions(db: Db, config: Config, log: Pick<Log, '
 }
 
 /** @returns a session's role and the credential it began with; null if the settings no longer contain it. */
-function heldBy({ who, oidc: stored }: ConsoleSession, { ops }: Config): { readonly role: Role; readonly proven: string } | null {
+function heldBy({ who, oidc: stored }: ConsoleSession, { ops }: Config): { readonly role: Role; readonly credential: string } | null {
   if (stored === null) {
     const token = tokenOf(ops, who)
-    return token && { role: token.role, proven: token.token.reveal() }
+    return token && { role: token.role, credential: token.token.reveal() }
   }
   const values = parsedJson(stored)
   const role = ops.oidc && Array.isArray(values) ? roleOf(ops.oidc, values) : null
-  return ops.oidc && role ? { role, proven: providerText(ops.oidc) } : null
+  return ops.oidc && role ? { role, credential: providerText(ops.oidc) } : null
 }
 
 function tokenOf({ tokens }: Config['ops'], name: string): Config['ops']['tokens'][number] | null {
@@ -147,13 +147,13 @@ function hashOf(id: string): string {
 
 const TAG_DIGITS = 4
 
-function tagOf(sessionHash: string, proven: string): string {
-  return createHmac('sha256', sessionHash).update(proven).digest('hex').slice(0, TAG_DIGITS)
+function tagOf(sessionHash: string, credential: string): string {
+  return createHmac('sha256', sessionHash).update(credential).digest('hex').slice(0, TAG_DIGITS)
 }
 
 /** Testing a guessed token requires the session id, which is not in the database. */
-function proofOf(id: string, proven: string): Buffer {
-  return createHmac('sha256', id).update(proven).digest()
+function proofOf(id: string, credential: string): Buffer {
+  return createHmac('sha256', id).update(credential).digest()
 }
 
 /** @param url this server's browser URL; see `ownUrlOf`. @param maxAgeS 0 removes the cookie. */

@@ -3,18 +3,18 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 
-/** Connections refused since the last call. */
+/** Connections rejected since the last call. */
 export interface RejectedConnections {
   readonly byReason: Readonly<Record<string, number>>
-  /** Address with most refusals. */
+  /** Address with most rejections. */
   readonly worstAddress: string
 }
 
 const KEPT_MS = 7 * 86_400_000
 
-/** Stores how many connections were refused. @throws TransientError if the database is unreachable. */
+/** Stores how many connections were rejected. @throws TransientError if the database is unreachable. */
 export async function keepRejectedConnections(db: Db, { byReason, worstAddress }: RejectedConnections): Promise<void> {
-  await db.write('refused-connections', async (tx) => {
+  await db.write('rejected-connections', async (tx) => {
     for (const [reason, connections] of Object.entries(byReason).sort(([a], [b]) => (a < b ? -1 : 1))) {
       await tx.run(sql`
         insert into sync_rejected_connections (noted_at, process_id, reason, connections, worst_address)
@@ -25,7 +25,7 @@ export async function keepRejectedConnections(db: Db, { byReason, worstAddress }
   })
 }
 
-/** Refused connections since a time, and the address with the most in one minute; null if none. */
+/** Rejected connections since a time, and the address with the most in one minute; null if none. */
 export async function rejectedConnectionsSince(
   q: Query,
   since: TimeText,

@@ -10,7 +10,7 @@ import { uuid, wireMessage } from '../tools/observations.ts'
 import { Rig } from '../tools/poller.ts'
 
 const BATCHES = 6
-it.each(testDatabases)('a worker on $name rests after each batch for the requested time, if any', async (database) => {
+it.each(testDatabases)('a worker on $name pauses after each batch for the requested time, if any', async (database) => {
   const rig = await Rig.open(database)
   const rests: number[] = []
   const clock = { ...systemClock, sleep: async (ms: number) => void rests.push(ms) }

@@ -11,16 +11,16 @@ const TABLES = {
   changes: { table: 'changes', number: 'seq', time: 'changed_at' },
 } as const
 
-export type TurnTable = keyof typeof TABLES
+export type RunTable = keyof typeof TABLES
 
 /** Rows that a run would process, and all rows. Estimated from row numbers, which may have gaps. */
-export interface TurnSize {
+export interface RunSize {
   readonly rows: number
   readonly of: number
 }
 
 /** Size of the table's part older than `before`. Uses binary search: times follow numbers. @param destinations configured ones. */
-export async function sizeOfTurn(q: Query, name: TurnTable, before: TimeText, destinations: readonly string[]): Promise<TurnSize> {
+export async function sizeOfRun(q: Query, name: RunTable, before: TimeText, destinations: readonly string[]): Promise<RunSize> {
   const { table, number } = TABLES[name]
   const from = name === 'deliveries' ? ((await lastUpkeep(q, 'retention'))?.position ?? 0) : 0
   const ends = await q.one(sql<{ first: number | null; last: number | null }>`
@@ -34,7 +34,7 @@ export async function sizeOfTurn(q: Query, name: TurnTable, before: TimeText, de
 }
 
 /** @returns number of the first row to keep; `last + 1` if none is kept. */
-async function firstKept(q: Query, name: TurnTable, first: number, last: number, before: TimeText): Promise<number> {
+async function firstKept(q: Query, name: RunTable, first: number, last: number, before: TimeText): Promise<number> {
   const { table, number, time } = TABLES[name]
   const old = sql`case when ${isPassed(q, time, before)} then 1 else 0 end`
   let [low, high] = [first, last + 1]
