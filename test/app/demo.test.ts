@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, expect, it } from 'vitest'
 import { relations } from '../../src/store/schema/tables.ts'
 import { compiledEnv } from '../tools/compile-cache.ts'
-import { queriesOf, shown } from '../tools/document-queries.ts'
+import { queriesOf, queryDocuments, shown } from '../tools/document-queries.ts'
 import { programPath } from '../tools/program.ts'
 import { installedReaders, isReading, printedBy, type Reader, readEverything, sqlite333 } from '../tools/readers.ts'
 import { until } from '../tools/until.ts'
@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const textOf = (document: string) => readFileSync(new URL(`../../${document}`, import.meta.url), 'utf8')
 
-/** Queries of queries.md that give the same answers in every demo, except times. */
+/** Queries of the documents that give the same answers in every demo, except times. */
 const REPEATED = [
   'Status of each market',
   'Time to quote by market',
@@ -191,7 +191,7 @@ it('strangers read all of that database, and the answers of the documents from i
 
 function expectAnswers({ name, readAll }: Reader, path: string): void {
   const withoutTimes = (text: string | null) => text?.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'a time')
-  const asked = [...queriesOf(textOf('migrations/queries.md')), ...queriesOf(textOf('README.md'))]
+  const asked = [...queryDocuments.flatMap((name) => queriesOf(textOf(`migrations/${name}`))), ...queriesOf(textOf('README.md'))]
     .map((query) => ({ ...query, statement: query.statementFor('sqlite') }))
     .filter(({ statement }) => isReading(statement))
   const answers = readAll(

@@ -31,7 +31,9 @@ const documents = [
   'docker/without-docker.md',
   'migrations/README.md',
   'migrations/connect.md',
+  'migrations/follow-changes.md',
   'migrations/queries.md',
+  'migrations/queries-operations.md',
 ]
 
 /** Commands in code of a document, as words. */

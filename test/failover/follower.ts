@@ -8,7 +8,7 @@ import { until } from '../tools/until.ts'
 const PAUSE_MS = 20
 
 /**
- * A reader of `changes` that follows migrations/queries.md: it continues after its last number or, in a new log epoch, after the last
+ * A reader of `changes` that follows migrations/follow-changes.md: it continues after its last number or, in a new log epoch, after the last
  * number common to both epochs.
  */
 export class Follower {

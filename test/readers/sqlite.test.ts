@@ -4,12 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { relations } from '../../src/store/schema/tables.ts'
 import { type OpenedDatabase, sqliteDatabase } from '../tools/databases.ts'
 import { openDemoScene } from '../tools/demo-scene.ts'
-import { queriesOf, shown } from '../tools/document-queries.ts'
+import { queriesOf, queryDocuments, shown } from '../tools/document-queries.ts'
 import { installedReaders, isReading, printedBy, readEverything, sqlite333 } from '../tools/readers.ts'
 
 const readers = [await sqlite333(), ...installedReaders()]
 const read = (path: string) => readFileSync(new URL(`../../migrations/${path}`, import.meta.url), 'utf8')
-const queries = queriesOf(read('queries.md')).map(({ statementFor, answer }) => ({ statement: statementFor('sqlite'), answer }))
+const queries = queryDocuments
+  .flatMap((name) => queriesOf(read(name)))
+  .map(({ statementFor, answer }) => ({ statement: statementFor('sqlite'), answer }))
 
 describe('a mirror on SQLite, read by strangers', () => {
   let opened: OpenedDatabase
@@ -33,7 +35,7 @@ describe('a mirror on SQLite, read by strangers', () => {
     ])
   })
 
-  it.each(readers)('gives in $name the answers that queries.md has', ({ readAll }) => {
+  it.each(readers)('gives in $name the answers of the documents', ({ readAll }) => {
     const asked = queries.filter(({ statement }) => isReading(statement))
     expect(asked.length).toBeGreaterThan(20)
     const answers = readAll(

@@ -3,17 +3,22 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { openDemoScene } from '../tools/demo-scene.ts'
-import { type Answer, queriesOf, withAnswers } from '../tools/document-queries.ts'
+import { type Answer, queriesOf, queryDocuments, withAnswers } from '../tools/document-queries.ts'
 import { applyAll } from '../tools/mirror.ts'
 import { observedState, uuid, wireRequirements } from '../tools/observations.ts'
 
 /**
- * migrations/queries.md promises queries that run on both databases, and the answers that they give. `npx vitest run test/rules/queries -u`
- * rewrites the answers. `test/readers` reads with other programs.
+ * The documents of queries in migrations/ promise queries that run on both databases, and the answers that they give. `npx vitest run
+ * test/rules/queries -u` rewrites the answers. `test/readers` reads with other programs.
  */
 
-const DOCUMENT = new URL('../../migrations/queries.md', import.meta.url)
-const text = await readFile(DOCUMENT, 'utf8')
+const documents = await Promise.all(
+  queryDocuments.map(async (name) => {
+    const { pathname } = new URL(`../../migrations/${name}`, import.meta.url)
+    return { pathname, text: await readFile(pathname, 'utf8') }
+  }),
+)
+const text = documents.map((document) => document.text).join('')
 const queries = queriesOf(text)
 
 /** Expressions of the table of moments that may replace a literal. */
@@ -41,12 +46,14 @@ describe.each(testDatabases)('the questions and their queries, on $name', (datab
 
   it('give the answers that follow them, none of them empty', async () => {
     expect(queries.length).toBeGreaterThan(20)
-    const answered = await withAnswers(text, async ({ statementFor, answer }) => {
-      const rows = await ask(statementFor(database.name))
-      if (answer !== null) expect(rows.length, statementFor(database.name)).toBeGreaterThan(0)
-      return rows
-    })
-    await expect(answered).toMatchFileSnapshot(DOCUMENT.pathname)
+    for (const document of documents) {
+      const answered = await withAnswers(document.text, async ({ statementFor, answer }) => {
+        const rows = await ask(statementFor(database.name))
+        if (answer !== null) expect(rows.length, statementFor(database.name)).toBeGreaterThan(0)
+        return rows
+      })
+      await expect(answered).toMatchFileSnapshot(document.pathname)
+    }
   })
 
   it('accept any of the times that the document offers instead', async () => {

@@ -23,7 +23,7 @@ import {
 } from './observations.ts'
 
 /**
- * The mirror for the answers in migrations/queries.md: the demo's world and story at a fixed time, without faults, plus problems that a
+ * The mirror for the answers in migrations/queries*.md and follow-changes.md: the demo's world and story at a fixed time, without faults, plus problems that a
  * demo never ends with, such as a rejected change.
  */
 

@@ -16,6 +16,6 @@ export async function divergence(q: Query): Promise<Problem[]> {
   const lost = known_seq === null ? '' : `, and changes up to ${known_seq} were lost`
   const text =
     `the database replaced another one (${reason}): log epoch ${log_epoch} began after change ${after_seq}${lost}; every submission is ` +
-    'being re-read in full; readers of the change log beyond that change must resume as described in migrations/queries.md'
+    'being re-read in full; readers of the change log beyond that change must resume as described in migrations/follow-changes.md'
   return [problem('log_divergence', { since: began_at }, 'on', text)]
 }

@@ -50,7 +50,7 @@ export const logEpochs = relation({
   name: 'log_epochs',
   type: 'view',
   holds:
-    'The numberings of `changes`: one row for each time that another database replaced the mirror. [queries.md](queries.md' +
+    'The numberings of `changes`: one row for each time that another database replaced the mirror. [Follow the change log](follow-changes.md' +
     '#continue-after-a-restore-or-failover) says how readers continue.',
   key: [],
   columns: {

@@ -31,7 +31,7 @@ export const pushMap = relation({
   },
   notes: [
     'If a destination needs a row here, changes of a submission wait until it has one. You can write the table by hand while the program runs: ' +
-      '`queries.md` has the statement. `destination`, `account`, `submission_id` (as in `submissions`) and `client` are required, the rest is ' +
+      '`queries-operations.md` has the statement. `destination`, `account`, `submission_id` (as in `submissions`) and `client` are required, the rest is ' +
       'optional. Waiting changes are sent within about ten seconds.',
   ],
 })
