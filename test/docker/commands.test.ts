@@ -24,6 +24,7 @@ const documents = [
   'docker/http-api.md',
   'docker/monitoring.md',
   'docker/postgres.md',
+  'docker/reconcile.md',
   'docker/reverse-proxy.md',
   'docker/runbook.md',
   'docker/security.md',
