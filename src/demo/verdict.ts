@@ -4,7 +4,7 @@ import type { Tally } from './arrivals.ts'
 import type { Compared } from './compare.ts'
 import type { ServiceStats } from './service.ts'
 
-/** Delivery faults are counted separately, and a wrong clock affects every answer. */
+/** Faults that are not counted as failed requests: those of deliveries, and a wrong clock, which affects every answer. */
 const NOT_REQUEST_FAULTS = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
 
 /** The faults of the emulator, in one line. */

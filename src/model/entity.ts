@@ -54,7 +54,7 @@ export interface Field extends DescribedColumn {
   readonly volatile?: true
   /** A link, or an object with links. The newest is stored; a change only after `?` or `#` isn't logged, pushed or reported. */
   readonly link?: true
-  /** A second read that sets the column. Only marks rows as gone that the table's read never showed. */
+  /** A second read that sets the column. It marks rows as gone only if the table's own read never showed them. */
   readonly read?: StateRead
   /** Shown unmasked despite its class, because people find submissions by it. */
   readonly shown?: true

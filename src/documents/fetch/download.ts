@@ -14,7 +14,7 @@ export interface Download {
   readonly maxBytes: number
 }
 
-/** Media types of pages and errors. */
+/** Media types of web pages and error answers, which are never a document. */
 const PAGES = new Set(['text/html', 'application/xhtml+xml', 'application/json', 'application/problem+json'])
 
 /**

@@ -1,7 +1,7 @@
 import { msFromTime } from '../../model/time.ts'
 import type { UnannouncedRecords } from '../../store/operators/alarm-queries.ts'
 
-/** Fewer records may lack their webhooks by chance. */
+/** Minimum records without a webhook. Fewer may lack theirs by chance. */
 const ENOUGH = 3
 
 /**

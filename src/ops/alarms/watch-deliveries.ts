@@ -15,13 +15,13 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** A single difference may be a one-time sender fault. */
+/** Minimum differing deliveries for the alarm. A single one may be a one-time fault of the sender. */
 const DIFFERING_ENOUGH = 2
-/** Limits of rejected connections. Port scans cause some. */
+/** Period, and rejected connections at which the alarm starts and ends. Port scans cause some. */
 const FLOOD_MS = 5 * MINUTE_MS
 const FLOOD = 500
 const SMALL_FLOOD = 100
-/** A stranger may cause fewer rejected deliveries. */
+/** Minimum rejected deliveries in a row for the alarm. A stranger may cause fewer. */
 const REFUSED_ENOUGH = 3
 
 /** Watches whether deliveries arrive and are accepted. */

@@ -9,9 +9,9 @@ import type { WatchContext, Watcher } from './watcher.ts'
 
 /** Task of scheduled backups in `sync_upkeep`. */
 export const BACKUP_TASK = 'backup'
-/** Time for copying and test-restoring a large database. */
+/** How late a backup may be: copying and test-restoring a large database takes time. */
 const BACKUP_LATE_MS = 2 * 3_600_000
-/** Two missed nightly runs. */
+/** How long ago retention may have finished: longer than two nightly runs. */
 const RETENTION_LATE_MS = 49 * 3_600_000
 
 /** Watches whether scheduled backups are made and can be restored. */

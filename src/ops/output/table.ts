@@ -1,6 +1,6 @@
 import { printableLine, wrapped } from './text.ts'
 
-/** Fits the program's own sentences with two ids, and quote keys. Only outside text is cut. */
+/** Maximum characters of a cell. The program's own sentences and keys fit; only longer text from outside is cut. */
 const LONGEST_CELL = 240
 /** Minimum width of a shortened column. */
 const NARROWEST = 9

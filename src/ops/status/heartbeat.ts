@@ -17,8 +17,8 @@ import {
 
 const BEAT_MS = 5_000
 /**
- * Longest gap between the beats of this process after which it may judge others. After a longer gap, the database may have been down for
- * all processes, whose last beat may be one interval older than the gap.
+ * After a longer gap between its own beats, this process doesn't judge others yet: the database may have been down for all of them. Their
+ * last beats may be one interval older than the gap, so it is shorter than `STALE_MS`.
  */
 const GAP_MS = STALE_MS - BEAT_MS
 
@@ -96,7 +96,7 @@ export class Heartbeat implements Service {
     }
   }
 
-  /** Registers this process. Judges others only after `STALE_MS` of gapless beats, to see living ones. @returns dead processes. */
+  /** Registers this process. After a gap, waits `STALE_MS` before judging others, so that living ones can register. @returns dead processes. */
   async #beat(): Promise<ReleasedClaims[]> {
     const now = this.#db.clock.steady()
     if (now - this.#beatAt > GAP_MS) this.#steadySince = now

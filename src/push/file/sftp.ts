@@ -15,7 +15,7 @@ export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<
 /** The library's SFTP session. Used for durable writes, which the library doesn't offer. */
 type Session = Awaited<ReturnType<SftpClient['connect']>>
 
-/** Every server accepts this size. */
+/** Bytes of one write request. Every server accepts this size. */
 const WRITE_BYTES = 32_768
 /** Longest file that is read. A manifest of 10,000 files takes a third. */
 const READ_BYTES = 16 * 1024 * 1024
@@ -29,7 +29,7 @@ const LOGINS = ['none', 'publickey', 'password', 'publickey', 'keyboard-interact
 /** Longest wait for the server to close the session. */
 const CLOSE_MS = 1_000
 
-/** Lets round trips overlap. */
+/** Files written concurrently, so that round trips overlap. */
 const FILES_AT_ONCE = 8
 
 /** A folder on an SFTP server. Each batch opens a connection, because servers close idle ones. */

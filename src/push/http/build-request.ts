@@ -39,7 +39,7 @@ export async function buildRequest(
   return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: text }
 }
 
-/** The `$` of a batch: the changes in order. */
+/** The `$` of a batch's templates: the list of its changes, in order. */
 export function batchView(items: readonly PushItem[], settings: HttpDestination['settings']): TemplateInput {
   return { items: items.map((item) => viewOf(item, settings, null)), settings }
 }

@@ -4,7 +4,7 @@ import type { RequestTemplate } from '../../config/config.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { xmlText } from './xml.ts'
 
-/** `contentType`: format's default; a header can override it. */
+/** `contentType`: the format's default, which a header can override. */
 export interface EncodedBody {
   readonly text: string
   readonly contentType: string

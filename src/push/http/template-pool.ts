@@ -42,7 +42,7 @@ interface Child {
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** For all destinations together. */
+/** Maximum children, for all destinations together. */
 const MOST_CHILDREN = 2
 /** A new child takes 80 MB, including 45 MB of shared memory. */
 const [HEAP_MB, MEMORY_MB] = [64, 192]

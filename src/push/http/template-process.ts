@@ -16,7 +16,7 @@ import { urlOf } from './url.ts'
 /** Maximum call stack depth and list length. */
 const BOUNDS = { stack: 1_000, sequence: 100_000 }
 const MOST_COMPILED = 500
-/** Same as the longest request body. */
+/** Maximum length of a value as text: that of the longest request body. */
 const MOST_CHARACTERS = 8 * 1024 * 1024
 
 const compiled = new Map<string, jsonata.Expression>()

@@ -16,7 +16,7 @@ export interface FilteredChange {
   readonly occurredAt: TimeText | null
 }
 
-/** A null setting lets everything pass. */
+/** A setting of null lets every change pass. */
 export function wants(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   if (!destination.accounts.includes(change.account)) return false
   if (!isListed(destination.entities, change.entity)) return false

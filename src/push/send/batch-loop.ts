@@ -31,7 +31,7 @@ export class BatchLoop {
     this.#hasGroups = batch.groupOf !== undefined
   }
 
-  /** A batch's results are already stored together. */
+  /** 0, because the results of a batch are stored together anyway. */
   readonly isBusy = false
 
   notify(): void {

@@ -3,7 +3,7 @@ import type { ClaimedStream } from '../../store/outbox/work.ts'
 import { type StreamClaims, SWEEP_MS } from './stream-claims.ts'
 
 const ROWS_PER_STREAM = 16
-/** Per concurrent stream: streams to claim, and the number below which more are claimed. */
+/** For each stream that may be sent concurrently: how many streams to hold, and below which number to claim more. */
 const CLAIMED_AHEAD = 4
 const ENOUGH = 2
 /** With a rate limit, streams are claimed for this many seconds, so that no lease expires while waiting for a turn. */

@@ -16,10 +16,10 @@ const PRESSURE = (MAX_CONNECTIONS * 3) / 4
 /** Time limit for the first complete header: usual, and while few places are left. */
 const HEAD_WITHIN_MS = 5_000
 const HEAD_WITHIN_UNDER_PRESSURE_MS = 1_000
-/** Longer than the receiver takes to answer. After that, the sender isn't reading the answer. */
+/** Time limit for an answer to be sent and read. The receiver answers sooner, so the sender isn't reading. */
 const ANSWER_READ_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 500
-/** Unanswered requests on one connection. No known sender or proxy sends more than one. */
+/** Maximum unanswered requests on one connection. No known sender or proxy sends more than one. */
 const MAX_PIPELINED = 8
 /** The first byte of a TLS connection; no HTTP request begins with it. */
 const TLS_HANDSHAKE = 0x16

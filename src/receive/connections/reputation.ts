@@ -2,7 +2,7 @@
 const BANNED_MS = 10_000
 /** How long a good signature is remembered. */
 const KNOWN_MS = 3_600_000
-/** Connections without a complete request that an address may open within one window. */
+/** Maximum connections without a complete request that an address may open within `WINDOW_MS`. */
 const MAX_WASTED = 500
 const WINDOW_MS = 10_000
 const MAX_ADDRESSES = 10_000

@@ -62,7 +62,7 @@ export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promi
   return (await q.one(text))?.last || null
 }
 
-/** Makes a table number rows after `last`. */
+/** Sets the identity counter of a table, so that the next new row gets a number after `last`. */
 export async function continueNumbers(tx: Tx, { name, serial }: CopiedTable, last: number | null): Promise<void> {
   if (serial === null || last === null) return
   if (tx.kind === 'postgres') await tx.run(sql`select setval(pg_get_serial_sequence(${name}, ${serial}), ${last}::bigint)`)

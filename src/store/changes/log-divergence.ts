@@ -108,7 +108,7 @@ export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, 
   return { afterSeq, knownSeq: newest.seq, lost: marks.filter(({ seq }) => seq > afterSeq) }
 }
 
-/** Marks whose number is another change in the database. */
+/** Marks whose number belongs to another change in the database. */
 async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: number): Promise<LogMark[]> {
   const within = marks.filter(({ seq }) => seq <= lastSeq)
   const found = await fingerprintsOf(

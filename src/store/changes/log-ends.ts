@@ -12,7 +12,7 @@ export function wrongEndText({ column, stored, actual }: WrongEnd): string {
   return `mirror_info.${column} was set to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
 }
 
-/** Finds ends in `mirror_info` that exclude existing change-log rows. */
+/** Finds a first or last number in `mirror_info` that excludes existing change-log rows. */
 export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)

@@ -4,7 +4,7 @@ import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { isUnannounced } from '../operators/alarm-queries.ts'
 
-/** Newest feed arrivals examined. A webhook announces most of them soon after. */
+/** Maximum records to examine, newest first. A webhook announces most records soon after a feed showed them. */
 const LOOKED_AT = 1_000
 
 /** Position in the list. */

@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 
-/** Waiting deliveries searched in all accounts. */
+/** Maximum waiting deliveries to search, over all accounts. */
 const WAITING = 1_000
 
 /** @returns when the newest delivery up to `upTo` was received, ignoring type `butFor`, and the 1-based position of its secret. */

@@ -23,7 +23,7 @@ export interface NewDelivery {
 }
 
 const NAME = 'inbox-append'
-/** Trial row sizes: the smaller needs a new page; the larger is about a transaction of deliveries. */
+/** Sizes of the trial row: one that needs a new page, and one as large as a transaction of deliveries. */
 const PAGE_BYTES = 7_500
 const TRIAL_BYTES = 8 << 20
 

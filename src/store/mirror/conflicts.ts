@@ -26,7 +26,7 @@ export interface Conflict {
   readonly record_id: string
   /** The differing identity columns. */
   readonly fields: readonly string[]
-  /** Identity columns of the refused record. Repeats don't count as new conflicts. */
+  /** Identity columns of the version that was not adopted. The same version again is not a new conflict. */
   readonly identity: string
   readonly kept: string
   readonly refused: string

@@ -80,7 +80,7 @@ export async function takeProbe(tx: Tx, name: string, leaseMs: number): Promise<
   return false
 }
 
-/** Returns a probe: no stream was due. */
+/** Makes a claimed probe due again, because no stream was due. */
 export async function returnProbe(tx: Tx, name: string): Promise<void> {
   await tx.run(sql`update sync_destinations set retry_at = ${dbTime(tx)} where destination = ${name} and state = 'suspended'`)
 }

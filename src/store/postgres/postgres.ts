@@ -21,9 +21,9 @@ import type { PostgresSession } from './session.ts'
 import { ANSWER_TIMEOUT_MS, beginStatement, SHORT_LOCK_TIMEOUT_MS } from './session-settings.ts'
 
 const MAX_CONNECTIONS = 8
-/** For `priority` transactions, so that deliveries never wait for workers' connections. */
+/** Connections for `priority` transactions, so that deliveries never wait for workers' connections. */
 const FIRST_CONNECTIONS = 2
-/** In ms. A sender gets a 503 after 8 s anyway. */
+/** Time limit in ms for answers on these connections. A sender gets a 503 after 8 s anyway. */
 const FIRST_ANSWER_TIMEOUT_MS = 10_000
 const REPORT_CONNECTIONS = 2
 const MAX_ATTEMPTS = 5

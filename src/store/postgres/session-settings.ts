@@ -5,7 +5,10 @@ const LOCK_TIMEOUT_MS = 10_000
 /** Lock timeout in ms of health reports. Late parts are reported as unread. */
 export const SHORT_LOCK_TIMEOUT_MS = 200
 const IDLE_IN_TRANSACTION_MS = 30_000
-/** In ms; longer than the server's statement timeout. No answer means: server or network down, or a commit waits for a standby. */
+/**
+ * Time limit in ms for an answer, longer than the server's statement timeout. Without an answer, the server or the network is down, or a
+ * commit waits for a standby.
+ */
 export const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 
 function settings(schema: string, lockTimeoutMs: number): [name: string, value: string][] {

@@ -8,7 +8,7 @@ import type { AnswerPart } from './query.ts'
 import { withNearTables } from './statement.ts'
 import { jsonOf } from './values.ts'
 
-/** In ms. The process has no other work. */
+/** Maximum wait for a lock in ms. Blocking is harmless: the process runs only this statement. */
 const LOCK_WAIT_MS = 5_000
 
 type Prepared = Statement<[], unknown[]>

@@ -10,11 +10,11 @@ import { specOf } from '../schema/table.ts'
 import type { Columns } from '../schema/tables.ts'
 import { withoutPurged } from './purged.ts'
 
-/** In ms. Deliveries of a burst share one feed read. */
+/** Delay of requested feed reads in ms, so that a burst of deliveries shares one read. */
 export const WAKE_DELAY_MS = 1_000
-/** In ms, for reads other than feeds and requirements. A burst shares one round after the feeds. */
+/** The same for reads other than feeds and requirements, which follow the feeds. */
 export const DETAIL_WAKE_DELAY_MS = 5_000
-/** Minimum ms between full re-reads of a submission that new lanes request. */
+/** Minimum time in ms between two full re-reads that new lanes of a submission request. */
 export const FULL_READ_COALESCE_MS = 60_000
 /** Delay of another attempt when a delivery names an object that the service did not find. */
 export const LOOK_AGAIN_MS = 120_000

@@ -9,7 +9,7 @@ import { itsStream } from '../schema/push-states.ts'
 import type { Columns } from '../schema/tables.ts'
 import { reportedBefore } from './findings.ts'
 
-/** In ms. Longer waits are reported. */
+/** Wait in ms after which an undelivered push is reported. */
 const OVERDUE_MS = 3_600_000
 
 export type UndeliveredState = 'dead' | 'unknown' | 'ready'

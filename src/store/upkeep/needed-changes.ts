@@ -31,7 +31,7 @@ function oldestOpen(destination: string, open: string): RawBuilder<unknown> {
 
 const NONE = Number.MAX_SAFE_INTEGER
 
-/** Rows to search. An undelivered snapshot stops at half this number. */
+/** Maximum rows to search. A snapshot pauses at half this number of undelivered rows, so its rows leave room for others. */
 const LOOKED_AT = 20_000
 
 /** Conditions on waiting rows. Each matches a partial index. Rows without their own content are in change log order. */

@@ -7,7 +7,7 @@ import { readEvent, readMessage } from '../wire/feeds.ts'
 
 /** `type` of a delivery that `doctor` sends through the public URL. Stored like other deliveries, without effect. */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
-/** Id prefix. */
+/** Prefix of the ids of self deliveries. */
 export const SELF_DELIVERY_PREFIX = 'doctor_'
 /** Header of the answer to a self delivery: `Arrival` as JSON. */
 export const ARRIVAL_HEADER = 'submission-mirror-arrival'
@@ -16,9 +16,9 @@ export const ARRIVAL_HEADER = 'submission-mirror-arrival'
 export const arrival = z.object({
   /** The connected client or proxy. */
   peer: z.string(),
-  /** Whether `X-Forwarded-For` was set. */
+  /** The sender that the receiver counts: the peer, or the client that a trusted proxy names. */
   sender: z.string(),
-  /** Whether it had `X-Forwarded-For`. */
+  /** Whether the request had the header `X-Forwarded-For`. */
   is_forwarded: z.boolean(),
 })
 export type Arrival = z.output<typeof arrival>

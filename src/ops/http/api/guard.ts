@@ -10,7 +10,7 @@ import { type Holder, TokenVerifier } from './tokens.ts'
 
 const MINUTE_S = 60
 const CROWDED_S = 5
-/** Limit of concurrent requests per token or person, with waiting ones. Below any shared limit. */
+/** Maximum concurrent requests of a token or person, including waiting ones. Lower than every limit that all share. */
 export const MOST_AT_ONCE = 32
 
 const SESSION_ROUTE = '/api/v1/session'
