@@ -144,7 +144,7 @@ export class Running {
         appender: this.#appender,
         rejectedStore: new RejectedStore(db, log),
         lastUses: this.#lastUses,
-        keepRefused: (refused) => keepRejectedConnections(db, refused),
+        keepRejections: (rejected) => keepRejectedConnections(db, rejected),
         clock,
         log,
         observer: this.#observer,

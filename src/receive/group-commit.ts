@@ -41,7 +41,7 @@ export class GroupCommit {
   #waiting: Waiting[] = []
   #waitingBytes = 0
   #running = false
-  #refused = 0
+  #notStored = 0
 
   constructor(options: GroupCommitOptions) {
     this.#o = options
@@ -133,9 +133,9 @@ export class GroupCommit {
     const [failure] = failures
     // A single failed delivery doesn't prove a database fault.
     if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
-      if (this.#refused === 0)
+      if (this.#notStored === 0)
         log.error({ err: failure }, `deliveries cannot be stored now and are answered 503 (${messageOf(failure)}). The sender repeats them`)
-      this.#refused += batch.length
+      this.#notStored += batch.length
       return
     }
     for (const [position, outcome] of outcomes.entries()) {
@@ -146,9 +146,9 @@ export class GroupCommit {
         `delivery ${deliveryId} could not be stored and was answered 503: ${messageOf(outcome)}`,
       )
     }
-    if (this.#refused > 0 && failures.length < batch.length) {
-      log.info({ refused: this.#refused }, `deliveries are stored again; ${this.#refused} were answered 503`)
-      this.#refused = 0
+    if (this.#notStored > 0 && failures.length < batch.length) {
+      log.info({ refused: this.#notStored }, `deliveries are stored again; ${this.#notStored} were answered 503`)
+      this.#notStored = 0
     }
   }
 }

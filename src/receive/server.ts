@@ -8,14 +8,14 @@ import { ARRIVAL_HEADER, type Arrival, SELF_DELIVERY_PREFIX } from '../upstream/
 import { type Answer, answers } from './answers.ts'
 import { DescriptorWatch } from './connections/descriptors.ts'
 import { ConnectionGuard } from './connections/guard.ts'
-import { Refusals, type RefusalsOptions } from './connections/refusals.ts'
+import { ConnectionRejections, type RejectionsOptions } from './connections/rejected-connections.ts'
 import { trustedProxies } from './connections/trusted-proxies.ts'
 import { Receiver, type ReceiverOptions } from './receiver.ts'
 
 interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
   readonly config: Omit<Config['receiver'], 'publicUrl'>
   /** Stores counts of rejected connections. */
-  readonly keepRefused: RefusalsOptions['keep']
+  readonly keepRejections: RejectionsOptions['keep']
 }
 
 export interface RunningReceiver {
@@ -50,8 +50,8 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const { config, log, clock } = options
   const receiver = new Receiver({ ...options, bodyLimitBytes: config.bodyLimit })
   const isProxy = trustedProxies(config.trustProxy)
-  const refusals = new Refusals({ clock, log, observer: options.observer, keep: options.keepRefused })
-  const guard = new ConnectionGuard({ clock, refusals, descriptors: new DescriptorWatch(clock, log), isProxy })
+  const rejections = new ConnectionRejections({ clock, log, observer: options.observer, keep: options.keepRejections })
+  const guard = new ConnectionGuard({ clock, rejections, descriptors: new DescriptorWatch(clock, log), isProxy })
   const app = createServer(receiver, guard, isProxy, options)
   const origin = await app.listen({ host: config.host, port: config.port })
   const { server } = app
@@ -73,7 +73,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
       server.closeAllConnections()
       await closed
       guard.stop()
-      await refusals.report()
+      await rejections.report()
     },
   }
 }

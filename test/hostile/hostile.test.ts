@@ -52,7 +52,7 @@ describe('good deliveries, 200 a second, while strangers attack', () => {
       BROKER_API_CLIENT_SECRET: 'bas_hostile',
       WEBHOOK_SECRETS: SECRET,
     })
-    logged = serving.says('were refused or closed')
+    logged = serving.says('were rejected or closed')
   })
   afterAll(async () => {
     console.log(figures.join('\n'))
@@ -101,6 +101,6 @@ describe('good deliveries, 200 a second, while strangers attack', () => {
   })
 
   it('logs it', async () => {
-    expect(await logged).toMatch(/connections were refused or closed to keep the receiver free, \d+ of them from 127\.1\./)
+    expect(await logged).toMatch(/connections were rejected or closed to keep the receiver free, \d+ of them from 127\.1\./)
   })
 })

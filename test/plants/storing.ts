@@ -39,7 +39,7 @@ export const storing: Plants = {
     edits: [['if (destinations.includes(destination)) oldest = Math.min(oldest, cursor + 1)\n', 'void cursor\n']],
     foundBy: ['ops/retention/retention.test.ts'],
   },
-  'tax ids stay in refused deliveries': {
+  'tax ids stay in rejected deliveries': {
     file: 'store/upkeep/protect.ts',
     edits: [
       [

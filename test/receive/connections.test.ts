@@ -141,7 +141,7 @@ describe('connections of strangers', () => {
     two?.write(head('/webhooks', { 'content-length': '0' }).repeat(100))
     await two?.closed()
     await receiver.running.stop(1_000)
-    const lines = receiver.lines.filter(({ msg }) => String(msg).includes('were refused or closed'))
+    const lines = receiver.lines.filter(({ msg }) => String(msg).includes('were rejected or closed'))
     expect(lines).toMatchObject([{ reasons: { no_http: 1, pipelined: 1 }, worst: STRANGER, ofWorst: 2, addresses: 1 }])
   })
 
@@ -153,7 +153,7 @@ describe('connections of strangers', () => {
     tls?.write(Buffer.from('16030102000100', 'hex'))
     await tls?.closed()
     await receiver.running.stop(1_000)
-    const lines = receiver.lines.filter(({ msg }) => String(msg).includes('were refused or closed'))
+    const lines = receiver.lines.filter(({ msg }) => String(msg).includes('were rejected or closed'))
     expect(lines).toMatchObject([{ reasons: { long_header: 1, tls: 1 } }])
     expect(lines[0]?.['msg']).toMatch(/; long_header: a request with more than 16 KiB .*; tls: this port speaks plain HTTP; /)
   })

@@ -79,7 +79,7 @@ export async function startTestReceiver(options: TestReceiverOptions): Promise<T
     appender: options.appender ?? new InboxAppender(options.db),
     rejectedStore: rejected,
     lastUses: { note() {} },
-    keepRefused: (refused) => keepRejectedConnections(options.db, refused),
+    keepRejections: (rejected) => keepRejectedConnections(options.db, rejected),
     clock: options.clock ?? systemClock,
     log,
     observer: counts,

@@ -22,20 +22,20 @@ const FLOOD_MS = 5 * MINUTE_MS
 const FLOOD = 500
 const SMALL_FLOOD = 100
 /** Minimum rejected deliveries in a row for the alarm. A stranger may cause fewer. */
-const REFUSED_ENOUGH = 3
+const REJECTED_ENOUGH = 3
 
 /** Watches whether deliveries arrive and are accepted. */
 export const deliveryWatcher: Watcher = {
   names: ['webhook_silence', 'webhook_loss', 'deliveries_rejected', 'delivery_too_large', 'delivery_differs', 'connection_flood'],
   async check(context) {
-    const refused = await rejectedSince(context.q, timeFromMs(context.nowMs - DAY_MS))
+    const rejected = await rejectedSince(context.q, timeFromMs(context.nowMs - DAY_MS))
     const found: Problem[] = [await flood(context)]
     for (const { name: account } of context.config.accounts) {
-      const own = refused.filter((each) => each.account === account)
+      const own = rejected.filter((each) => each.account === account)
       const lastAt = (await newestDelivery(context.q, account, SELF_DELIVERY_TYPE, timeFromMs(context.nowMs)))?.receivedAt
       const lastAtMs = lastAt === undefined ? null : msFromTime(lastAt)
       found.push(await silence(account, context, lastAtMs, own), ...webhooksLost(account, await webhookLossOfDay(context.q, account)))
-      found.push(await refusal(account, context, lastAtMs), tooLarge(account, own), await differs(account, context))
+      found.push(await rejections(account, context, lastAtMs), tooLarge(account, own), await differs(account, context))
     }
     return found
   },
@@ -45,7 +45,7 @@ async function silence(
   account: string,
   { q, config, nowMs }: WatchContext,
   lastAtMs: number | null,
-  refused: readonly RejectedCount[],
+  rejected: readonly RejectedCount[],
 ): Promise<Problem> {
   const found = await unannouncedRecords(q, account, {
     // Skip records found soon after a delivery: an unreadable delivery may have announced them.
@@ -55,7 +55,7 @@ async function silence(
   })
   const sinceMs = silentSince(lastAtMs, found, config.webhooks.silenceAfterMs, nowMs)
   const never = lastAtMs === null
-  const faults = signatureFaults(refused)
+  const faults = signatureFaults(rejected)
   const why =
     faults.length > 0
       ? `deliveries are rejected: ${fixOf(faults)}`
@@ -67,8 +67,8 @@ async function silence(
 }
 
 /** Rejections of signed deliveries. Strangers rarely send a signature. */
-function signatureFaults(refused: readonly RejectedCount[]): RejectedCount[] {
-  return refused.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
+function signatureFaults(rejected: readonly RejectedCount[]): RejectedCount[] {
+  return rejected.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
 }
 
 function fixOf(faults: readonly RejectedCount[]): string {
@@ -84,7 +84,7 @@ function onlyTimes(faults: readonly RejectedCount[]): boolean {
 /**
  * Counts rejections since the last accepted delivery. If the last hour had none, the alarm stays `between`: senders may retry after hours.
  */
-async function refusal(account: string, { q, nowMs }: WatchContext, lastAtMs: number | null): Promise<Problem> {
+async function rejections(account: string, { q, nowMs }: WatchContext, lastAtMs: number | null): Promise<Problem> {
   const sinceMs = Math.max(nowMs - DAY_MS, lastAtMs ?? 0)
   const faults = signatureFaults(await rejectedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
   const count = faults.reduce((total, each) => total + each.count, 0)
@@ -96,14 +96,14 @@ async function refusal(account: string, { q, nowMs }: WatchContext, lastAtMs: nu
   return problem(
     'deliveries_rejected',
     { account },
-    count === 0 ? 'off' : count >= REFUSED_ENOUGH && recent ? 'on' : 'between',
+    count === 0 ? 'off' : count >= REJECTED_ENOUGH && recent ? 'on' : 'between',
     `${pluralize(count, 'delivery', 'deliveries')} in a row for account ${account} ${count === 1 ? 'was' : 'were'} rejected ` +
       `(${faults.map(({ reason }) => reason).join(', ')}), the last at ${shortTime(last)} UTC; ${fixOf(faults)}${then}`,
   )
 }
 
-function tooLarge(account: string, refused: readonly RejectedCount[]): Problem {
-  const count = refused.find(({ reason }) => reason === 'body_too_large')?.count ?? 0
+function tooLarge(account: string, rejected: readonly RejectedCount[]): Problem {
+  const count = rejected.find(({ reason }) => reason === 'body_too_large')?.count ?? 0
   return problem(
     'delivery_too_large',
     { account },

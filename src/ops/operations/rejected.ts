@@ -69,16 +69,16 @@ const list = operation({
 async function withAbout<T extends { readonly rejected_id: number; readonly account: string | null }>(
   q: Query,
   store: RejectedStore,
-  refused: readonly T[],
+  rejected: readonly T[],
 ) {
-  const bodies = await store.shortBodies(refused.map(({ rejected_id }) => rejected_id))
-  const about = refused.map(({ rejected_id, account }) => {
+  const bodies = await store.shortBodies(rejected.map(({ rejected_id }) => rejected_id))
+  const about = rejected.map(({ rejected_id, account }) => {
     const body = bodies.get(rejected_id)
     const { type: kind, submissionIds } = body ? readDelivery(body) : { type: null, submissionIds: [] }
     return { account: account ?? '', kind, submission_id: submissionIds.length === 1 ? (submissionIds[0] ?? null) : null }
   })
   const named = await withInsured(q, about)
-  return refused.map((each, index) => ({
+  return rejected.map((each, index) => ({
     ...each,
     ...(named[index] ?? { kind: null, submission_id: null, insured_name: null }),
     account: each.account,
@@ -113,7 +113,7 @@ const show = operation({
     if (found === null) throw new NotFoundError([`rejected delivery ${printableLine(id)} does not exist`])
     return { ...found, body: found.body?.toString('utf8') ?? null }
   },
-  print: (to, refused) => to.line(deliveryText(refused)),
+  print: (to, rejected) => to.line(deliveryText(rejected)),
 })
 
 const replay = operation({

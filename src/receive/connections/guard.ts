@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { chunkLimit } from './chunk-limit.ts'
 import type { DescriptorWatch } from './descriptors.ts'
 import { type Connection, Places } from './places.ts'
-import type { RefusalReason, Refusals } from './refusals.ts'
+import type { ConnectionRejections, RejectionReason } from './rejected-connections.ts'
 import { Reputation } from './reputation.ts'
 
 /** Connection limits in total and per address. A whole office behind one address opens fewer. */
@@ -27,7 +27,7 @@ const HEADER_TOO_LONG = 'HTTP/1.1 431 Request Header Fields Too Large\r\nconnect
 
 interface ConnectionGuardOptions {
   readonly clock: Clock
-  readonly refusals: Pick<Refusals, 'note'>
+  readonly rejections: Pick<ConnectionRejections, 'note'>
   /** Checks regularly whether new connections can still be accepted. */
   readonly descriptors: Pick<DescriptorWatch, 'look'>
   /** Whether an address belongs to a proxy whose `X-Forwarded-For` is trusted. */
@@ -104,7 +104,7 @@ export class ConnectionGuard {
     const key = addressKey(address)
     if (key === connection.sender.address) return true
     if (this.#places.count(key) >= MAX_PER_ADDRESS) {
-      this.#o.refusals.note('too_many', key)
+      this.#o.rejections.note('too_many', key)
       return false
     }
     this.#places.move(connection, key)
@@ -169,11 +169,11 @@ export class ConnectionGuard {
     if (connection.phase !== 'head' || connection.isProxy) return
     const now = this.#o.clock.steady()
     if (!this.#reputation.waste(connection.origin, now)) return
-    this.#o.refusals.note('wasted', connection.origin)
+    this.#o.rejections.note('wasted', connection.origin)
     this.#reputation.ban(connection.origin, now)
   }
 
-  #punish(connection: Connection, reason: RefusalReason): void {
+  #punish(connection: Connection, reason: RejectionReason): void {
     const { address } = connection.sender
     const now = this.#o.clock.steady()
     this.#close(connection, reason)
@@ -182,15 +182,15 @@ export class ConnectionGuard {
     for (const other of this.#places.unsigned(address)) this.#close(other, reason)
   }
 
-  #turnAway(socket: Socket, reason: RefusalReason, address: string): false {
-    this.#o.refusals.note(reason, address)
+  #turnAway(socket: Socket, reason: RejectionReason, address: string): false {
+    this.#o.rejections.note(reason, address)
     socket.resetAndDestroy()
     return false
   }
 
   /** Frees the place before the system has closed the connection. */
-  #close(connection: Connection, reason: RefusalReason, answer = ''): void {
-    this.#o.refusals.note(reason, connection.sender.address)
+  #close(connection: Connection, reason: RejectionReason, answer = ''): void {
+    this.#o.rejections.note(reason, connection.sender.address)
     this.#places.remove(connection)
     if (answer === '') connection.socket.resetAndDestroy()
     else connection.socket.end(answer).destroySoon()

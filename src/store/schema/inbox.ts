@@ -46,7 +46,7 @@ export const syncInboxLeft = internal({
 
 export const syncRejectedConnections = internal({
   name: 'sync_rejected_connections',
-  holds: 'how many connections were refused in each minute of a week, and why',
+  holds: 'how many connections were rejected in each minute of a week, and why',
   columns: {
     noted_at: time(),
     ...each(text(), 'process_id', 'reason'),

@@ -50,7 +50,7 @@ async function startProduct(): Promise<number> {
     appender: new InboxAppender(db),
     rejectedStore: new RejectedStore(db, log),
     lastUses: { note() {} },
-    keepRefused: async () => {},
+    keepRejections: async () => {},
     clock: systemClock,
     log,
     observer: createMetrics().observer,

@@ -10,7 +10,7 @@ import type { RejectedConnections } from '../../store/inbox/rejected-connections
  * `unread_answer`: did not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny chunks ·
  * `long_header`: sent more than 16 KiB of headers · `tls`: sent TLS · `no_http`: sent no HTTP.
  */
-export type RefusalReason =
+export type RejectionReason =
   | 'too_many'
   | 'full'
   | 'banned'
@@ -25,7 +25,7 @@ export type RefusalReason =
   | 'no_http'
 
 /** Fixes for mistakes of well-meaning senders. */
-const HINTS: Partial<Readonly<Record<RefusalReason, string>>> = {
+const HINTS: Partial<Readonly<Record<RejectionReason, string>>> = {
   long_header: 'a request with more than 16 KiB of headers is answered 431; its sender, or the proxy before this port, must send fewer',
   tls: 'this port speaks plain HTTP; use an http:// address, or let the proxy that ends TLS forward to it',
 }
@@ -33,27 +33,27 @@ const HINTS: Partial<Readonly<Record<RefusalReason, string>>> = {
 const REPORT_EVERY_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
-export interface RefusalsOptions {
+export interface RejectionsOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
   /** Stores counts for the process that checks alarms. */
-  readonly keep: (refused: RejectedConnections) => Promise<void>
+  readonly keep: (rejected: RejectedConnections) => Promise<void>
 }
 
 /** Counts rejected connections. Logs and stores counts at most once a minute. */
-export class Refusals {
-  readonly #o: RefusalsOptions
-  #counts = new Map<RefusalReason, number>()
+export class ConnectionRejections {
+  readonly #o: RejectionsOptions
+  #counts = new Map<RejectionReason, number>()
   #addresses = new Map<string, number>()
   #alertedAt = Number.NEGATIVE_INFINITY
   #cancel: (() => void) | null = null
 
-  constructor(options: RefusalsOptions) {
+  constructor(options: RejectionsOptions) {
     this.#o = options
   }
 
-  note(reason: RefusalReason, address: string): void {
+  note(reason: RejectionReason, address: string): void {
     this.#o.observer.count('connections_rejected_total', { reason })
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1)
     if (this.#addresses.size < MAX_ADDRESSES || this.#addresses.has(address))
@@ -75,13 +75,13 @@ export class Refusals {
     const hints = counts.flatMap(([reason]) => (HINTS[reason] === undefined ? [] : [`; ${reason}: ${HINTS[reason]}`]))
     this.#o.log.warn(
       { reasons: byReason, addresses: this.#addresses.size, worst, ofWorst },
-      `${total} connections were refused or closed to keep the receiver free, ${ofWorst} of them from ${worst} (${counts[0]?.[0]} most often)${hints.join('')}`,
+      `${total} connections were rejected or closed to keep the receiver free, ${ofWorst} of them from ${worst} (${counts[0]?.[0]} most often)${hints.join('')}`,
     )
     this.#counts = new Map()
     this.#addresses = new Map()
     this.#alertedAt = this.#o.clock.steady()
     await this.#o.keep({ byReason, worstAddress: worst }).catch((error: unknown) => {
-      this.#o.log.warn(`the count of refused connections could not be stored, so the alarm may not fire: ${messageOf(error)}`)
+      this.#o.log.warn(`the count of rejected connections could not be stored, so the alarm may not fire: ${messageOf(error)}`)
     })
   }
 }
