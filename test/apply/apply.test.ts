@@ -42,7 +42,7 @@ it.each(testDatabases)(
   async ({ open }) => {
     const { db } = await closedAtEnd(open())
     await applyAll(db, [trackFact(ACCOUNT, ID)])
-    const woken = async () => {
+    const requested = async () => {
       const reads = await db.read.sql.selectFrom('sync_reads').select('read').where('request_no', '>', 0).execute()
       await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ request_no: 0 }).execute())
       return new Set(reads.map(({ read }) => read))
@@ -52,11 +52,11 @@ it.each(testDatabases)(
     const event = (n: number, occurred_at: string) => observedEvent(ACCOUNT, ID, wireEvent(n, { occurred_at }), firstFeedRead)
     const message = (n: number, occurred_at: string) => observedMessage(ACCOUNT, ID, wireMessage(n, { occurred_at }), firstFeedRead)
     await applyAll(db, [event(1, minutesAgo(120)), message(1, minutesAgo(120))])
-    expect(await woken()).toEqual(new Set())
+    expect(await requested()).toEqual(new Set())
     await applyAll(db, [event(2, minutesAgo(5))])
-    expect(await woken()).toEqual(new Set(['thread', ...stateReads]))
+    expect(await requested()).toEqual(new Set(['thread', ...stateReads]))
     await applyAll(db, [message(2, minutesAgo(5))])
-    expect(await woken()).toEqual(new Set(['events', ...stateReads]))
+    expect(await requested()).toEqual(new Set(['events', ...stateReads]))
   },
 )
 

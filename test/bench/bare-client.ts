@@ -32,7 +32,7 @@ export async function bareToken({ baseUrl, clientId, clientSecret }: ServedFeeds
   return ((await token.body.json()) as { access_token: string }).access_token
 }
 
-export async function walkOne(url: string, items: 'events' | 'messages', token: string, dispatcher: Agent): Promise<number> {
+export async function readFeedBare(url: string, items: 'events' | 'messages', token: string, dispatcher: Agent): Promise<number> {
   let count = 0
   for (let since: string | null = null; ; ) {
     const query: string = since === null ? '' : `&since=${encodeURIComponent(since)}`

@@ -9,7 +9,7 @@ import { openDb } from '../../src/store/open/open.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
 import { trackFact } from '../tools/observations.ts'
-import { bareToken, clientOf, walkOne } from './bare-client.ts'
+import { bareToken, clientOf, readFeedBare } from './bare-client.ts'
 import { type RowsByTable, sqliteRows, writeSqlite } from './hand-written.ts'
 import { type ServedFeeds, serveFeeds } from './sandbox-process.ts'
 import { type BenchRow, compare } from './table.ts'
@@ -41,23 +41,23 @@ export async function feedReadBench(): Promise<BenchRow[]> {
 async function measure(what: string, answerMs: number, withMost = false): Promise<BenchRow[]> {
   const { feeds, stop } = await serveFeeds({ bare: SUBMISSIONS, events: EVENTS, answerMs })
   try {
-    const theirs = () => bareWalk(feeds)
+    const theirs = () => bareFeedReads(feeds)
     await theirs()
     let rows: RowsByTable | undefined
-    const ours = () => mirrorWalk(feeds, (path) => (rows ??= sqliteRows(path, TABLES)))
-    const walk = await compare(`feed walk into the mirror, SQLite, ${what}`, 'events/s', 0.7, ours, theirs)
-    if (!withMost) return [walk]
+    const ours = () => mirrorFeedReads(feeds, (path) => (rows ??= sqliteRows(path, TABLES)))
+    const feedRead = await compare(`feed reads into the mirror, SQLite, ${what}`, 'events/s', 0.7, ours, theirs)
+    if (!withMost) return [feedRead]
     const byHand = async () => (SUBMISSIONS * EVENTS) / (await writeSqlite(rows as RowsByTable, (SUBMISSIONS * EVENTS) / PAGE))
     return [
-      walk,
-      await compare('the rows of these events, written by prepared statements, against that walk', 'events/s', null, byHand, theirs),
+      feedRead,
+      await compare('the rows of these events, written by prepared statements, against those feed reads', 'events/s', null, byHand, theirs),
     ]
   } finally {
     await stop()
   }
 }
 
-async function mirrorWalk(feeds: ServedFeeds, look: (path: string) => void): Promise<number> {
+async function mirrorFeedReads(feeds: ServedFeeds, look: (path: string) => void): Promise<number> {
   const place = newSqlite()
   const db = await openDb(place.config, { clock: systemClock, log: silentLog })
   const client = clientOf(feeds)
@@ -67,13 +67,13 @@ async function mirrorWalk(feeds: ServedFeeds, look: (path: string) => void): Pro
       transaction.apply(feeds.submissionIds.map((id) => trackFact('bench', id))),
     )
     const claims = await claimReads(db, { account: 'bench', submissionIds: feeds.submissionIds, limit: SUBMISSIONS * 3, leaseMs: DAY_MS })
-    const walks = claims.filter((claim) => claim.read === 'events')
+    const reads = claims.filter((claim) => claim.read === 'events')
     const queue = new PQueue({ concurrency: CONCURRENCY })
     const options = { db, client, clock: systemClock, log: silentLog, observer: silentObserver, policy, cause: 'poll' as const }
     const startedAt = performance.now()
-    const ends = await queue.addAll(walks.map((claim) => () => carryOutRead(options, claim, new AbortController().signal)))
+    const ends = await queue.addAll(reads.map((claim) => () => carryOutRead(options, claim, new AbortController().signal)))
     const seconds = (performance.now() - startedAt) / 1000
-    if (ends.some((end) => end !== 'read')) throw new Error(`a walk failed: ${ends.join()}`)
+    if (ends.some((end) => end !== 'read')) throw new Error(`a feed read failed: ${ends.join()}`)
     look(place.config.path)
     return (SUBMISSIONS * EVENTS) / seconds
   } finally {
@@ -83,17 +83,17 @@ async function mirrorWalk(feeds: ServedFeeds, look: (path: string) => void): Pro
   }
 }
 
-async function bareWalk(feeds: ServedFeeds): Promise<number> {
+async function bareFeedReads(feeds: ServedFeeds): Promise<number> {
   const agent = new Agent()
   const access_token = await bareToken(feeds, agent)
   const queue = new PQueue({ concurrency: CONCURRENCY })
   const startedAt = performance.now()
   const counts = await queue.addAll(
-    feeds.submissionIds.map((id) => () => walkOne(`${feeds.baseUrl}/broker/submissions/${id}/events`, 'events', access_token, agent)),
+    feeds.submissionIds.map((id) => () => readFeedBare(`${feeds.baseUrl}/broker/submissions/${id}/events`, 'events', access_token, agent)),
   )
   const seconds = (performance.now() - startedAt) / 1000
   await agent.close()
   const events = counts.reduce((sum, n) => sum + n, 0)
-  if (events !== SUBMISSIONS * EVENTS) throw new Error(`the bare walk saw ${events} events`)
+  if (events !== SUBMISSIONS * EVENTS) throw new Error(`the bare feed reads saw ${events} events`)
   return events / seconds
 }

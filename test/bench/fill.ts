@@ -12,7 +12,7 @@ import { openDb } from '../../src/store/open/open.ts'
 import { ensureAccounts } from '../../src/store/reads/accounts.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
 import { trackFact } from '../tools/observations.ts'
-import { bareJson, bareToken, clientOf, walkOne } from './bare-client.ts'
+import { bareJson, bareToken, clientOf, readFeedBare } from './bare-client.ts'
 import { type ServedFeeds, serveFeeds } from './sandbox-process.ts'
 import { type BenchRow, compare } from './table.ts'
 
@@ -110,8 +110,8 @@ async function bareFill(feeds: ServedFeeds): Promise<number> {
   const asked = feeds.submissionIds.flatMap((id) => {
     const url = `${feeds.baseUrl}/broker/submissions/${id}`
     return [
-      () => walkOne(`${url}/events`, 'events', token, agent),
-      () => walkOne(`${url}/thread`, 'messages', token, agent),
+      () => readFeedBare(`${url}/events`, 'events', token, agent),
+      () => readFeedBare(`${url}/thread`, 'messages', token, agent),
       ...STATE.map((path) => () => bareJson(`${url}/${path}`, token, agent)),
     ]
   })

@@ -116,14 +116,19 @@ async function skipped(outside: Outside, db: Db, mirrored: ReadonlySet<string>):
   const missing: string[] = []
   for (const { submission_id, read, cursor } of cursors) {
     if (!outside.touched.has(submission_id)) continue
-    const behind = await walk(outside.client, submission_id, read === 'events' ? 'events' : 'thread', cursor)
-    const all = await walk(outside.client, submission_id, read === 'events' ? 'events' : 'thread', null)
+    const behind = await readFeed(outside.client, submission_id, read === 'events' ? 'events' : 'thread', cursor)
+    const all = await readFeed(outside.client, submission_id, read === 'events' ? 'events' : 'thread', null)
     missing.push(...[...all].filter((id) => !behind.has(id) && !mirrored.has(id)))
   }
   return missing
 }
 
-async function walk(client: UpstreamClient, submissionId: string, feed: 'events' | 'thread', since: string | null): Promise<Set<string>> {
+async function readFeed(
+  client: UpstreamClient,
+  submissionId: string,
+  feed: 'events' | 'thread',
+  since: string | null,
+): Promise<Set<string>> {
   const ids = new Set<string>()
   let cursor = since
   for (let pages = 0; pages < MAX_PAGES; pages++) {

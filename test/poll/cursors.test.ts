@@ -144,7 +144,7 @@ describe.each(onSqlite)('cursors on $name', (database) => {
         .where('read', '=', 'events')
         .execute(),
     )
-    await rig.until('the walk noticed', () => rig.logged('the lease was lost'))
+    await rig.until('the feed read noticed it', () => rig.logged('the lease was lost'))
     expect(await countEvents(rig)).toBe(100)
     expect((await changesOf(rig.db)).filter((change) => change.entity === 'market_events')).toHaveLength(100)
     expect(await rig.read(id, 'events')).toMatchObject({ cursor: first, lease_token: 'another process', last_read_at: null })

@@ -268,9 +268,9 @@ describe.each(onSqlite)('hanging and failing reads on $name', (database) => {
     expect(failed.request_no).toBeGreaterThan(0)
     await rig.deliver([eventsOf(id, 2)])
     await rig.until('both are applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 2)
-    const woken = await rig.read(id, 'events')
-    expect(woken.request_no).toBeGreaterThan(failed.request_no)
-    expect(woken).toMatchObject({ rank: 1, due_at: failed.due_at })
+    const requested = await rig.read(id, 'events')
+    expect(requested.request_no).toBeGreaterThan(failed.request_no)
+    expect(requested).toMatchObject({ rank: 1, due_at: failed.due_at })
   })
 
   it('a read request never shortens the waits after a 404', async () => {
@@ -297,7 +297,7 @@ describe.each(onSqlite)('hanging and failing reads on $name', (database) => {
     rig.startWorker()
     rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 3_000, count: 1 }])
     rig.startPoller()
-    await rig.until('the feed is being walked', () => rig.asked('events', id).length === 1)
+    await rig.until('the feed is being read', () => rig.asked('events', id).length === 1)
     await rig.deliver([eventsOf(id, 1)])
     await rig.until('it is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
     expect(await rig.read(id, 'events')).toMatchObject({ request_no: 1, last_read_at: null })

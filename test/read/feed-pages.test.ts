@@ -6,7 +6,7 @@ import { at, byPoll, uuid, wireEvent } from '../tools/observations.ts'
 import { clientOf, json, type Service, startService, thrownBy, withTokens } from '../upstream/service.ts'
 
 const SUBMISSION = uuid(9, 1)
-const walk: FeedRead = { account: 'acme', submissionId: SUBMISSION, read: 'events', since: null, ...byPoll }
+const feedRead: FeedRead = { account: 'acme', submissionId: SUBMISSION, read: 'events', since: null, ...byPoll }
 
 type Pages = Readonly<Record<string, readonly [items: readonly unknown[], next: string | null]>>
 
@@ -38,7 +38,7 @@ async function committedBy(commit: (page: FeedPage) => Promise<void> = async () 
     committed.push({ ids, cursor: page.nextCursor, ended: end === null ? null : (end.stall?.reason ?? 'complete') })
     return { inserted: page.observations.length, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
   }
-  await readFeedPages(client, walk, keep, new AbortController().signal)
+  await readFeedPages(client, feedRead, keep, new AbortController().signal)
   return committed
 }
 
@@ -88,7 +88,7 @@ describe('reading a feed page by page', () => {
     service = await startService(withTokens((_, response) => json(response, { events: [event(1)] })))
     client = clientOf(service)
     const commit = async (): Promise<Applied> => ({ inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() })
-    const end = await readFeedPages(client, walk, commit, new AbortController().signal)
+    const end = await readFeedPages(client, feedRead, commit, new AbortController().signal)
     expect(end).toMatchObject({ stall: null, isEndConfirmed: false, pages: 1 })
   })
 
@@ -96,7 +96,7 @@ describe('reading a feed page by page', () => {
     const untimed = { ...event(4), occurred_at: 'never' }
     await serve({ '': [[event(2), event(3), event(1)], 'a'], a: [[], 'b'], b: [[event(2), untimed], null] })
     const commit = async (): Promise<Applied> => ({ inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() })
-    const end = await readFeedPages(client, walk, commit, new AbortController().signal)
+    const end = await readFeedPages(client, feedRead, commit, new AbortController().signal)
     expect(end.newestAt).toBe(at(3).replace('Z', '000Z'))
   })
 

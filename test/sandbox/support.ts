@@ -98,7 +98,7 @@ export class Client {
   }
 
   /** Reads a feed to its end. @returns the ids in page order, and the last cursor. */
-  async walk(
+  async readFeed(
     feed: 'events' | 'thread',
     submissionId: string,
     query: Record<string, string> = {},

@@ -16,7 +16,7 @@ const READS = `
 /** Bind requests and their records are not simulated. */
 const EVERY_READ = `${READS}
   where read in ('events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions')`
-const WALKED = `${READS}
+const READ_AGAIN = `${READS}
   where last_read_at >= ? and (read not in ('events', 'thread') or (last_full_read_at >= ? and (cursor is null or last_read_at > last_full_read_at)))`
 
 interface Read extends Readonly<Record<string, unknown>> {
@@ -30,7 +30,7 @@ export class Waits {
   readonly #look: Look
   readonly #sender: { readonly pending: number }
   readonly #since: string
-  readonly #walked = new Set<string>()
+  readonly #readAgain = new Set<string>()
   /** A clock that was ahead left future times, so only changed times count. */
   readonly #before: ReadonlyMap<string, string | null>
 
@@ -45,12 +45,13 @@ export class Waits {
   left(): string[] {
     const look = this.#look
     const reads = look.rows<Read>(EVERY_READ).map(({ name }) => name)
-    for (const { name, at } of look.rows<Read>(WALKED, this.#since, this.#since)) if (at !== this.#before.get(name)) this.#walked.add(name)
+    for (const { name, at } of look.rows<Read>(READ_AGAIN, this.#since, this.#since))
+      if (at !== this.#before.get(name)) this.#readAgain.add(name)
     const waits = {
       deliveries: this.#sender.pending,
       inbox: look.count("select count(*) from sync_inbox where state = 'ready'"),
       leases: look.count('select count(*) from sync_reads where lease_token is not null'),
-      reads: reads.filter((read) => !this.#walked.has(read)).length,
+      reads: reads.filter((read) => !this.#readAgain.has(read)).length,
       cursors: look.count('select count(*) from sync_destinations where cursor < (select last_seq from mirror_info)'),
       outbox: look.count("select count(*) from sync_outbox where state = 'ready'"),
       runs: look.count("select count(*) from reconcile_runs where state in ('requested', 'running')"),

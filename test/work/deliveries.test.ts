@@ -35,7 +35,7 @@ async function work(rig: Rig, bodies: readonly unknown[], options: Parameters<Ri
   await worker.stop()
 }
 
-async function woken(rig: Rig): Promise<string[]> {
+async function requested(rig: Rig): Promise<string[]> {
   const rows = await rig.db.read.all(sql<Columns<'sync_reads', 'submission_id' | 'read' | 'request_no'>>`
     select submission_id, read, request_no from sync_reads order by submission_id, read`)
   return rows.filter((row) => row.request_no > 0).map((row) => `${row.submission_id} ${row.read}`)
@@ -51,7 +51,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       await rig.db.write('test', (tx) => noteUnreadableEvents(tx, 'default', timeFromMs(Date.now() - 25 * 3_600_000)))
       await work(rig, bodies)
       expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
-      expect(await woken(rig)).toEqual(expect.arrayContaining([`${id} events`, `${id} thread`]))
+      expect(await requested(rig)).toEqual(expect.arrayContaining([`${id} events`, `${id} thread`]))
       for (const row of await inbox(rig)) expect(row).toEqual({ state: 'done', kind: 'submission.events', submission_id: id, error: null })
       expect((await findAccount(rig.db.read, 'default'))?.events_unreadable_at).toBeNull()
     },
@@ -111,7 +111,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     const { bodies, events } = await announced(rig, id)
     await work(rig, bodies)
     expect(await rowsOf(rig.db, marketEvents)).toEqual([])
-    expect(await woken(rig)).toEqual([`${id} events`, `${id} thread`])
+    expect(await requested(rig)).toEqual([`${id} events`, `${id} thread`])
     expect(await inbox(rig)).toMatchObject([{ state: 'done', submission_id: id }])
     expect((await findAccount(rig.db.read, 'default'))?.events_unreadable_at).not.toBeNull()
     await rig.poll()
@@ -122,7 +122,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     const rig = await Rig.open(database)
     await rig.track([ID])
     await work(rig, [{ type: 'submission.events', data: { about: [{ ref: ID.toUpperCase() }, uuid(9, 77)] } }])
-    expect(await woken(rig)).toEqual([`${ID} events`, `${ID} thread`])
+    expect(await requested(rig)).toEqual([`${ID} events`, `${ID} thread`])
     expect(await rowsOf(rig.db, submissions)).toHaveLength(1)
   })
 
@@ -193,7 +193,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       { state: 'aside', kind: 'submission.bound', submission_id: ID, error: expect.stringContaining('submission.bound') },
       { state: 'aside', kind: 'billing.paid', submission_id: null },
     ])
-    expect(await woken(rig)).toEqual([`${ID} events`, `${ID} thread`])
+    expect(await requested(rig)).toEqual([`${ID} events`, `${ID} thread`])
     const bodies = await rig.db.read.sql.selectFrom('sync_inbox').select('body').orderBy('inbox_id').execute()
     expect(bodies[0]?.body?.toString()).toBe(JSON.stringify({ type: 'submission.bound', submission_id: ID, more: { x: 1 } }))
   })
@@ -240,7 +240,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
       'the message does not match the specification, and the delivery names no submission, so the active submissions are read instead',
     )
     // The message that could not be read is found in its feed.
-    expect(await woken(rig)).toContain(`${ID} thread`)
+    expect(await requested(rig)).toContain(`${ID} thread`)
   })
 
   it('trap 36: the same body in two accounts is two rows, and requests reads of two submissions', async () => {

@@ -19,7 +19,7 @@ limitHeapGrowth()
 const [mode = '', path = '', baseUrl = '', count = '0'] = process.argv.slice(2)
 const client = clientOf({ baseUrl, clientId: 'bac_bench', clientSecret: 'bas_bench' })
 const startedAt = performance.now()
-const code = mode === 'bare' ? await bareWalk(client, Number(count)) : await reconcile(client)
+const code = mode === 'bare' ? await bareFeedReads(client, Number(count)) : await reconcile(client)
 const seconds = (performance.now() - startedAt) / 1000
 const rssMb = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024
 await client.close()
@@ -46,7 +46,7 @@ async function reconcile(client: UpstreamClient): Promise<number> {
   return run.missing + run.different + run.absent + run.unreadable + (run.exit_code ?? 1)
 }
 
-async function bareWalk(client: UpstreamClient, submissions: number): Promise<number> {
+async function bareFeedReads(client: UpstreamClient, submissions: number): Promise<number> {
   let next = 0
   const hand = async () => {
     while (next < submissions) {

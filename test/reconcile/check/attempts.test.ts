@@ -137,20 +137,20 @@ describe('a read', () => {
   it('of a feed restarts after a refused cursor, up to three times, and never repeats the cursor', async () => {
     const { clock } = sleeper()
     const asked: (string | null)[] = []
-    const feed = (answered: (walk: number) => boolean) => {
-      let walk = 0
+    const feed = (answered: (attempt: number) => boolean) => {
+      let attempt = 0
       const events = async (_: string, since: string | null) => {
         asked.push(since)
-        if (since !== null && !answered(walk)) throw refusedCursor()
+        if (since !== null && !answered(attempt)) throw refusedCursor()
         return { items: [], nextCursor: since === null ? 'a' : null, isEndConfirmed: since !== null }
       }
       return attemptFeed(clock, { ...client, events }, never, async (patient) => {
-        walk += 1
+        attempt += 1
         await patient.events('', null)
         return (await patient.events('', 'a')).nextCursor
       })
     }
-    expect(await feed((walk) => walk === 3)).toEqual({ ok: true, value: null })
+    expect(await feed((attempt) => attempt === 3)).toEqual({ ok: true, value: null })
     expect(asked.splice(0)).toEqual([null, 'a', null, 'a', null, 'a'])
     expect(await feed(() => false)).toMatchObject({ failure: { class: 'cursor', attempts: 3 } })
     expect(asked).toEqual([null, 'a', null, 'a', null, 'a'])

@@ -16,8 +16,8 @@ test('the truth equals the API', async () => {
     }[]
     expect(truth.map((submission) => submission.submission_id)).toEqual(sandbox.submissionIds(account))
     for (const { submission_id: id, events, messages, requirements } of truth) {
-      expect((await client.walk('events', id, { limit: '3' })).ids).toEqual(events.map((event) => event.id))
-      expect((await client.walk('thread', id, { limit: '3' })).ids).toEqual(messages.map((message) => message.id))
+      expect((await client.readFeed('events', id, { limit: '3' })).ids).toEqual(events.map((event) => event.id))
+      expect((await client.readFeed('thread', id, { limit: '3' })).ids).toEqual(messages.map((message) => message.id))
       expect(await (await client.get(`/broker/submissions/${id}/requirements`)).json()).toEqual(requirements)
     }
   }

@@ -29,8 +29,8 @@ it('answers every read of a played story as documented', async () => {
   await read('/oauth/.well-known/oauth-authorization-server')
   for (const id of sandbox.submissionIds('default')) {
     const at = `/broker/submissions/${id}`
-    await client.walk('events', id, { limit: '7' })
-    await client.walk('thread', id, { limit: '7' })
+    await client.readFeed('events', id, { limit: '7' })
+    await client.readFeed('thread', id, { limit: '7' })
     for (const view of ['requirements', 'outstanding-requirements', 'application-workspace', 'api-quotes/sessions'])
       await read(`${at}/${view}`)
     const { insured_id, bind_requests, policies } = (await read(at)) as {

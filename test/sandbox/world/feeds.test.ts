@@ -77,13 +77,13 @@ test('trap 08: items that appear behind a cursor are found only from the beginni
   const attached = sandbox.addEvent('default', id, { type: 'market_attached', lane_id: late })
   const seen = [1, 2, 3].map(() => sandbox.addEvent('default', id, { type: 'status_changed' }).id)
   const cursor = (await client.page('events', id, { limit: '2' })).next ?? ''
-  expect((await client.walk('events', id)).ids).toEqual(seen)
+  expect((await client.readFeed('events', id)).ids).toEqual(seen)
   expect((await requirements(client, id)).rail?.lanes).toEqual([])
 
   sandbox.revealLane('default', id, late)
   const quoted = sandbox.addEvent('default', id, { type: 'quote_received', lane_id: late }).id
-  expect((await client.walk('events', id, { since: cursor })).ids).toEqual([seen[2], quoted])
-  expect((await client.walk('events', id)).ids).toEqual([attached.id, ...seen, quoted])
+  expect((await client.readFeed('events', id, { since: cursor })).ids).toEqual([seen[2], quoted])
+  expect((await client.readFeed('events', id)).ids).toEqual([attached.id, ...seen, quoted])
   expect((await requirements(client, id)).rail?.lanes).toMatchObject([{ submission_market_id: late }])
 })
 
@@ -93,18 +93,18 @@ test('an item can appear long after it occurred, and disappear again', async () 
   const client = await new Client(sandbox).login()
   const [relayed, open] = sandbox.addEvents('default', id, [{ type: 'quote_received' }, { type: 'declined' }]).map((event) => event.id)
   sandbox.concealItems('default', id, [relayed ?? ''])
-  expect((await client.walk('events', id)).ids).toEqual([open])
+  expect((await client.readFeed('events', id)).ids).toEqual([open])
   sandbox.showItems('default', id, [relayed ?? ''])
-  expect((await client.walk('events', id)).ids).toEqual([relayed, open])
+  expect((await client.readFeed('events', id)).ids).toEqual([relayed, open])
 })
 
 test('short and empty pages with a cursor lose and repeat nothing, and end', async () => {
   const { sandbox, client, id, ids } = await filled(40, 0)
   sandbox.faults.set([{ kind: 'short_page' }, { kind: 'empty_page' }])
-  const walk = await client.walk('events', id)
-  expect(walk.ids).toEqual(ids)
-  expect(walk.pages).toBeGreaterThan(4)
-  expect(await client.page('events', id, { since: walk.cursor ?? '' })).toMatchObject({ ids: [], next: null })
+  const feedRead = await client.readFeed('events', id)
+  expect(feedRead.ids).toEqual(ids)
+  expect(feedRead.pages).toBeGreaterThan(4)
+  expect(await client.page('events', id, { since: feedRead.cursor ?? '' })).toMatchObject({ ids: [], next: null })
 })
 
 test('a stuck cursor is an empty page with the same cursor', async () => {
@@ -149,16 +149,16 @@ test('any two feed reads, with any limits, agree with the visible history', () =
     fc.property(items, fc.integer({ min: 1, max: 7 }), (chosen, limit) => {
       const feed = new Feed<{ id: string; occurred_at: string }>()
       for (const { id, second, visible } of chosen) feed.add({ id, occurred_at: timeFromMs(second * 1_000) }, visible)
-      const walked: string[] = []
+      const read: string[] = []
       let since = { time: '', id: '' }
       for (let more = true; more; ) {
         const slice = feed.after(since, limit)
-        walked.push(...slice.items.map(({ id }) => id))
+        read.push(...slice.items.map(({ id }) => id))
         since = decodeCursor('s', encodeCursor('s', { position: slice.end, emptyPages: 0 }))?.position ?? { time: '', id: '' }
         more = slice.more
       }
       const expected = chosen.filter(({ visible }) => visible).sort((a, b) => a.second - b.second || (a.id < b.id ? -1 : 1))
-      expect(walked).toEqual(expected.map(({ id }) => id))
+      expect(read).toEqual(expected.map(({ id }) => id))
     }),
   )
 })

@@ -193,7 +193,7 @@ describe.each(testDatabases)('a delivery that is repeated with another body, on 
   afterEach(() => opened.close())
 
   const kept = () => opened.db.read.sql.selectFrom('sync_differing_deliveries').selectAll().orderBy('body_sha256').execute()
-  const woken = async () =>
+  const requested = async () =>
     (
       await opened.db.read.sql.selectFrom('sync_reads').select(['read', 'request_no']).where('request_no', '>', 0).orderBy('read').execute()
     ).map(({ read, request_no }) => `${read} ${request_no}`)
@@ -207,7 +207,7 @@ describe.each(testDatabases)('a delivery that is repeated with another body, on 
     const bodySha256 = createHash('sha256').update(other).digest('hex')
     expect(reported).toMatchObject([1, 2].map(() => ({ account: 'acme', deliveryId: 'a', bodySha256, isCompared: true })))
     expect(await kept()).toMatchObject([{ account: 'acme', delivery_id: 'a', body_sha256: bodySha256, times: 2, is_compared: 1 }])
-    expect(await woken()).toEqual(['events 2', 'thread 2'])
+    expect(await requested()).toEqual(['events 2', 'thread 2'])
     expect([await body('a'), await body('b')]).toEqual(['body of a', 'body of b'])
     expect(await differingSince(opened.db.read, 'acme', timeFromMs(0))).toBe(2)
   })

@@ -187,11 +187,11 @@ describe.each(testDatabases)('read requests and full re-reads on $name', (databa
     const db = await openWith(database)
     await settle(db, await claimEvents(db))
     await wake(db)
-    const woken = await row(db)
-    expect(woken).toMatchObject({ rank: rank.live, request_no: 1 })
-    expect(Date.parse(woken.due_at ?? '')).toBeLessThanOrEqual(Date.now() + 1_000)
+    const requested = await row(db)
+    expect(requested).toMatchObject({ rank: rank.live, request_no: 1 })
+    expect(Date.parse(requested.due_at ?? '')).toBeLessThanOrEqual(Date.now() + 1_000)
     await wake(db)
-    expect((await row(db)).due_at).toBe(woken.due_at)
+    expect((await row(db)).due_at).toBe(requested.due_at)
   })
 
   it('a read request during a read makes it due soon after, if it was read to its end', async () => {
@@ -260,7 +260,7 @@ describe.each(testDatabases)('read requests and full re-reads on $name', (databa
     const db = await openWith(database)
     const ask = () => db.write('test-ask', (tx) => requestFullRead(tx, [place]))
     await ask()
-    expect((await row(db)).full_read_due_at, 'the first walk is one').toBeNull()
+    expect((await row(db)).full_read_due_at, 'the first feed read is one').toBeNull()
     await settle(db, await claimEvents(db), { fullReadDueInMs: 86_400_000 })
     const before = Date.parse((await row(db)).last_full_read_at ?? '')
     await ask()
@@ -297,13 +297,13 @@ describe.each(testDatabases)('read requests and full re-reads on $name', (databa
     await db.write('test-old', (tx) =>
       tx.sql.updateTable('sync_reads').set({ active_at: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '<>', uuid(9, 3)).execute(),
     )
-    const woken = async () =>
+    const requested = async () =>
       (await db.read.sql.selectFrom('sync_reads').select('submission_id').distinct().where('request_no', '>', 0).execute()).map(
         ({ submission_id }) => submission_id,
       )
     const step = (after: string) => sweepStep(db, ACCOUNT, after, '2026-06-01T00:00:00.000000Z', 2)
-    expect([await step(''), await woken()]).toEqual([uuid(9, 2), []])
-    expect([await step(uuid(9, 2)), await woken()]).toEqual([null, [uuid(9, 3)]])
+    expect([await step(''), await requested()]).toEqual([uuid(9, 2), []])
+    expect([await step(uuid(9, 2)), await requested()]).toEqual([null, [uuid(9, 3)]])
   })
 
   it('however many reads were "not found", no transaction that forgives them is long; what is believed stays counted', async () => {
