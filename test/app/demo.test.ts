@@ -23,14 +23,14 @@ const REPEATED = [
   'Time to quote by market',
   'Hit ratio by market',
   'Hit ratio by line',
+  'Bound this month',
+  'Premium by producer',
   'Open submissions and their lowest quote',
   'Submissions with a line of business',
   'Open items of the broker',
   'Answers given to carriers',
-  'Fields without a column',
   'Bindings in progress',
-  'Bound this month',
-  'Premium by producer',
+  'Fields without a column',
 ]
 
 /** Issues that the demo leaves, in the order in which `status` lists them. */

@@ -35,6 +35,7 @@ const documents = [
   'migrations/follow-changes.md',
   'migrations/queries.md',
   'migrations/queries-operations.md',
+  'migrations/queries-submissions.md',
 ]
 
 /** Commands in code of a document, as words. */

@@ -9,7 +9,7 @@ export interface DocumentQuery {
 export type Answer = Readonly<Record<string, unknown>>
 
 /** Documents of queries, in `migrations/`. A query of one may change what those of a later one find. */
-export const queryDocuments = ['queries.md', 'queries-operations.md', 'follow-changes.md']
+export const queryDocuments = ['queries.md', 'queries-submissions.md', 'queries-operations.md', 'follow-changes.md']
 
 const QUERY = /```sql\n([^`]*)```(?:(\s*```text\n)([^`]*)```)?/g
 

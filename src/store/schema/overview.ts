@@ -64,7 +64,7 @@ export const activityTimeline = relation({
     gone_at: orNull(time('since when the service no longer shows it', { source: 'both tables' })),
   },
   notes: [
-    'Select the submissions with `(account, submission_id) in (select …)`, as `queries.md` does: in a join, SQLite reads the whole view.',
+    'Select the submissions with `(account, submission_id) in (select …)`, as `queries-submissions.md` does: in a join, SQLite reads the whole view.',
   ],
 })
 
