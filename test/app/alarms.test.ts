@@ -41,7 +41,7 @@ async function scene(database: TestDatabase, operators?: readonly object[]): Pro
 }
 
 describe.each(onSqlite)('alarms of a mirror on $name', (database) => {
-  it('can be tried out, and say what is wrong', async () => {
+  it('can be tested, and report what is wrong', async () => {
     const { env, messages, refuseAll } = await scene(database)
     expect(await runHere(['alarm', 'list'], env)).toEqual({ code: 0, out: 'No active alarms.\n', err: '' })
     expect(await runHere(['alarm', 'test'], env)).toEqual({ code: 0, out: 'oncall: accepted a test message\n', err: '' })

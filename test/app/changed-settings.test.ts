@@ -15,30 +15,27 @@ const account = (secret: string) =>
 const destination = (secret: string) => webhookTo('https://ams.example', { secrets: [new Secret(secret)] })
 const config = (secret: string) => ({ accounts: [account(secret)], destinations: [destination(secret)] }) as unknown as Config
 
-it.each(testDatabases)(
-  'only what was refused with other settings is tried at a start, and no secret is stored, on $name',
-  async ({ open }) => {
-    const { db, close } = await open()
-    await ensureAccounts(db, ['acme'])
-    await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
-    const hour = { baseMs: 0, leastMs: 3_600_000, reason: 'answered 401' }
-    await stopAccount(db, 'acme', 'suspended', 'refused', 3_600_000, await settingsFingerprint(accessOf(account('wrong-secret'))))
-    const refusedWith = await settingsFingerprint(destination('wrong-secret'))
-    await suspendDestination(db, 'ams', { ...hour, retry: 'soon', refusedWith })
-    const waits = async () => {
-      const rows = [await findAccount(db.read, 'acme'), await findDestination(db.read, 'ams')]
-      expect(JSON.stringify(rows)).not.toContain('wrong-secret')
-      return rows.map((row) => Date.parse(row?.retry_at ?? '') > Date.now() + 1_800_000)
-    }
-    await retryChanged(db, config('wrong-secret'), silentLog)
-    expect(await waits()).toEqual([true, true])
-    await retryChanged(db, config('right-secret'), silentLog)
-    expect(await waits()).toEqual([false, false])
-    // After a 410 only a person or new settings end the suspension.
-    await suspendDestination(db, 'ams', { ...hour, retry: 'manually', refusedWith })
-    expect((await findDestination(db.read, 'ams'))?.retry_at).toBeNull()
-    await retryChanged(db, config('right-secret'), silentLog)
-    expect((await findDestination(db.read, 'ams'))?.retry_at).not.toBeNull()
-    await close()
-  },
-)
+it.each(testDatabases)('a start retries only what was rejected with other settings, and stores no secret, on $name', async ({ open }) => {
+  const { db, close } = await open()
+  await ensureAccounts(db, ['acme'])
+  await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
+  const hour = { baseMs: 0, leastMs: 3_600_000, reason: 'answered 401' }
+  await stopAccount(db, 'acme', 'suspended', 'refused', 3_600_000, await settingsFingerprint(accessOf(account('wrong-secret'))))
+  const refusedWith = await settingsFingerprint(destination('wrong-secret'))
+  await suspendDestination(db, 'ams', { ...hour, retry: 'soon', refusedWith })
+  const waits = async () => {
+    const rows = [await findAccount(db.read, 'acme'), await findDestination(db.read, 'ams')]
+    expect(JSON.stringify(rows)).not.toContain('wrong-secret')
+    return rows.map((row) => Date.parse(row?.retry_at ?? '') > Date.now() + 1_800_000)
+  }
+  await retryChanged(db, config('wrong-secret'), silentLog)
+  expect(await waits()).toEqual([true, true])
+  await retryChanged(db, config('right-secret'), silentLog)
+  expect(await waits()).toEqual([false, false])
+  // After a 410 only a person or new settings end the suspension.
+  await suspendDestination(db, 'ams', { ...hour, retry: 'manually', refusedWith })
+  expect((await findDestination(db.read, 'ams'))?.retry_at).toBeNull()
+  await retryChanged(db, config('right-secret'), silentLog)
+  expect((await findDestination(db.read, 'ams'))?.retry_at).not.toBeNull()
+  await close()
+})

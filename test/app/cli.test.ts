@@ -121,7 +121,7 @@ describe('the command line', () => {
     expect(ended.err).toContain('BROKER_API_BASE_URL')
   })
 
-  it('does not serve with a template that is no JSONata, and says all that is wrong', async () => {
+  it('does not serve with a template that is not JSONata, and reports all problems', async () => {
     const file = join(folder, 'broken.yaml')
     const destinations = [
       { name: 'notes', kind: 'http', request: { url: '"https://ams.example/" &', body: '{ "a": ' } },
@@ -167,7 +167,7 @@ describe('the command line', () => {
     expect(ended.err).toMatch(/^The folder .* cannot be created .*\n$/)
   })
 
-  it('refuses the role work on SQLite, whose one serve must take deliveries too', async () => {
+  it('rejects the role work on SQLite, whose one serve must also accept deliveries', async () => {
     const ended = await runHere(['serve', '--role', 'work'], { ...account, ...database })
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toMatch(/^--role work: .*\n$/)
@@ -261,7 +261,7 @@ describe('the command line', () => {
     expect(await runHere(['migrate'], env, { signal: stopped })).toEqual({ code: 1, out: '', err: 'stopped before it finished\n' })
   })
 
-  it('names the options of the sandbox that are wrong', async () => {
+  it('names the wrong options of the sandbox', async () => {
     const ended = await runHere(['sandbox', '--port', 'many', '--events-payload', 'letters', '--faults', '[{"kind":"unheard of"}]'], {})
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err.trimEnd().split('\n')).toHaveLength(3)

@@ -14,7 +14,7 @@ const SENDERS = 4
 const ROUNDS = 15
 
 describe.each(onSqlite)('rotation of webhook secrets on $name', (database) => {
-  it('trap 37: secrets change under traffic without a restart; nothing is lost or wrongly refused, and bad settings change nothing', async () => {
+  it('trap 37: secrets change under traffic without a restart; nothing is lost or wrongly rejected, and bad settings change nothing', async () => {
     const stage = await ReloadStage.open(database)
     const submission = stage.sandbox.addSubmission('default')
     const hooks = stage.secret('hooks', OLD)

@@ -85,7 +85,7 @@ describe('reloads', () => {
     expect((await failing.reloader.reload()).problems).toEqual(['the disk is gone'])
   })
 
-  it('are refused while the process stops, also one that was reading already', async () => {
+  it('are rejected while the process stops, even if they have started reading', async () => {
     const load = Promise.withResolvers<Config>()
     const { reloader, applied } = rig(() => load.promise)
     const begun = reloader.reload()

@@ -36,7 +36,7 @@ it('`serve` makes the backups of BACKUP_CRON, which `restore` accepts and `statu
   expect([restored.code, restored.err]).toEqual([0, ''])
 })
 
-it('BACKUP_CRON is refused on Postgres, with what to use', async () => {
+it('BACKUP_CRON is rejected on Postgres, with an alternative', async () => {
   const { code, err } = await runHere(['status'], { DATABASE_URL: 'postgres://mirror@127.0.0.1:9/mirror', BACKUP_CRON: '0 2 * * *' })
   expect([code, err]).toEqual([
     2,

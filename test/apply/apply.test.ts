@@ -11,7 +11,7 @@ import { closedAtEnd } from '../tools/servers.ts'
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
 
-it.each(testDatabases)('what is written is counted when it is committed, and only then, on $name', async ({ open }) => {
+it.each(testDatabases)('written rows are counted when they are committed, and only then, on $name', async ({ open }) => {
   let fails = true
   const failPoint = (point: string) => {
     if (fails && point === 'test:before-commit') throw new Error('no more')
@@ -28,7 +28,7 @@ it.each(testDatabases)('what is written is counted when it is committed, and onl
   expect([written('submissions'), written('market_events'), counts.of('apply_commit_seconds')]).toEqual([1, 2, 1])
 })
 
-it.each(testDatabases)('what the service shows all along is not read again for being shown, on $name', async ({ open }) => {
+it.each(testDatabases)('a record that the service still shows requests no read, on $name', async ({ open }) => {
   const { db } = await closedAtEnd(open())
   await applyAll(db, [trackFact(ACCOUNT, ID)])
   const reads = () => db.read.sql.selectFrom('sync_reads').selectAll().orderBy('read').execute()

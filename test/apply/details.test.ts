@@ -57,7 +57,7 @@ describe.each(testDatabases)('the reads in addition to the requirements view, on
     expect(await show('outstanding')).toEqual(['submissions update', 'outstanding_items update'])
   })
 
-  it('trap 61, trap 67: vocabularies are open, words may be objects, and items without a key are rows of their own', async () => {
+  it('trap 61, trap 67: vocabularies are open, words may be objects, and items without a key are separate rows', async () => {
     const { db, show } = await mirror()
     const items = [
       { key: 'k', input: 'hologram', source: 'oracle', how_to_provide: { path: '/x' } },
@@ -207,7 +207,7 @@ describe.each(testDatabases)('the reads in addition to the requirements view, on
     expect((await rowsOf(db, carrierApiSessions)).map((row) => row['session_id'])).toEqual([session_id])
   })
 
-  it('an answer of the sessions read that is not understood is kept, and says nothing about the stored ones', async () => {
+  it('an unreadable answer of the sessions read is kept, and does not change the stored sessions', async () => {
     const { db, list } = await mirror()
     await list([session])
     const odd = { left: [{ a: 1 }], right: [{ b: 2 }] }
@@ -250,7 +250,7 @@ describe.each(testDatabases)('the reads in addition to the requirements view, on
     expect([row?.['outstanding_raw'], row?.['sessions_raw']].map((raw) => String(raw).includes('[protected]'))).toEqual([true, true])
   })
 
-  it('trap 47: null is no empty list, and what is absent is null', async () => {
+  it('trap 47: null is not an empty list, and a missing field is null', async () => {
     const { db, show } = await mirror()
     const [application] = wireDetails(ID).workspace.applications
     const { allowed_actions: _, ...without } = application as Record<string, Json>
@@ -297,7 +297,7 @@ describe.each(testDatabases)('the reads in addition to the requirements view, on
     expect((await rowsOf(db, applicationAnswers)).map(isThere)).toEqual([false])
   })
 
-  it('trap 57: sessions come as a list, or in an object whose only list of objects they are', async () => {
+  it('trap 57: sessions come as a list, or as the only list of objects in an object', async () => {
     const { db, list } = await mirror()
     const [one] = wireDetails(ID).sessions
     await list({ items: [one], tags: ['a'], total: 1 })

@@ -156,7 +156,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
     }
   })
 
-  it('what became of an attempt is recorded; a file that was lost is fetched again', async () => {
+  it('the result of an attempt is recorded; a lost file is fetched again', async () => {
     const db = await mirror([message(1, [{ name: 'a.pdf', download_path: path(1) }])])
     const triedAt = '2026-01-05T12:00:00.000000Z'
     const observation = { kind: 'document', account: 'acme', submissionId: ID, cause: 'poll', documentKey: uuid(4, 1), triedAt } as const

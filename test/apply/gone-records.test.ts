@@ -35,7 +35,7 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     return lane
   }
 
-  it('invariant 5: a lane is what the newest event that is there says, and gone when none is', async () => {
+  it('invariant 5: a lane is in the state of its newest event that is not gone, and gone without one', async () => {
     const db = await database()
     await applyAll(db, [event(1), event(2)])
     await applyAll(db, gone([uuid(1, 2)], []))
@@ -89,7 +89,7 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_message_at: stored(2) }])
   })
 
-  it('the last activity is the later of the newest event and the newest message that are there', async () => {
+  it('the last activity is the later of the newest event and the newest message that are not gone', async () => {
     const db = await database()
     const activity = async () => (await rowsOf(db, submissions))[0]?.['last_activity_at']
     await applyAll(db, [trackFact(ACCOUNT, ID)])

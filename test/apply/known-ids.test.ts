@@ -63,7 +63,7 @@ it('records in a list of their kind may have their id under another name', () =>
   ])
 })
 
-describe.each(testDatabases)('what has an id of its own, on $name', (database) => {
+describe.each(testDatabases)('objects with their own id, on $name', (database) => {
   async function mirror() {
     const { db } = await closedAtEnd(database.open())
     let readNo = 0
@@ -114,7 +114,7 @@ describe.each(testDatabases)('what has an id of its own, on $name', (database) =
     expect((await rowsOf(db, bindAssumptions)).filter(({ gone_at }) => gone_at === null).map(({ key }) => key)).toEqual(['k0'])
   })
 
-  it('trap 47, trap 75: steps that are null are none, and no tax id of a bind request, a policy or an insured is stored', async () => {
+  it('trap 47, trap 75: null steps are ignored, and no tax id of a bind request, a policy or an insured is stored', async () => {
     const { db, wire, bind } = await mirror()
     const ids = ['12-3456789', '123-45-6789', '98-7654321']
     await bind({ next_steps: null, unconfirmed_assumptions: [{ key: 'applicant.fein', label: 'FEIN', value: ids[0] }] })

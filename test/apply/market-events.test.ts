@@ -37,7 +37,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     return db
   }
 
-  it('trap 10: a quote without an attached market before it makes its lane from what it says itself', async () => {
+  it('trap 10: a quote without an attached market creates its lane from its own fields', async () => {
     const db = await database()
     await applyAll(db, [
       event(1, { type: 'quote_received', status: 'quoted', status_label: 'Quoted' }, { name: 'Alder Point', category: 'specialty' }),
@@ -78,7 +78,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await changesOf(db)).toEqual(before)
   })
 
-  it('a change bears the cause that brought it, and what is new the cause that brought it first', async () => {
+  it('a change has its own cause, and a new record the cause that inserted it', async () => {
     const db = await database()
     await applyAll(db, [event(1, {}, {}, byPoll), event(1, { status: null, detail: 'Filled' })])
     await applyAll(db, [event(2, { status: null }, {}, byPoll)])
@@ -91,7 +91,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     ])
   })
 
-  it('trap 13: an event of a type that the spec does not know is stored and passed through', async () => {
+  it('trap 13: an event of an unknown type is stored and passed through', async () => {
     const db = await database()
     await applyAll(db, [event(1, { type: 'reinsured' }, { category: 'moonshot' })])
     expect(await rowsOf(db, marketEvents)).toMatchObject([{ type: 'reinsured', category: 'moonshot' }])
@@ -107,7 +107,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await rowsOf(db, marketEvents)).toHaveLength(4)
   })
 
-  it('trap 15: what the rail says makes no event', async () => {
+  it('trap 15: a rail creates no event', async () => {
     const db = await database()
     await applyAll(db, [observedState(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { bound: true, chip: 'bound' })]), 1)])
     expect(await rowsOf(db, marketEvents)).toEqual([])
@@ -168,7 +168,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await rowsOf(db, lanes)).toMatchObject([{ bound: null, chip: null, state_source: 'rail' }])
   })
 
-  it('trap 58: another spelling of an event is no conflict, and the feed has the last word', async () => {
+  it('trap 58: another spelling of an event is no conflict, and the feed takes precedence', async () => {
     const db = await database()
     const time = '2026-01-05T12:00:00'
     const first = event(1, { occurred_at: `${time}.123456Z` }, { name: 'Alder Point', lines: ['gl', 'auto'] })
@@ -210,7 +210,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
   })
 
-  it('trap 58: numbers are in raw as they came; one that was kept rounded is put right by the next read, and is no change', async () => {
+  it('trap 58: numbers are in raw as received; a rounded one is corrected by the next read, and is no change', async () => {
     const db = await database()
     const sent = JSON.stringify(wireEvent(1, { odd: '#' })).replace('"#"', '[12345678901234567890,1E400,{"deep":-0}]')
     const rawOf = async () => (await rowsOf(db, marketEvents))[0]?.['raw']
@@ -224,7 +224,7 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await changesOf(db)).toEqual(before)
   })
 
-  it('invariant 3: facts whose settling fails leave nothing behind', async () => {
+  it('invariant 3: observations whose settling fails are rolled back', async () => {
     const db = await database()
     const failing = inApplyTransaction(db, silentObserver, 'test-failing', async (transaction) => {
       await transaction.apply([event(1)])

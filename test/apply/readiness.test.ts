@@ -115,7 +115,7 @@ describe.each(testDatabases)('lists of a requirements view other than the rail, 
     expect((await rowsOf(db, marketReadiness)).filter(isThere)).toMatchObject([{ lane_id: LANE }])
   })
 
-  it('trap 67: requirements without a key, and those with the same, are rows of their own', async () => {
+  it('trap 67: requirements without a key, or with the same key, are separate rows', async () => {
     const { db, show } = await mirror()
     const item = { label: 'Loss runs', satisfied: false }
     const unmet = [

@@ -53,7 +53,7 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
   const full = () =>
     view([wireLane(1, { quotes: [quote(1)], source_offers: [offer(1)] }), wireLane(2)], {}, { quote_history: [history(1), history(2)] })
 
-  it('invariant 7: what the rail no longer shows is marked gone, never deleted, and can come back', async () => {
+  it('invariant 7: lanes missing from the rail are marked gone, never deleted, and can come back', async () => {
     const db = await database()
     await applyAll(db, [full()])
     await applyAll(db, [view([wireLane(2)])])
@@ -152,14 +152,14 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     expect(await present(db, lanes)).toEqual([uuid(3, 1), uuid(3, 5)])
   })
 
-  it('trap 69: money is whole cents of any size, and is never read from what is displayed', async () => {
+  it('trap 69: money is whole cents of any size, and is never read from the displayed text', async () => {
     const db = await database()
     const cents = [0, 1, 2 ** 53 - 1, 12.5, '100', null]
     await applyAll(db, [view([wireLane(1, { quotes: cents.map((total, n) => quote(n, total)) })])])
     expect((await rowsOf(db, quotes)).map((row) => row['total_cents'])).toEqual([0, 1, 2 ** 53 - 1, null, null, null])
   })
 
-  it('trap 58: numbers are in raw as they came, and a view that only was made later is no other', async () => {
+  it('trap 58: numbers are in raw as received, and a view with only a later creation time is equal', async () => {
     const db = await database()
     const wire = (generated_at: string, number: string) =>
       JSON.stringify(wireRequirements(ID, [wireLane(1, { quotes: [quote(1, '#')] })], {}, { generated_at })).replace('"#"', number)

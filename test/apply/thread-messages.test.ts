@@ -72,7 +72,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(fields.map((row) => row.fields)).toEqual(['attachments', 'body_text'])
   })
 
-  it('trap 32: only what was null or absent is filled: an empty list is a value, for whom it is to and for its attachments', async () => {
+  it('trap 32: only null or absent values are filled: an empty list of recipients or attachments is a value', async () => {
     const db = await database()
     const conflicts = async () =>
       (await db.read.sql.selectFrom('sync_conflicts').select('fields').orderBy('fields').execute()).map((row) => row.fields)
@@ -152,7 +152,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
   })
 
-  it('trap 57: what is not what it should be is null in its column, and as it came in raw', async () => {
+  it('trap 57: a value of another type is null in its column, and unchanged in raw', async () => {
     const db = await database()
     await applyAll(db, [
       message(1, { subject: 12, from: { name: 'A' }, to: 'nobody', in_reply_to: false, attachments: 'none', sentiment: [1, { a: null }] }),

@@ -73,7 +73,7 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       expect(await world.faults(await rig.store(), world.find(destination))).toEqual([])
     })
 
-    it('what was to go wrong did', () => {
+    it('every planned fault occurred', () => {
       expect(world.targets.filter((target) => target.left() > 0).map(({ destination }) => destination.name)).toEqual([])
     })
 
@@ -81,7 +81,7 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       expect(rig.errors.filter((line) => line.includes('destination gone is suspended'))).not.toEqual([])
     })
 
-    it('destinations whose credential was withdrawn were suspended, with an alarm, until they were resumed', () => {
+    it('destinations with a withdrawn credential were suspended, with an alarm, until they were resumed', () => {
       // An unwritable SFTP folder may be suspended then, too.
       expect(withdrawn.map(({ destination }) => destination)).toEqual(expect.arrayContaining([...SUSPENDED]))
       for (const destination of SUSPENDED) expect(rig.errors.join('\n')).toContain(`destination ${destination} is suspended`)

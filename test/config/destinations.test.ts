@@ -211,10 +211,10 @@ destinations:
   })
 })
 
-describe('what is refused', () => {
+describe('invalid destinations', () => {
   const at = 'destinations[0]'
 
-  test('a login whose credentials are written out, though not the expression that finds its token', () => {
+  test('rejects credentials of a login in plain text, but not the expression that finds its token', () => {
     const login = (credential: string) =>
       problems(`
 destinations:
@@ -235,7 +235,7 @@ destinations:
     expect(of('mapping: lookup, customer_field: insured_name')).toEqual([])
   })
 
-  test('a method or a header that HTTP does not know, and headers that are none', () => {
+  test('rejects unknown HTTP methods, and invalid headers', () => {
     const request = (own: string) => `destinations: [{ name: a, kind: http, request: { url: x, ${own} } }]`
     const place = `${at}.request`
     expect(problems(request('method: post, headers: { "x y": "1", x-ok: "2" }'))).toEqual([
@@ -367,7 +367,7 @@ push: { schedule: [soon], timeout: 1ms }
 })
 
 describe('a preset', () => {
-  test('of a hook whose address lets everybody in has it masked', () => {
+  test('of a hook whose address is its only credential masks the address', () => {
     const yaml = 'destinations: [{ name: z, preset: zapier }, { name: p, preset: power-automate }]'
     const config = load(yaml, {
       ZAPIER_HOOK_URL: 'https://hooks.zapier.com/hooks/catch/123/abcdef/',

@@ -14,7 +14,7 @@ describe('paths that are probed for submissions', () => {
     expect(doubled.accounts[0]?.discovery).toEqual({ paths: ['/x'], idFields: {}, everyMs: 600_000 })
   })
 
-  test('the field of the id is named for a path that there is', () => {
+  test('the field of the id is named for a configured path', () => {
     const named = loadConfig(withDiscovery('{ paths: [/list?a=b], id_fields: { "/list?a=b": id } }'))
     expect(named.accounts[0]?.discovery?.idFields).toEqual({ '/list?a=b': 'id' })
     const at = 'accounts[0].discovery.id_fields'

@@ -23,7 +23,7 @@ describe('where columns of policies and insureds are looked for', () => {
     })
   })
 
-  test('unknown tables, unknown columns and what is no path are mistakes, one line each', () => {
+  test('unknown tables, unknown columns and invalid paths are mistakes, one line each', () => {
     const { policies, insureds } = loadConfig(account).recordFields
     const known = Object.keys(policies).join(', ')
     const path = 'must be a path: keys of the record, joined by dots, such as premium.total_billed_cents'

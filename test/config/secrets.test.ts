@@ -178,7 +178,7 @@ describe('in the settings file', () => {
     ['destinations: [{ kind: http, auth: { type: password, client_secret: hidden } }]', whole('destinations[0].auth.client_secret')],
     ['destinations: [{ kind: file, target: { type: sftp, password: "hidden ${T}" } }]', whole('destinations[0].target.password')],
     ['destinations: [{ name: a, kind: ams360, password: hidden }]', whole('destinations[0].password')],
-  ])('a secret in plain text is refused: %s', (yaml, problem) => {
+  ])('a secret in plain text is rejected: %s', (yaml, problem) => {
     const mistakes = problemsOf(withFile(yaml, { ...account, ...env })).filter((line) => /(as )?a reference, \$/.test(line))
     expect(mistakes).toEqual([problem])
   })
@@ -224,7 +224,7 @@ test('there is no default secret', () => {
   expect(secretValues(loadConfig(account))).toEqual(expect.arrayContaining(own))
 })
 
-describe('what the log has to hide of a URL', () => {
+describe('parts of a URL that the log must mask', () => {
   test('is the whole, and the password in each way of writing it', () => {
     expect(secretsOfUrl('postgres://u:p%40s^s@h.test/d')).toEqual(
       expect.arrayContaining(['postgres://u:p%40s^s@h.test/d', 'p%40s^s', 'p%40s%5Es', 'p@s^s']),

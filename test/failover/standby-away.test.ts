@@ -72,7 +72,7 @@ function count(account: string): Promise<unknown> {
   return db.write('test', (tx) => tx.run(sql`insert into sync_counters values (${account}, 'n', '', 1)`))
 }
 
-it('takes a commit whose wait for the standby was cancelled for one of unknown outcome', async () => {
+it('treats a commit whose wait for the standby was cancelled as of unknown outcome', async () => {
   await waitForAbsent()
   const transaction = count('cut')
   await Promise.all([expect(transaction).rejects.toThrow(UNKNOWN), cancelWaiting()])

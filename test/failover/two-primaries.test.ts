@@ -58,7 +58,7 @@ it('a new process uses the primary with the highest timeline, and warns of two',
   expect(lines).toContainEqual(expect.stringContaining(warning()))
 })
 
-it('a connection to the old primary is refused, and one to the new primary ends those to the old', async () => {
+it('a connection to the old primary is rejected, and one to the new primary closes those to the old', async () => {
   const servers = new PostgresServers(config.url)
   const connect = async (server: Server) => {
     const client = new pg.Client({ connectionString: server.url })

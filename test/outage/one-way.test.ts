@@ -99,7 +99,7 @@ it.each(['there', 'back'] as const)(
   },
 )
 
-it('while one direction to Postgres is cut deliveries are refused with 503 in time, and taken again when it is whole', async () => {
+it('while one direction to Postgres is cut deliveries are answered 503 in time, and accepted again afterwards', async () => {
   const sandbox = await closedAtEnd(startSandbox({ submissions: 0 }))
   await Promise.all((['there', 'back'] as const).map(cutOff))
 

@@ -56,7 +56,7 @@ async function expectRecovery(): Promise<void> {
 }
 
 it.each(['stop', 'kill'] as const)(
-  'while Postgres is away (%s) deliveries are refused with 503, and taken again when it is back',
+  'while Postgres is away (%s) deliveries are answered 503, and accepted again when it is back',
   {},
   async (how) => {
     await server[how]()

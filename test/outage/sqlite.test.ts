@@ -44,7 +44,7 @@ async function expectRecovery(load: Load, running: ServeProcess): Promise<void> 
   expect(await running.stop()).toBe(0)
 }
 
-it('while another process has the file locked deliveries are refused with 503 in time, and taken again when it lets go', async () => {
+it('while another process has the file locked deliveries are answered 503 in time, and accepted again when the lock ends', async () => {
   const running = await startServe({ ...databaseEnv(place.config), ...accountEnv(sandbox) })
   try {
     const load = await startLoad(running, 200)
@@ -59,7 +59,7 @@ it('while another process has the file locked deliveries are refused with 503 in
   }
 })
 
-it('while the disk is full deliveries are refused with 503, and taken again when there is room', async () => {
+it('while the disk is full deliveries are answered 503, and accepted again when there is space', async () => {
   // A limit on file size simulates a full disk. Blocks have 512 bytes; SQLite's log grows to 8,100 of them.
   const running = await startServe({ ...databaseEnv(place.config), ...accountEnv(sandbox) }, 'ulimit -S -f 16000')
   try {

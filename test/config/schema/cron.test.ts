@@ -39,7 +39,7 @@ it.each(['0 3 30 2 *', '0 3 31 4,6 *', '0 3 31 feb mon'])('%j names a day that d
   expect(cronOrOff(text)).toEqual({ problems: [expect.stringContaining('with a day that exists')] })
 })
 
-it('the last time of a schedule is one that node-cron matches, and none later matches', () => {
+it('the last time of a schedule matches in node-cron, and no later one does', () => {
   const value = (from: number, to: number, names: readonly string[] = []) =>
     fc.oneof(fc.integer({ min: from, max: to }).map(String), ...(names.length > 0 ? [fc.constantFrom(...names)] : []))
   const field = (from: number, to: number, names?: readonly string[]) => {

@@ -17,7 +17,7 @@ describe('SQLite', () => {
     for (const [url, path] of cases) expect(databaseUrl(url)).toEqual({ value: { kind: 'sqlite', path } })
   })
 
-  test('follows links to the file, be it there or not, and no circle for ever', () => {
+  test('follows links to the file, even if it does not exist, and ends in a loop of links', () => {
     const folder = dirname(file('x'))
     const [real, first, circle] = [join(folder, 'real.db'), join(folder, 'first.db'), join(folder, 'circle.db')]
     symlinkSync('second.db', first)
@@ -30,7 +30,7 @@ describe('SQLite', () => {
     expect(pathOf(circle)).toEqual({ value: { kind: 'sqlite', path: circle } })
   })
 
-  test('never lives in memory, where what was acknowledged would be lost', () => {
+  test('is never in memory, where acknowledged deliveries would be lost', () => {
     for (const url of ['sqlite::memory:', 'sqlite:', 'sqlite://:memory:', 'sqlite:file::memory:?cache=shared']) {
       expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must name a file/)] })
     }
@@ -60,7 +60,7 @@ describe('Postgres', () => {
     }
   })
 
-  test('other databases and broken URLs are refused', () => {
+  test('other databases and broken URLs are rejected', () => {
     for (const url of ['mysql://h/d', 'h.test/d', 'postgres:h', 'pg://h/d', ''])
       expect(databaseUrl(url)).toEqual({ problems: [expect.any(String)] })
     expect(postgresUrl('postgres://u:pa/ss@h/d')).toEqual({ problems: [expect.stringMatching(/^is not a valid URL; .*%2F/)] })
@@ -89,7 +89,7 @@ describe('Postgres', () => {
     expect(new pg.Client({ connectionString: first?.url })).toMatchObject({ host: 'h1', port: 1, database: 'd', ssl: {} })
   })
 
-  test('lists of servers that do not fit together, and servers that are not to be written to, are refused', () => {
+  test('lists of servers with different lengths, and read-only servers, are rejected', () => {
     for (const url of ['postgres://h1,/d', 'postgres://u@,h2/d', 'postgres:///d?host=h1,h2,h3&port=1,2', 'postgres://h1:1,:2/d']) {
       expect(postgresUrl(url)).toEqual({ problems: [expect.stringMatching(/^names an empty host, or not one port for each host/)] })
     }
@@ -102,7 +102,7 @@ describe('Postgres', () => {
     expect(postgresUrl(`${H}?target_session_attrs=primary`)).toHaveProperty('value')
   })
 
-  test('require and verify-ca become what the driver makes of them, so that it need not warn', () => {
+  test('require and verify-ca become what the driver treats them as, so that it does not warn', () => {
     const ca = encodeURIComponent(file('a certificate'))
     expect(postgresUrl(`${H}?sslmode=require`)).toEqual({ value: `${H}?sslmode=verify-full` })
     expect(postgresUrl(`${H}?a=b&sslmode=verify-ca&sslrootcert=${ca}`)).toEqual({ value: `${H}?a=b&sslmode=verify-full&sslrootcert=${ca}` })
@@ -133,7 +133,7 @@ describe('Postgres', () => {
     warned.mockRestore()
   })
 
-  test('a mode that the driver would not understand is refused', () => {
+  test('a mode that the driver does not know is rejected', () => {
     const unknown = { problems: [expect.stringMatching(/^has an unknown sslmode; it must be one of disable, /)] }
     for (const mode of ['requrie', 'prefer', 'allow', '', 'verify-full&sslmode=off'])
       expect(postgresUrl(`${H}?sslmode=${mode}`)).toEqual(unknown)

@@ -144,7 +144,7 @@ describe('webhook secrets', () => {
     )
   })
 
-  test('the empty key, other alphabets and broken lengths are refused', () => {
+  test('the empty key, other alphabets and wrong lengths are rejected', () => {
     const good = Buffer.alloc(24, 255).toString('base64')
     for (const text of ['', 'whsec_', good.replaceAll('/', '_'), `${good}A`, `${good}==`, `v1,${good}`, 'x'.repeat(33), `${good} `]) {
       expect(meant(webhookSecret(text))).toBeNull()
@@ -152,7 +152,7 @@ describe('webhook secrets', () => {
   })
 })
 
-test('other secrets may be anything but what a slip of the hand makes', () => {
+test('other secrets may be anything except the results of copying mistakes', () => {
   expect(['bas_x', 'a b', 'é'].map((text) => meant(anySecret(text)))).toEqual(['bas_x', 'a b', 'é'])
   expect(['', ' ', ' x', 'x\n', 'a\u0000b', 'a\nb'].map((text) => meant(anySecret(text)))).toEqual(Array(6).fill(null))
 })
@@ -172,7 +172,7 @@ describe('trusted proxies', () => {
     }
   })
 
-  test('a number of hops is refused, because the server would not heed it', async () => {
+  test('a number of hops is rejected, because the server would ignore it', async () => {
     expect(trustProxy('1')).toEqual({ problems: [expect.stringMatching(/^must not be a number of hops/)] })
     const app = Fastify({ trustProxy: 1 as unknown as boolean })
     app.get('/', (request) => request.ip)

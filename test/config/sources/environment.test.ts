@@ -130,7 +130,7 @@ test('a database without an account is enough only for what needs no account', (
   expect(problemsOf({ BROKER_API_CLIENT_ID: 'bac_one' }, 'database')).toHaveLength(3)
 })
 
-test('each part of an account that is missing is named, with what belongs there', () => {
+test('each missing part of an account is named, with the expected value', () => {
   expect(problemsOf({ ACCOUNT: 'acme' })).toEqual([
     "BROKER_API_BASE_URL is missing; set it to the service's base URL, version segment included",
     'BROKER_API_CLIENT_ID is missing; set it to the client id from the portal',
@@ -224,7 +224,7 @@ test('an unknown variable with one of our prefixes is a problem that names the n
   )
 })
 
-test('what Kubernetes sets for services that bear our prefixes is no mistake, nor are the variables of others', () => {
+test("variables that Kubernetes sets for services with our prefixes are ignored, and so are other programs' variables", () => {
   const others = {
     DATABASE_SERVICE_HOST: '10.0.0.1',
     DATABASE_SERVICE_PORT: '5432',
@@ -241,7 +241,7 @@ test('what Kubernetes sets for services that bear our prefixes is no mistake, no
   expect(problemsOf({ ...account, ...others })).toEqual([])
 })
 
-test('a variable that is nearly one of ours is a warning, and one of another program is none', () => {
+test("a variable that is nearly one of ours is a warning, and another program's is not", () => {
   const others = { ALL_PROXY: 'x', FTP_PROXY: 'x', HOSTNAME: 'x', PORTS: '1', LOG_LEVEL_CONSOLE: 'x', NODE_ENV: 'x', no_proxy: 'x.test' }
   const { warnings } = loadConfig({ ...account, ...others, LOGLEVEL: 'debug', PUBLIC_URI: 'https://mirror.test', document_hosts: 'a.test' })
   expect(warnings).toEqual([
@@ -329,7 +329,7 @@ test('the operations port is never the receiver’s, unless both are any free on
   expect(problemsOf({ ...account, PORT: '0', OPS_PORT: '0' })).toEqual([])
 })
 
-test('what is for Postgres alone is refused on SQLite, where its user does not believe to be', () => {
+test('Postgres settings are rejected on SQLite, because their user expects Postgres', () => {
   expect(problemsOf({ ...account, DATABASE_SCHEMA: 'mirror', DATABASE_LISTEN_URL: 'postgres://x/y' })).toEqual([
     'DATABASE_SCHEMA is for Postgres only; remove it, or set DATABASE_URL to postgres://…',
     'DATABASE_LISTEN_URL is for Postgres only; remove it, or set DATABASE_URL to postgres://…',

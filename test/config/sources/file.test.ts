@@ -88,7 +88,7 @@ describe('accounts', () => {
     }
   })
 
-  test('a key without anything below it is left out, so the environment may describe the account', () => {
+  test('a key without a value is ignored, so the environment may describe the account', () => {
     expect(loadConfig(withFile('accounts:\npoll:\nlog:\n  level:\n', account))).toEqual(loadConfig(account))
     for (const yaml of ['# nothing\n', 'accounts: []\n']) {
       expect(problemsOf(withFile(yaml))).toEqual([expect.stringMatching(/^No account is set/)])
@@ -160,7 +160,7 @@ log: { level: warn }
     expect(problemsOf(withFile(yaml, env))).toEqual(['POLL_ACTVE is not a known variable; the nearest one is POLL_ACTIVE'])
   })
 
-  test('unknown keys are refused, with the nearest known one or all that there are', () => {
+  test('unknown keys are rejected, with the nearest known one or all known ones', () => {
     expect(problemsOf(withFile('polll: {}\nsecrets: []\nreceiver: { prot: 1, hots: x }\n<<: {}\n', account))).toEqual([
       'receiver in CONFIG_FILE has an unknown key, prot; the nearest one is port',
       'receiver in CONFIG_FILE has an unknown key, hots; the nearest one is host',
@@ -181,7 +181,7 @@ describe('references', () => {
     expect(config.upstream.noProxy).toBe('${A}${A}: [')
   })
 
-  test('that lead nowhere are one problem each, and none besides', () => {
+  test('to nothing are one problem each, without further problems', () => {
     const cases: [string, RegExp][] = [
       ['${NOT_SET}', /^log\.level in CONFIG_FILE refers to the variable NOT_SET, which is not set; set it$/],
       ['${EMPTY}', /^log\.level in CONFIG_FILE refers to the variable EMPTY, which is not set; set it$/],

@@ -52,7 +52,7 @@ it('makes the bytes durable before the name, and the name before it answers', as
   }
 })
 
-it('leaves no part of a document under its name, and nothing that a later start does not remove, wherever it is killed', async () => {
+it('leaves no part of a document under its name, and nothing that a later start does not remove, at any point of a kill', async () => {
   const { calls } = await keepInChild(notYetThere(), 0)
   const steps = calls.length - 1
   expect(steps).toBeGreaterThan(8)
@@ -70,7 +70,7 @@ it('leaves no part of a document under its name, and nothing that a later start 
   }
 })
 
-it('keeps nothing of a document that the disk has no room for, and says so', async () => {
+it('keeps nothing of a document that does not fit the disk, and says so', async () => {
   const folder = notYetThere()
   for (const bytes of [0, 1, TEXT.length - 1]) {
     expect(await keepWhenFull(folder, bytes)).toBe(

@@ -114,7 +114,7 @@ export function storageSuite(name: string, rig: () => Promise<Rig>): void {
       expect([taken, isClosed]).toEqual([4, true])
     })
 
-    it('says that a document is missing, and touches no path that is none of a document', async () => {
+    it('reports a missing document, and reads only paths of documents', async () => {
       const { storage } = await rig()
       const path = pathOf(sha256('never kept'))
       await expect(storage.read(path)).rejects.toThrow(MissingDocument)

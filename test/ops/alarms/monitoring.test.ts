@@ -109,7 +109,7 @@ describe('the rules for Prometheus and the dashboard, against a running product'
     expect(() => readExpression('max(submission_mirror_alarm')).toThrow('not closed')
   })
 
-  it('see a credential refused for the first time as an increase: the series is there before', async () => {
+  it('show the first rejection of a credential as an increase: the series exists before', async () => {
     const text = await (await fetch(`${serve.ops}/metrics`)).text()
     expect(text).toContain('submission_mirror_token_mints_total{account="default",outcome="refused"} 0')
   })

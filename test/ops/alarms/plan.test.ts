@@ -31,7 +31,7 @@ function planned(stored: readonly AlarmRow[], notices: readonly NoticeRow[], lev
   return { ...plan, sent: plan.notices.map(({ kind }) => kind) }
 }
 
-describe('what a look changes', () => {
+describe('the changes of one evaluation', () => {
   it('repeats a lasting alarm when it is time, and not before, also for recipients who get no ends', () => {
     for (const resolved of [true, false]) {
       const sent = (agoMs: number | null) => planned([alarm('firing')], [notice('firing', agoMs)], ['on'], [operator({ resolved })])
@@ -70,7 +70,7 @@ describe('what a look changes', () => {
     expect(unwanted).toMatchObject({ sent: [], forgottenNotices: [{ kind: 'firing' }] })
   })
 
-  it('forgets what was pending and is off, alarms of other releases, and notices to operators that are gone', () => {
+  it('forgets pending alarms that are off, alarms of other releases, and notices to removed operators', () => {
     const pending = alarm('pending', { name: 'reads_overdue' })
     const other = alarm('firing', { name: 'of_another_release' })
     const plan = planned([pending, other], [], [])
@@ -79,7 +79,7 @@ describe('what a look changes', () => {
     expect(planned([alarm('firing')], [notice('firing', 1)], ['on'], []).forgottenNotices).toHaveLength(1)
   })
 
-  it('leaves alone what could not be looked at, and ends what is there no more', () => {
+  it('keeps alarms that could not be evaluated, and ends those of removed objects', () => {
     const gone = alarm('firing', { last_at: timeFromMs(NOW - HOUR) })
     expect(planned([gone], [], [])).toMatchObject({ whole: true, alarms: [{ state: 'resolved' }] })
     expect(planOf({ problems: [], names: new Set() }, [gone], [], [], NOW)).toMatchObject({ whole: false, alarms: [], forgotten: [] })

@@ -51,7 +51,7 @@ describe('an alarm', () => {
     })
   })
 
-  it('stays up while it is neither good nor bad, and says what was clear', () => {
+  it('stays up between its limits, and keeps its last text', () => {
     const row = afterLooks('connection_flood', ['on', ...Array(10).fill('between')])
     expect(row).toMatchObject({ state: 'firing', text: 'it is on', last_at: timeFromMs(START + 10 * MINUTE) })
   })

@@ -119,7 +119,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect((await rig.alarm('webhook_silence'))?.text).toMatch(/deliveries are rejected: set the clock of this machine by NTP$/)
   })
 
-  it('sees deliveries that are refused in a row, of the account itself and with a signature to show, until one is taken', async () => {
+  it('detects deliveries of the account that are rejected in a row with a signature, until one is accepted', async () => {
     const rig = await openWatch(database)
     await refuse(rig, 'missing_headers', 3)
     await refuse(rig, 'wrong_signature', 3, 'another')
@@ -137,7 +137,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.look()).not.toContain('deliveries_rejected')
   })
 
-  it('sees no silence in a quiet account, nor in what a delivery that cannot be read has announced, nor in what is found late', async () => {
+  it('detects no silence in a quiet account, after an unreadable delivery, or for records found late', async () => {
     const rig = await openWatch(database)
     for (let n = 0; n < 30; n++) {
       await rig.deliver()
@@ -314,7 +314,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     for (const name of ['state_stale', 'reconcile_overdue']) expect((await rig.alarm(name))?.state).not.toBe('resolved')
   })
 
-  it('sees clocks that disagree, and that retention waits, and says what waits', async () => {
+  it('detects that clocks disagree and that retention waits, and says what waits', async () => {
     const rig = await openWatch(database)
     await runSql(rig.db, sql`delete from sync_reads`)
     rig.world.clocks = {
@@ -469,7 +469,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.look()).toEqual(['push_unmapped'])
   })
 
-  it('sees what the last reconciling came to, and that one did not begin', async () => {
+  it('detects the result of the last reconcile run, and a missing run', async () => {
     const rig = await openWatch(database, { reconcile: { cron: '0 3 * * *' } })
     await runSql(rig.db, sql`delete from sync_reads`)
     const run = async (over: Partial<RunRow>) => {
@@ -537,7 +537,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.watch.evaluate(signal)).toBeNull()
   })
 
-  it('ends alarms about what is not there any more, and leaves those be that could not be looked at', async () => {
+  it('ends alarms about removed objects, and keeps those that could not be evaluated', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
     await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)

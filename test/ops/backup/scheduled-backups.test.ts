@@ -161,7 +161,7 @@ describe('backups by a timetable', () => {
     )
   })
 
-  it('leave nothing where their disk is full, keep what is there, and say so in one sentence', async () => {
+  it('leave nothing on a full disk, keep existing copies, and say so in one sentence', async () => {
     const rig = await open(4_000)
     mkdirSync(rig.dir)
     writeFileSync(join(rig.dir, OWNER), await firstEpochOf(rig.db.read))
@@ -177,7 +177,7 @@ describe('backups by a timetable', () => {
     expect(rig.files()).toEqual(['mirror-20200101T020000Z.db'])
   })
 
-  it('of a process that was killed in the middle are made by the next, which clears up', async () => {
+  it('of a killed process are made by the next one, which cleans up', async () => {
     const rig = await open(4_000)
     mkdirSync(rig.dir)
     expect(await startChild('ops/backup/children/turn.ts', [String(NOON_MS), rig.source, rig.dir, '.trial-']).ended()).toBe(null)

@@ -6,7 +6,7 @@ import { databaseEnv } from '../../e2e/serve.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { closedAtEnd } from '../../tools/servers.ts'
 
-it.each(testDatabases)('migrate on $name says what a role may read now, and refuses half of the options', async ({ name, open }) => {
+it.each(testDatabases)('migrate on $name prints what a role may read now, and rejects incomplete options', async ({ name, open }) => {
   const { config } = await closedAtEnd(open())
   const migrate = (...options: string[]) => runHere(['migrate', ...options], databaseEnv(config))
   const half = { code: 2, out: '', err: '--without-personal requires --grant-reader ROLE\n' }

@@ -152,7 +152,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     ])
   })
 
-  it('outbox retry and skip refuse what is not meant by them', async () => {
+  it('outbox retry and skip reject changes in other states', async () => {
     const problems = async (...args: string[]) => {
       const ended = await runHere(['outbox', ...args], env)
       expect(ended).toMatchObject({ code: 2, out: '' })
@@ -216,7 +216,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
   })
 
-  it('status lists what waits for a destination that has left the settings, until it is skipped', async () => {
+  it('status lists waiting changes of a removed destination, until they are skipped', async () => {
     const file = env['CONFIG_FILE'] ?? ''
     writeFileSync(
       file,
@@ -291,7 +291,7 @@ describe.each(onSqlite)('commands about pushing, on $name', (database) => {
     expect((await runHere(['destination', 'test', 'asm'], env)).code).toBe(2)
   })
 
-  it('doctor explains one destination: the try, its state, what waits, and what to do', async () => {
+  it('doctor explains one destination: the attempt, its state, waiting changes, and what to do', async () => {
     const doctor = async () => await runHere(['doctor', '--destination', 'ams'], env)
     const waits = await doctor()
     expect(waits.code).toBe(1)

@@ -71,7 +71,7 @@ describe.each(testDatabases)('query on $name', (database) => {
     expect(twice).toEqual({ code: 2, out: '', err: 'two columns have the name account; rename one with `as`\n' })
   })
 
-  it('refuses what writes and what is not understood with exit code 2', async () => {
+  it('rejects writing and invalid statements with exit code 2', async () => {
     const words = { sqlite: 'attempt to write a readonly database', postgres: 'cannot execute DELETE in a read-only transaction' }
     expect(await query('delete from lanes')).toEqual({ code: 2, out: '', err: `${words[database.name]}\n` })
     expect(await query('select * from sync_inbox')).toMatchObject({

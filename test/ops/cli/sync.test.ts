@@ -82,7 +82,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     expect(await messages()).toHaveLength(1)
   })
 
-  it('sync tries a failing read again, then lists it and exits with 1', async () => {
+  it('sync retries a failing read, then lists it and exits with 1', async () => {
     sandbox.faults.add({ kind: 'status', status: 500, operation: 'requirements', count: 1 })
     expect((await runHere(['sync', id], env)).code).toBe(0)
     sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread' })
@@ -141,7 +141,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     expect(await found()).toHaveLength(1)
   })
 
-  it('trap 48: sync asks once for what is "not found", and marks nothing for it', async () => {
+  it('trap 48: sync asks once for a submission that is "not found", and marks nothing for it', async () => {
     expect((await runHere(['sync', id], env)).code).toBe(0)
     sandbox.world.removeSubmission(ACCOUNT, id)
     const ended = await runHere(['sync', id], env)
@@ -165,7 +165,7 @@ describe.each(onSqlite)('commands on $name', (database) => {
     expect(sandbox.activity.requests.length - before).toBeLessThan(40)
   })
 
-  it('trap 43: sync asks nothing more when every read is refused', async () => {
+  it('trap 43: sync sends nothing more when every read is rejected', async () => {
     const others = Array.from({ length: 9 }, () => sandbox.addSubmission(ACCOUNT))
     expect((await runHere(['track', ...others], env)).code).toBe(0)
     for (const operation of ['events', 'thread', 'requirements'] as const) sandbox.faults.add({ kind: 'status', status: 403, operation })

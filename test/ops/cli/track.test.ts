@@ -62,7 +62,7 @@ it('track reports the first lines of a file in which every line is wrong, howeve
   expect((await runHere(['track', '--file', nowhere], env)).err).toMatch(/^--file: .*nowhere\.txt cannot be read: ENOENT/)
 })
 
-it('trap 23, trap 78: track makes bind requests, policies and insureds known, and nothing that is no uuid', async () => {
+it('trap 23, trap 78: track adds bind requests, policies and insureds, and only uuids', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }

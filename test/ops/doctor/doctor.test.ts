@@ -201,7 +201,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
   })
 
-  it('says what is wrong with credentials, scopes, brokerage and clock', async () => {
+  it('reports problems of credentials, scopes, brokerage and clock', async () => {
     const { db, env } = await opened()
     const wrong = async (over: Environment = {}) => (await findings({ ...env, ...over })).wrong
     expect(await wrong({ BROKER_API_CLIENT_SECRET: 'bas_wrong' })).toEqual([
@@ -224,7 +224,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     ])
   })
 
-  it('does not say that accepted credentials are refused, when the account is still suspended for earlier ones', async () => {
+  it('does not report accepted credentials as rejected if the account is still suspended for earlier ones', async () => {
     const { db, env } = await opened()
     await runSql(
       db,
@@ -296,7 +296,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
     expect(migrated.out).not.toContain('nothing to migrate')
   })
 
-  it('counts what a check failed to look at as not checked', async () => {
+  it('counts failed checks as not checked', async () => {
     const { db, env } = await opened()
     await runSql(db, sql`alter table sync_inbox rename to mislaid`)
     const found = await findings(env)
@@ -362,7 +362,7 @@ describe.each(onSqlite)('doctor on $name', ({ name, open }) => {
   })
 })
 
-it('doctor looks at the rest when there is no database, or it cannot be reached or opened', async () => {
+it('doctor checks the rest when there is no database, or it cannot be reached or opened', async () => {
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   for (const [url, says] of [

@@ -19,7 +19,7 @@ const config = loadConfig(account)
 const up = { storeFault: async () => null }
 
 describe('metrics', () => {
-  it('bear the prefix of the product and a help text, and count, time and set what the stages report', async () => {
+  it('have the prefix of the product and a help text, and count, time and set the reports of the stages', async () => {
     const { registry, observer } = createMetrics()
     observer.count('deliveries_total', { account: ACCOUNT, answer: '204' })
     observer.count('deliveries_total', { account: ACCOUNT, answer: '204' }, 2)
@@ -60,7 +60,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
     }
   })
 
-  it('show what waits, how late and how fresh the reads are, and the state of accounts', async () => {
+  it('show waiting work, how late and how fresh the reads are, and the state of accounts', async () => {
     const clock = new ManualClock(Date.now())
     const opened = await database.open({ clock })
     const { db } = opened

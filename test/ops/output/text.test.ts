@@ -35,7 +35,7 @@ describe('a text', () => {
 })
 
 describe('a table', () => {
-  it('aligns its columns, numbers to the right, and shows what is missing as a dash', () => {
+  it('aligns its columns, numbers to the right, and shows a missing value as a dash', () => {
     const rows = [
       ['default', 12, null],
       ['a', 3, 'two\nlines'],
@@ -45,7 +45,7 @@ describe('a table', () => {
     )
   })
 
-  it('shows the sentences of the program and the key of a row whole, and cuts what is longer', () => {
+  it('shows the sentences of the program and the key of a row whole, and cuts longer texts', () => {
     const id = '3f2b8c1e-0000-4000-8000-000000000000'
     const key = `source_offers ["${id}","${id}","${id}"]`
     const reason = `the credentials belong to brokerage ${id}, but this account holds the data of ${id}; give them an account of their own`

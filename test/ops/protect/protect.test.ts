@@ -168,7 +168,7 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
     }
   })
 
-  it('rows of a snapshot that wait to be sent are rewritten, and what targets answered', async () => {
+  it('waiting rows of a snapshot are rewritten, and so are answers of targets', async () => {
     const db = await opened(keep)
     const snapshot = { changed_at: timeFromMs(Date.now()), after: { fein_or_ssn: SSN, insured_name: 'Acme' } }
     const row = { destination: 'ams', account: ACCOUNT, submissionId: ID, entity: 'submissions', entityId: `["${ID}"]`, seq: 1, snapshot }
@@ -185,7 +185,7 @@ describe.each(testDatabases)('tax ids on $name', ({ open }) => {
     expect(kept?.progress).toContain('https://ams.example/9')
   })
 
-  it('a new key rewrites what the old one encrypted; then nothing needs the old one', async () => {
+  it('a new key rewrites values of the old one; then nothing needs the old one', async () => {
     const db = await opened(encrypt(k1))
     db.protection.use(encrypt(k2, k1))
     expect(await isTheSame(db)).toBe(true)

@@ -139,7 +139,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await turn(db, 'b')).toMatchObject({ deliveries: 0 })
   })
 
-  it('comes back for what was not done when it passed, and begins where it stopped', async () => {
+  it('returns for work that it left, and begins where it stopped', async () => {
     const db = await openedDb(open, clock)
     for (let n = 0; n < 120; n++) await deliver(db, `d${n}`, 40, n % 40 === 7 ? 'dead' : 'done')
     await deliver(db, 'from the future', -3_000, 'done')
@@ -207,7 +207,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(rejected).toEqual([{ address: 'young' }])
   })
 
-  it('removes the oldest changes without a gap, never past what a destination has to get or may still be sent', async () => {
+  it('removes the oldest changes without a gap, never one that a destination needs or may still be sent', async () => {
     const db = await openedDb(open, clock)
     const [ams, gone] = [destinationOf('ams', { entities: ['market_events'] }), destinationOf('gone')]
     await ensureDestinations(db, [ams, gone])
@@ -238,7 +238,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect((await logOf(db)).last_seq).toBeGreaterThan(last)
   })
 
-  it('keeps an older change that waits behind a row with content of its own, as the filter of a destination queues it', async () => {
+  it("keeps an older change that waits behind a row with its own content, as a destination's filter queues it", async () => {
     const db = await openedDb(open, clock)
     const ams = destinationOf('ams', { start: 1 })
     await ensureDestinations(db, [ams])

@@ -15,7 +15,7 @@ it('the address of a destination holds no user, no query and no template', () =>
   expect(of({ kind: 'file', target: sftp })).toBe('sftp://files.example:22/drop')
 })
 
-it('what a destination gets is said in words', () => {
+it('the filters of a destination are shown in words', () => {
   const all = { entities: null, operations: null, eventTypes: null, filter: null, accounts: ['a', 'b'] }
   const accounts = [{ name: 'a' }, { name: 'b' }] as unknown as Parameters<typeof narrowedTo>[1]['accounts']
   expect(narrowedTo(destination(all), { accounts })).toBe('everything')

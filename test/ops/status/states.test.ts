@@ -191,7 +191,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     expect(await issues()).toEqual([[expect.stringMatching(/^retention has not finished for 2 d/), 1]])
   })
 
-  it('needs attention for what a destination holds, and for one that is stopped', async () => {
+  it('needs attention for blocked changes of a destination, and for a stopped one', async () => {
     await fresh()
     await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
     const looked = async () =>

@@ -247,7 +247,7 @@ describe('a mirror needs attention', () => {
     expect(sentence).toMatch(/^Needs attention: .*\.$/)
   })
 
-  it('while the service asks for a long pause, or does not say whose the credentials are; a stopped account says only why it is', () => {
+  it('while the service requests a long pause, or does not identify the credentials; a stopped account shows only its reason', () => {
     const [since, until] = [ago(MINUTE), '2026-11-20T11:00:00.000000Z']
     const pause = { account: 'acme', since, until, ms: 60 * MINUTE, isLong: true, reason: '429 with Retry-After to GET …/events' }
     const fault = { identity_error: 'the service answered 404', identity_failing_since: since }
@@ -332,7 +332,7 @@ describe('a reconcile run that was not clean needs attention', () => {
   const clean = run({ run_id: 'clean', state: 'done', exit_code: 0, options: {} })
   const kinds = (...runs: (typeof left)[]) => verdictOf({ account: { runs } }).issues
 
-  it('with what it left, or what it could not check', () => {
+  it('with its remaining differences, or what it could not check', () => {
     expect(kinds(left)).toMatchObject([
       {
         kind: 'reconcile_findings',
@@ -359,7 +359,7 @@ describe('a reconcile run that was not clean needs attention', () => {
     expect(verdictOf({ account: { runs: [undelivered] } })).toMatchObject({ verdict: 'complete', issues: [] })
   })
 
-  it('until what it left is put right', () => {
+  it('until its remaining differences are resolved', () => {
     expect(kinds({ ...left, left: { differences: 0, unreadable: 0 } })).toEqual([])
     const unread = run({ state: 'done', exit_code: 1, unreadable: 2 })
     expect(kinds(unread)).toHaveLength(1)

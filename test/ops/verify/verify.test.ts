@@ -81,7 +81,7 @@ describe('destination verify', () => {
     expect(status.items[0]).toMatchObject({ can_verify: true, verified: { delivered: 3, asked: 3, undetermined: 1 } })
   })
 
-  it('asks for a submission, a sample, or what was delivered since', async () => {
+  it('asks for a submission, a sample, or changes delivered since a time', async () => {
     const { rig } = await delivered(4)
     const asked = async (...args: readonly string[]) =>
       (JSON.parse((await verifyOf(rig, '--json', ...args)).out) as { asked: number }).asked
@@ -92,7 +92,7 @@ describe('destination verify', () => {
     expect([both.code, both.err]).toEqual([2, expect.stringContaining('use only one of submission, sample, since')])
   })
 
-  it('refuses with a sentence what cannot be asked, or is stopped', async () => {
+  it('rejects with a sentence a destination that cannot be verified, or is stopped', async () => {
     const { rig } = await delivered(1)
     await rig.db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ state: 'suspended' }).execute())
     const suspended = await verifyOf(rig)

@@ -97,7 +97,7 @@ describe('notes of AMS360', () => {
     expect(ams.operations()).toEqual(['Login', 'CustomerGetByNumber', 'CustomerNoteInsert', 'CustomerNoteInsert'])
   })
 
-  it('never takes a customer by name, and says which mapping is of no use', async () => {
+  it('never selects a customer by name, and names the unusable mapping', async () => {
     const ams = await emulator()
     const kind = open(ams)
     for (const client of ['Harbour Bakery LLC', '99', '0', '-1', '5544 OR 1=1', OTHER.replace('5', '7')]) {
@@ -175,7 +175,7 @@ describe('notes of AMS360', () => {
     expect(JSON.stringify(outcome)).not.toContain('p&ss')
   })
 
-  it('is suspended when the user lacks a right, and takes what AMS360 objects to for a refusal of this change', async () => {
+  it('is suspended when the user lacks a right, and rejects only this change for an error of the change', async () => {
     const ams = await emulator()
     const kind = open(ams)
     ams.mayWrite(false)
@@ -216,7 +216,7 @@ describe('notes of AMS360', () => {
     expect(await send(open({ url: baseUrl }))).toMatchObject({ type: 'failed', permanent: true, error })
   })
 
-  it('knows nothing of a note whose answer was lost, and does not send it again', async () => {
+  it('has an unknown outcome for a note whose answer was lost, and does not send it again', async () => {
     const ams = await emulator()
     const clock = new ManualClock(Date.now())
     const kind = open(ams, { timeoutMs: PATIENCE_MS }, clock)
@@ -239,7 +239,7 @@ describe('notes of AMS360', () => {
     expect(kind.lookUp).toBeUndefined()
   })
 
-  it('knows nothing of what it cannot read to the end, and tries later where that changed nothing', async () => {
+  it('has an unknown outcome for an incomplete answer, and retries later if the request changes nothing', async () => {
     let long = 'CustomerNoteInsert'
     const { baseUrl } = await serve(({ body }, response) => {
       const padding = body.includes(`<${long}`) ? 'x'.repeat(256 * 1024) : ''
@@ -252,7 +252,7 @@ describe('notes of AMS360', () => {
     expect(await send(kind, mapped('5544'))).toMatchObject({ type: 'failed', permanent: false, error: why })
   })
 
-  it('knows nothing of a note whose answer ends before its envelope does', async () => {
+  it('has an unknown outcome for a note whose answer ends before its envelope does', async () => {
     const { baseUrl } = await serve(({ body }, response) =>
       response.end(body.includes('<Login') ? ENVELOPE : ENVELOPE.replace('</s:Body></s:Envelope>', '')),
     )
@@ -270,7 +270,7 @@ describe('notes of AMS360', () => {
     expect(headers).toEqual(['', 'AB&amp;&lt;😀��'])
   })
 
-  it('tries later, by the ticket that it has then, when signing in left too little time for the note', async () => {
+  it('retries later with the same ticket when signing in left too little time for the note', async () => {
     let shiftMs = 0
     const asked: string[] = []
     const { baseUrl } = await serve(({ body }, response) => {

@@ -66,7 +66,7 @@ describe.each(onSqlite)('AMS360 ($name)', (database) => {
     expect(ams.notes).toEqual([])
   })
 
-  it('is suspended when the user is withdrawn while the customer is looked for; no try is counted', async () => {
+  it('is suspended when the user is withdrawn during the customer lookup; no attempt is counted', async () => {
     const { ams, rig } = await start(database, LOOKUP)
     ams.withdraw()
     await rig.apply(observedState(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))

@@ -38,7 +38,7 @@ test('a note about a message states its direction once, from the agency’s side
   expect(noteText({ ...message, direction: null }, 1_000)).toContain('direction: inbound')
 })
 
-test('a note that is too long is cut, says so, and keeps our id; what is just short enough stays whole', () => {
+test('a note that is too long is cut, says so, and keeps our id; one that just fits stays whole', () => {
   const item = itemOf({ after: { detail: 'x'.repeat(50) } })
   const whole = noteText(item, 1_000)
   const end = `\nsubmission-mirror ${item.messageId}`
@@ -47,7 +47,7 @@ test('a note that is too long is cut, says so, and keeps our id; what is just sh
   expect(noteText(item, length - 1)).toBe(`${whole.slice(0, length - 1)}… (cut)${end}`)
 })
 
-test('no half of a character is left where a note is cut', () => {
+test('a cut note ends with a whole character', () => {
   const item = itemOf({ after: { detail: '😀'.repeat(50) } })
   for (const length of [100, 101]) expect(noteText(item, length)).toMatch(/😀… \(cut\)$/m)
 })

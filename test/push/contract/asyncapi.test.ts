@@ -47,7 +47,7 @@ describe('what destinations are sent', () => {
     expect(json).toEqual(asyncApi((json as { info: { version: string } }).info.version))
   })
 
-  it.each(entities)('$table has a schema of its own that bears further fields', (entity) => {
+  it.each(entities)('$table has its own schema that allows further fields', (entity) => {
     const ajv = new Ajv({ strict: true, allowUnionTypes: true, strictRequired: false })
     formats.default(ajv)
     const isRight = ajv.compile(tableSchema(entity))

@@ -66,7 +66,7 @@ describe('CSV', () => {
     ])
   })
 
-  it('has a row without values for what is there no more', () => {
+  it('has a row without values for a gone record', () => {
     const { records } = recordsOf(['lanes'], [pushItem(1, { entity: 'lanes', operation: 'purged', after: null })])
     expect(records).toMatchObject([{ operation: 'purged', changed: '', chip: null }])
   })

@@ -12,7 +12,7 @@ import { folderKind, pushItem, pushItems, readDrop, readRows, send, slow, submis
 const HOUR = 3_600_000
 
 describe('a drop of files into a folder', () => {
-  it('puts what waits into one file, whose name says which seqs, and a manifest with counts and hashes', async () => {
+  it('puts waiting changes into one file, whose name contains the seqs, and a manifest with counts and hashes', async () => {
     const folder = newFolder()
     const outcomes = await send(folderKind(folder), pushItems(5))
     const { files, manifests, others } = readDrop(folder)
@@ -83,7 +83,7 @@ describe('a drop of files into a folder', () => {
     expect(outcomes[6]).toMatchObject({ detail: expect.stringContaining('insureds') as string })
   })
 
-  it('has files of their own for each account, and for entities that are of no submission', async () => {
+  it('has separate files for each account, and for entities without a submission', async () => {
     const folder = newFolder()
     const of = (n: number, entity: string) => pushItem(n, { submissionId: null, entity })
     const items = [pushItem(1), pushItem(2, { submissionId: submissionOf(1), account: 'other' }), of(3, 'insureds'), of(4, 'policies')]
@@ -268,7 +268,7 @@ describe('a crash while files are written', () => {
 })
 
 describe('time and shutdown', () => {
-  it('breaks off what takes longer than a try may', async () => {
+  it('aborts work that exceeds the time of an attempt', async () => {
     const folder = newFolder()
     const clock = new ManualClock()
     const kind = folderKind(folder, { timeoutMs: 20_000 }, clock)

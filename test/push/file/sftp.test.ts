@@ -62,7 +62,7 @@ describe('a drop of files by SFTP', () => {
     expect(readDrop(folder).manifests[0]?.files).toHaveLength(60)
   })
 
-  it('does without OpenSSH’s extensions, also when the file is there from an earlier try', async () => {
+  it('works without OpenSSH’s extensions, also when the file exists from an earlier attempt', async () => {
     const { folder, server, kind } = await place({ password: PASSWORD, openssh: false })
     expect((await send(kind(), pushItems(5)))[0]?.type).toBe('delivered')
     const before = readDrop(folder)
@@ -131,7 +131,7 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     expect(await kind({}, wrong).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
   })
 
-  it('suspends it when the private key is refused, or is none', async () => {
+  it('suspends it when the private key is rejected or invalid', async () => {
     const { server, kind } = await place({ publicKey: sshKeys().public })
     const other = new Secret(sshKeys().private)
     const [refused] = await send(kind({}, { password: null, privateKey: other }), pushItems(1))

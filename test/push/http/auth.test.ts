@@ -84,7 +84,7 @@ describe('client credentials', () => {
     })
   })
 
-  it('are exchanged again before a token ends, and once when it is refused', async () => {
+  it('are exchanged again before a token ends, and once when it is rejected', async () => {
     const clock = new ManualClock()
     const target = await tokenService()
     const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`)), clock)
@@ -102,7 +102,7 @@ describe('client credentials', () => {
     expect(target.to('/token')).toHaveLength(3)
   })
 
-  it('whose new token is refused too suspend the destination, after one try more', async () => {
+  it('whose new token is rejected too suspend the destination, after one more attempt', async () => {
     const target = await serve((request, response) =>
       request.url.endsWith('/token') ? json(response, { access_token: 'x', expires_in: 60 }) : json(response, {}, 401),
     )
@@ -142,7 +142,7 @@ describe('client credentials', () => {
     [3_000, { type: 'unknown', error: 'no whole answer within 2000 ms' }],
     [4_900, { type: 'failed', permanent: false, error: 'what came first, such as getting a token, left too little of `timeout`' }],
   ])(
-    'are exchanged within the time of the try, and nothing is sent with too little of it left: after %d of 5000 ms',
+    'are exchanged within the time of the attempt, and nothing is sent with too little of it left: after %d of 5000 ms',
     async (tookMs, outcome) => {
       const clock = new ManualClock()
       const target = await serve((request, response) => {

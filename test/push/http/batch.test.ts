@@ -92,7 +92,7 @@ describe('an answer about several changes', () => {
     ])
   })
 
-  it('may have taken what it denies, where that can be looked up', async () => {
+  it('may have accepted a change that it denies, if that can be looked up', async () => {
     const lookup = { ...request, method: 'GET', body: null, headers: {}, url: '$url(settings.base_url, message_id)', found: 'body.id' }
     const { baseUrl } = await serve((asked, response) =>
       response.end(asked.method === 'GET' ? '{"id": 1}' : results({ ok: false }, { ok: true })),
@@ -134,7 +134,7 @@ describe('an answer about several changes', () => {
     expect(await outcomesTo(422, both, { success: 'status = 422' })).toMatchObject(Array(2).fill({ type: 'delivered', status: 422 }))
   })
 
-  it('that refuses the whole may be about one of them: all go again in smaller batches, and only a single one is refused', async () => {
+  it('that rejects the whole may mean one of them: all go again in smaller batches, and only a single one is rejected', async () => {
     const error = 'answered 400 (bad)'
     const own = { error: 'body.message' }
     expect(await outcomesFor('{"message": "bad"}', 2, own, 400)).toEqual(Array(2).fill({ type: 'split', status: 400, error }))
@@ -142,7 +142,7 @@ describe('an answer about several changes', () => {
   })
 })
 
-it('is no request at all when a template fails for one of the changes', async () => {
+it('is not sent when a template fails for one of the changes', async () => {
   const { baseUrl, arrived } = await serve()
   const body = '{"notes": [items.(message_id = "m2" ? $error("no text") : message_id)]}'
   const kind = openKind(batching(baseUrl, { request: { ...request, body } }))

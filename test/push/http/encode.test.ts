@@ -28,7 +28,7 @@ describe('XML', () => {
     [{ a: { '@x y': 1 } }],
     [{ a: { '@x': {} } }],
     [{ a: { '#text': [1] } }],
-  ])('is refused for %j', (value) => {
+  ])('is rejected for %j', (value) => {
     expect(() => xml(value)).toThrow(PermanentError)
   })
 

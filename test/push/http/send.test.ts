@@ -219,7 +219,7 @@ describe('looking up', () => {
     else expect(outcome).toMatchObject(expected)
   })
 
-  it('is not offered where there is no way to ask', async () => {
+  it('is not offered without a configured request', async () => {
     expect(openKind(destinationTo('http://127.0.0.1:1')).lookUp).toBeUndefined()
   })
 })

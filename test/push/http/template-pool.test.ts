@@ -43,7 +43,7 @@ describe('the processes that evaluate', () => {
     )
   })
 
-  it('do not leave others waiting for a destination whose expressions never end', async () => {
+  it('of a destination that never end do not delay others', async () => {
     const [stuck, fine] = [open(ENDLESS, 30_000), open('n')]
     const ends: string[] = []
     const bad = [1, 2, 3].map((n) => stuck.evaluate(['value'], {}).catch(() => ends.push(`stuck ${n}`)))

@@ -132,7 +132,7 @@ describe('templates', () => {
 })
 
 describe('the check at start', () => {
-  it('finds nothing in what is right', () => {
+  it('accepts valid templates', () => {
     expect(checkTemplates(destinationTo('http://x'))).toEqual([])
   })
 

@@ -37,7 +37,7 @@ describe('whether a target has what it took', () => {
     expect((await verified({ status: 410 }, { check })).presence).toEqual({ type: 'lacks' })
   })
 
-  it('is else asked by lookup, which finds a record of its own by our id alone', async () => {
+  it('is otherwise asked by lookup, which finds an inserted record by our id only', async () => {
     const { messageId } = itemOf()
     const of = { ...lookup, url: '$url(settings.base_url, "find", message_id, {"of": remote_id})' }
     const insert = await verified({ body: { id: 'n-1' } }, { lookup: of })
@@ -59,7 +59,7 @@ describe('whether a target has what it took', () => {
     expect(presence).toMatchObject({ type: 'undetermined', outcome: { error: expect.stringContaining(error) } })
   })
 
-  it('cannot be asked without either, and verify is then refused at the start', async () => {
+  it('cannot be asked without either, and verify is then rejected at startup', async () => {
     const destination = destinationTo('https://ams.example', { verify: { cron: '0 4 * * *', sample: null } })
     expect(openKind(destination).verify).toBeUndefined()
     expect(checkTemplates(destination)).toEqual(['destination ams: verify needs check or lookup: nothing else asks the target'])

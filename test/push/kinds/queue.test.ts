@@ -104,7 +104,7 @@ it('takes credentials that the settings do not hold from the SDK’s own chain',
   expect(outcome?.type).toBe('delivered')
 })
 
-it('shows in a preview what it would send', async () => {
+it('previews its message', async () => {
   const preview = await open('https://sqs.eu-central-1.amazonaws.com/123456789012/changes.fifo').preview?.(item(1))
   expect(preview).toMatchObject({ method: 'POST', headers: { authorization: 'AWS4-HMAC-SHA256 ••••' } })
   expect(preview?.url).toBe('https://sqs.eu-central-1.amazonaws.com/')
@@ -143,7 +143,7 @@ async function startRig(target: SqsEmulator, credentials = CREDENTIALS, more = '
 
 const event = (submission: number, n: number, over = {}) => observedEvent(ACCOUNT, uuid(9, submission), wireEvent(n, over))
 
-it('gathers what waits into batches of ten, of each submission one change', async () => {
+it('collects waiting changes into batches of ten, with one change of each submission', async () => {
   const target = await startQueue()
   const rig = await startRig(target)
   await rig.apply(...Array.from({ length: 12 }, (_, n) => [event(n, 2 * n), event(n, 2 * n + 1)]).flat())
@@ -157,7 +157,7 @@ it('gathers what waits into batches of ten, of each submission one change', asyn
   }
 })
 
-it('finds the message for which a whole batch is refused, and delivers the others', async () => {
+it('finds the message for which a whole batch is rejected, and delivers the others', async () => {
   const target = await startQueue({ mostBatchBytes: 3_000, mostBytes: 3_000 })
   const rig = await startRig(target, CREDENTIALS, 'personal_fields: [market_events.detail]')
   await rig.apply(event(1, 1), event(2, 2, { detail: 'x'.repeat(5_000) }), event(3, 3))
@@ -180,7 +180,7 @@ it('has each change once, in the order of its submission, despite any faults', a
   }
 })
 
-it('counts no try while it is throttled, and tries again later when its clock is wrong', async () => {
+it('counts no attempt while it is throttled, and retries later when its clock is wrong', async () => {
   const target = await startQueue()
   const rig = await startRig(target)
   target.errors.push(
@@ -192,7 +192,7 @@ it('counts no try while it is throttled, and tries again later when its clock is
   expect((await rig.state())?.state).toBe('active')
 })
 
-it('is suspended when the credentials are refused, and shows no secret', async () => {
+it('is suspended when the credentials are rejected, and shows no secret', async () => {
   const target = await startQueue()
   const rig = await startRig(target, CREDENTIALS.replace(KEY.accessKeyId, 'AKIDOFANOTHER'))
   await rig.apply(event(1, 1))

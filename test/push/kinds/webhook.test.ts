@@ -78,7 +78,7 @@ describe('a message', () => {
     expect(() => verified(arrived, OTHER)).toThrow()
   })
 
-  test('has the same id and the same bytes on every try, and a fresh timestamp', async () => {
+  test('has the same id and the same bytes on every attempt, and a new timestamp', async () => {
     const clock = new ManualClock(Date.now())
     const receiver = await startReceiver(takesAll, madeUp)
     const kind = kindFor(receiver.url, {}, clock)
@@ -121,7 +121,7 @@ describe('a message', () => {
     }
   })
 
-  test('says of a snapshot that it is one, and who wrote a message', async () => {
+  test('marks a snapshot, and names the writer of a message', async () => {
     const receiver = await startReceiver(takesAll, madeUp)
     await kindFor(receiver.url).send([{ ...item, snapshot: true, direction: 'sent', echo: true }], never)
     expect(JSON.parse(receiver.arrived[0]?.body ?? '')).toMatchObject({ snapshot: true, brokerage: { direction: 'sent', echo: true } })
@@ -184,7 +184,7 @@ describe('what the receiver answers', () => {
 })
 
 describe('a probe', () => {
-  test('is a signed message of a type of its own', async () => {
+  test('is a signed message of its own type', async () => {
     const receiver = await startReceiver((_, response) => response.writeHead(200).end(), madeUp)
     const result = await kindFor(receiver.url).probe(never)
     expect(result.ok).toBe(true)

@@ -6,7 +6,7 @@ import { event, SUBMISSION } from './rig.ts'
 
 describeNotes('AgencyZoom', agencyzoom)
 
-it('counts no try that AgencyZoom throttles, and logs in once for all', async () => {
+it('counts no attempt that AgencyZoom throttles, and logs in once for all', async () => {
   const { target, rig } = await startNotes(agencyzoom, sqliteDatabase)
   target.fail('busy', 'busy', 'busy')
   await rig.apply(event(1), event(2))
@@ -34,7 +34,7 @@ it('is for a person when the answer of the lookup shows no notes', async () => {
   expect(target.notes).toHaveLength(1)
 })
 
-it('gets what is filled in later as a note of its own', async () => {
+it('gets a value that arrives later as a separate note', async () => {
   const { target, rig } = await startNotes(agencyzoom, sqliteDatabase, 'personal_fields: [market_events.detail]')
   await rig.apply(event(1))
   await rig.becomes('delivered')

@@ -107,7 +107,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     expect(rows[0]?.detail).toBe('the target has it: it was found by its id')
   })
 
-  it('gets what is filled in later as a note on the activity, once', async () => {
+  it('gets a value that arrives later as a note on the activity, once', async () => {
     const { epic, rig } = await start(database, `personal_fields: [${PERSONAL}]`)
     await rig.map(SUBMISSION, 'c-1')
     await rig.apply(event(1, { detail: null }))

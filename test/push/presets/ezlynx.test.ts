@@ -39,7 +39,7 @@ it('dead-letters a change immediately if its map names no discussion, and says s
   expect(target.arrived).toEqual([])
 })
 
-it('is suspended for a user that is none of the agency’s', async () => {
+it('is suspended for a user of another agency', async () => {
   const { target, rig } = await startNotes({ ...ezlynx, env: { ...ezlynx.env, EZLYNX_USERNAME: 'vendor' } }, sqliteDatabase)
   await rig.apply(event(1))
   await until('it is suspended', async () => (await rig.state())?.state === 'suspended')

@@ -17,7 +17,7 @@ it('gets a note as HTML, with its time and its company', async () => {
   expect(long?.text).toContain(`${'&'.repeat(100)}… (cut)\nAt: `)
 })
 
-it('counts no try that HubSpot throttles', async () => {
+it('counts no attempt that HubSpot throttles', async () => {
   const { target, rig } = await startNotes(hubspot, sqliteDatabase)
   target.fail('busy', 'busy')
   await rig.apply(event(1))

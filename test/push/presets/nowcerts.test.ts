@@ -16,7 +16,7 @@ it('dead-letters a change immediately that NowCerts rejects in a 200, with its r
   expect(row?.error).toContain('The insured was not found')
 })
 
-it('gets what is filled in later as a reply to the note, once, on the policy of the map', async () => {
+it('gets a value that arrives later as a reply to the note, once, on the policy of the map', async () => {
   const { target, rig } = await startNotes(nowcerts, sqliteDatabase, 'personal_fields: [market_events.detail]')
   await rig.map(SUBMISSION, nowcerts.client, uuid(21, 1))
   await rig.apply(event(1))

@@ -50,7 +50,7 @@ async function waiting(count: number): Promise<NotesScene<SalesforceEmulator> & 
   return { ...scene, ids: (await outboxOf(db)).map(({ message_id: id }) => id) }
 }
 
-it('has 199 of 200 after one request when one of them is refused', async () => {
+it('has 199 of 200 after one request when one of them is rejected', async () => {
   const { target, rig, ids } = await waiting(200)
   const refused = ids[120] ?? ''
   target.recordErrors.set(refused, ['DUPLICATES_DETECTED'])
@@ -66,7 +66,7 @@ it('has 199 of 200 after one request when one of them is refused', async () => {
   expect(rows[120]?.error).toBe('it answered 200 (DUPLICATES_DETECTED: as the test wants it), which refuses it (refused)')
 })
 
-it('lets a locked record wait alone, counts no try of it, and keeps the order of its submission', async () => {
+it('lets a locked record wait alone, counts no attempt of it, and keeps the order of its submission', async () => {
   const { target, rig, ids } = await waiting(3)
   const locked = ids[1] ?? ''
   target.recordErrors.set(locked, ['UNABLE_TO_LOCK_ROW', 'UNABLE_TO_LOCK_ROW'])
@@ -79,7 +79,7 @@ it('lets a locked record wait alone, counts no try of it, and keeps the order of
   expect(target.notes.map(({ externalId }) => externalId)).toEqual([ids[0], ids[2], locked, last])
 })
 
-it('waits as a whole while the quota is used up, and counts no try', async () => {
+it('waits as a whole while the quota is used up, and counts no attempt', async () => {
   const { target, rig, ids } = await waiting(3)
   target.fail('busy', 'busy')
   await storeMappings(rig.db, mappings(3), 'import')
@@ -89,7 +89,7 @@ it('waits as a whole while the quota is used up, and counts no try', async () =>
   expect((await rig.state())?.state).toBe('active')
 })
 
-it('finds the change for which the whole is refused, and takes all others', async () => {
+it('finds the change for which the whole batch is rejected, and accepts all others', async () => {
   const { target, rig, ids } = await waiting(8)
   const bad = ids[5] ?? ''
   target.refusesWhole = (body) => body.includes(bad)

@@ -11,7 +11,7 @@ const inBatches = { ...salesforce, preset: 'salesforce-batch' }
 describeNotes('Salesforce', salesforce)
 describeNotes('Salesforce in batches', inBatches)
 
-it('waits while the quota is used up or a record is locked, and counts no try', async () => {
+it('waits while the quota is used up or a record is locked, and counts no attempt', async () => {
   const { target, rig } = await startNotes(salesforce, sqliteDatabase)
   target.fail('busy', 'busy')
   target.errors.push({ status: 400, errorCode: 'UNABLE_TO_LOCK_ROW' })

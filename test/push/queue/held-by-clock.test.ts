@@ -9,7 +9,7 @@ import { destinationOf, openedDb, outboxOf } from '../outbox.ts'
 const DAY = 86_400_000
 
 describe.each(testDatabases)('max_age while the clocks disagree on $name', ({ open }) => {
-  it('drops nothing: what is too old by a wrong clock waits with all behind it, and goes out when the clock is right', async () => {
+  it('drops nothing: changes that are too old by a wrong clock wait with all later ones, and are sent when the clock is right', async () => {
     let aheadMs = 500 * DAY
     let trusted = false
     const clock: Clock = { ...systemClock, now: () => Date.now() + aheadMs }

@@ -108,7 +108,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     expect((await outboxOf(db)).map((row) => (JSON.parse(row.entity_id) as string[])[1])).toEqual([1, 2, 0].map((n) => uuid(1, n)))
   })
 
-  it('sends only what the filter lets pass', async () => {
+  it('sends only rows that pass the filter', async () => {
     const clock = new ManualClock(START_MS)
     const db = await openedDb(open, clock)
     const [submission = ''] = SUBMISSIONS

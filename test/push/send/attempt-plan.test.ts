@@ -67,7 +67,7 @@ describe('the plan after an attempt', () => {
     expect(planAttempt(row, failed({ retryAfterMs: 1 }), context()).stream).toEqual({ type: 'due', inMs: 5_000 })
   })
 
-  test('a refused message is dead after three attempts, anything else after one more than the schedule has times', () => {
+  test('a rejected message is dead after three attempts, any other after one more than the schedule has times', () => {
     const refused = failed({ permanent: true, status: 422 })
     expect(planAttempt({ ...row, attempts: 1 }, refused, context()).row.state).toBe('ready')
     expect(planAttempt({ ...row, attempts: 2, status: 422 }, refused, context()).row).toMatchObject({ state: 'dead', attempts: 3 })
@@ -98,7 +98,7 @@ describe('the plan after an attempt', () => {
     expect(planAttempt(last, failed(), context({ onDead: 'hold' })).stream).toEqual({ type: 'blocked', as: 'held' })
   })
 
-  test('an unknown outcome is attempted again where that is harmless, even if the message was refused before', () => {
+  test('an unknown outcome is attempted again if that is harmless, even if the message was rejected before', () => {
     expect(planAttempt(row, UNKNOWN, context())).toMatchObject({ row: { state: 'ready', attempts: 1, uncertain: false } })
     const planned = (attempts: number) => planAttempt({ ...row, attempts, status: 422 }, UNKNOWN, context()).row
     expect(planned(2)).toMatchObject({ state: 'ready', attempts: 3 })

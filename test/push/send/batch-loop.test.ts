@@ -22,7 +22,7 @@ const STREAMS = 33
 const FAILURES_TO_OPEN = 5
 
 describe.each(onSqlite)('a batch on $name', ({ open }) => {
-  it('releases what it has gathered when a claim fails', async () => {
+  it('releases the collected streams when a claim fails', async () => {
     const db = await openedDb(open)
     await queueEvents(db, STREAMS)
     let claims = 0
@@ -86,7 +86,7 @@ describe.each(onSqlite)('a batch on $name', ({ open }) => {
     expect(happened).toEqual(['gathers', 'sends 16', 'sends 16', 'sends 8'])
   })
 
-  it('has at most the allowed rows, and releases the streams for which there is no room', async () => {
+  it('has at most the allowed rows, and releases the streams that do not fit', async () => {
     const db = await openedDb(open)
     expect(await rowsSentOf(db, { streams: 3, rowsPerStream: 10 }, 15, true)).toEqual([15, 15])
   })
@@ -202,7 +202,7 @@ describe.each(onSqlite)('a batch whose changes are answered one by one, on $name
     expect((await outboxOf(db)).map(({ state }) => state)).toEqual(['ready', ...Array(4).fill('delivered')])
   })
 
-  it('becomes half as large while it is refused as a whole, and twice as large when it is not, and counts no try for that', async () => {
+  it('is halved while it is rejected as a whole, and doubled when it is not, and counts no attempt for that', async () => {
     const db = await openedDb(open)
     await queueEvents(db, 9)
     const seqs = (await outboxOf(db)).map(({ seq }) => seq)

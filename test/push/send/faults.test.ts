@@ -78,7 +78,7 @@ describe.each(testDatabases)('on $name', (database) => {
 })
 
 describe.each(onSqlite)('on $name', (database) => {
-  it('a destination whose templates find no process keeps no other one waiting, nor does one whose filter finds none', async () => {
+  it('a destination whose templates or filter get no process delays no other one', async () => {
     const rig = await PushRig.open(database)
     const [ams, own] = [await startReceiver(), await startReceiver()]
     await endEvaluators()

@@ -23,7 +23,7 @@ it.each([
   [25_000, 23_500],
   [2_000, 1_500],
   [100, 75],
-])('of a grace of %i ms tries under way get %i', (graceMs, triesMs) => {
+])('of a grace period of %i ms attempts in progress get %i', (graceMs, triesMs) => {
   expect(attemptsGraceMs(graceMs)).toBe(triesMs)
 })
 
@@ -100,7 +100,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     expect(new Set(first.map((request) => request.body)).size).toBe(1)
   })
 
-  it('gives a refused row up after three attempts, with an alarm; the stream continues, or is held until an operator acts', async () => {
+  it('dead-letters a rejected row after three attempts, with an alarm; the stream continues, or is held until an operator acts', async () => {
     const rig = await PushRig.open(database)
     const refuses: Behaviour = (request, response, take) => {
       if (request.body.includes('"seq":2,')) response.writeHead(422).end('{"error":"no such stream"}')
@@ -183,7 +183,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     expect((await rig.rows()).every((row) => row.state === 'delivered' && row.attempts === 1)).toBe(true)
   })
 
-  it('sends nothing of what it has claimed once an operator has paused it', async () => {
+  it('sends none of the claimed rows after an operator has paused it', async () => {
     const rig = await PushRig.open(database)
     const waiting: (() => void)[] = []
     const receiver = await startReceiver((_, __, take) => void waiting.push(take))

@@ -158,7 +158,7 @@ describe.each(onSqlite)('lanes on $name', (database) => {
   })
 
   it.each(['one', 'many'] as const)(
-    'a credential that is refused while a client is looked for suspends a destination that takes %s',
+    'a credential that is rejected during a client lookup suspends a destination that takes %s',
     async (type) => {
       const rig = await PushRig.open(database)
       const stop = { type: 'suspend', retry: 'soon', status: 401, error: 'it refuses the credential' } as const

@@ -91,7 +91,7 @@ describe.each(onSqlite)('a destination on $name', (database) => {
     expect((await rig.destination()).state).toBe('active')
   })
 
-  it('stays paused when an answer to what was in flight refuses everything', async () => {
+  it('stays paused when an answer in flight rejects everything', async () => {
     const rig = await PushRig.open(database)
     const paused = Promise.withResolvers<void>()
     const target = await serve((_, response) => {

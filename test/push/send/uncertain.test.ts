@@ -160,7 +160,7 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
     ])
   })
 
-  it('a row whose lookup fails is never sent, and in the end unknown', async () => {
+  it('a row whose lookup fails is never sent, and finally unknown', async () => {
     const away: Outcome = { type: 'failed', permanent: false, alive: true, status: 500, error: 'answered 500', retryAfterMs: null }
     const kind = testKind({ send: () => lost, lookUp: () => away })
     const { rig, start, states } = await rigWith(database, kind, { scheduleMs: [10, 10] })

@@ -112,7 +112,7 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
     await settled('delivered', 'delivered', 'delivered', 'skipped')
   })
 
-  it('gets no update of a record that was taken without an id', async () => {
+  it('gets no update of a record that was accepted without an id', async () => {
     const { rig, begin, tried, settled } = await rigWith(database, {}, () => delivered)
     await begin()
     await rig.apply([event(1)])
@@ -177,7 +177,7 @@ describe.each(onSqlite)('a destination that updates its records, on $name', (dat
     ])
   })
 
-  it('gets nothing of a record that left its filter under no id', () => {
+  it('gets no change of a record that left its filter without an id', () => {
     const leaving = itemOf({ operation: 'update', after: {}, leftFilter: true })
     expect(notSentReason(updating, leaving, false)).toBe(ID_NOT_KNOWN)
     expect(notSentReason(updating, { ...leaving, remoteId: 'r-1' }, false)).toBeNull()

@@ -216,7 +216,7 @@ describe('without an answer the result shows whether the target can have seen th
 })
 
 describe('addresses', () => {
-  test('a loopback, private or link-local address is refused, in the URL or behind a name', async () => {
+  test('a loopback, private or link-local address is rejected, in the URL or behind a name', async () => {
     const receiver = await startReceiver(answers)
     const { port } = new URL(receiver.url)
     const closed = { allowPrivate: false }
@@ -290,13 +290,13 @@ describe('addresses', () => {
     expect(asked).toEqual([])
   })
 
-  test.each(['ftp://ams.example.com/', 'file:///etc/passwd', 'no URL', ''])('%s is refused as a URL', async (url) => {
+  test.each(['ftp://ams.example.com/', 'file:///etc/passwd', 'no URL', ''])('%s is rejected as a URL', async (url) => {
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'not_sent', permanent: true })
   })
 })
 
 describe('connections', () => {
-  test('a self-signed certificate is refused', async () => {
+  test('a self-signed certificate is rejected', async () => {
     const server = createTlsServer(selfSigned, (_, response) => response.end('secret'))
     const port = await listeningHere(server)
     const result = await transportOf().send(post(`https://127.0.0.1:${port}/`), never)

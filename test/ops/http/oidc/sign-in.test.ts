@@ -154,7 +154,7 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect([again.status, sessionOf(thief)]).toEqual([400, undefined])
   })
 
-  it('reports a rejection by the provider, and limits the tries', async () => {
+  it('reports a rejection by the provider, and limits the attempts', async () => {
     const visitor = new Visitor()
     const { url } = await visitor.follow(start(), isCallback)
     const kept = visitor.cookie(rig.origin, PENDING) ?? ''
@@ -171,7 +171,7 @@ describe.each(onSqlite)('signing in by OpenID Connect on $name', (database) => {
     expect(statuses).toEqual([...Array.from({ length: 9 }, () => 400), 429])
   })
 
-  it('does not count unexpected callbacks as tries', async () => {
+  it('does not count unexpected callbacks as attempts', async () => {
     const visitor = new Visitor()
     const { url } = await visitor.follow(start(), isCallback)
     const kept = visitor.cookie(rig.origin, PENDING) ?? ''
