@@ -63,15 +63,15 @@ describe.each(testDatabases)('on $name', (database) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const show = (numbers: number[], read: number) => {
-      const streams = numbers.map((n) => wireLane(n))
-      return rig.apply([observedState('default', uuid(9, 1), wireRequirements(uuid(9, 1), streams), read)])
+      const lanes = numbers.map((n) => wireLane(n))
+      return rig.apply([observedState('default', uuid(9, 1), wireRequirements(uuid(9, 1), lanes), read)])
     }
     await show([1, 2, 3], 1)
     await rig.push(webhookTo(receiver.url))
     await show([], 2)
     await rig.until('all is delivered', async () => (await rig.isEmpty()) && receiver.taken.length > 0)
-    const streams = receiver.taken.filter(({ data }) => data.entity === 'lanes')
-    expect(streams.map(({ type, data }) => [type, data.before, Object.keys(data.after ?? {})])).toEqual(
+    const lanes = receiver.taken.filter(({ data }) => data.entity === 'lanes')
+    expect(lanes.map(({ type, data }) => [type, data.before, Object.keys(data.after ?? {})])).toEqual(
       Array.from({ length: 3 }, () => ['lanes.gone', { gone_at: null }, ['gone_at']]),
     )
   })

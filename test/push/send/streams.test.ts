@@ -26,7 +26,7 @@ function failing(db: Db, name: string, times: number, failure: (() => Error) | n
   })
 }
 
-describe.each(onSqlite)('lanes on $name', (database) => {
+describe.each(onSqlite)('streams on $name', (database) => {
   it('two processes keep the order of each stream and send every row once', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response, take) => setTimeout(() => response.writable && take(), Math.random() * 5))
