@@ -8,7 +8,7 @@ import { closedAtEnd } from '../tools/servers.ts'
 import { until } from '../tools/until.ts'
 import { json, runHere } from './run.ts'
 
-it.each(onSqlite)('what the service adds is recorded by `serve` and `sync`, on $name', async (database) => {
+it.each(onSqlite)('additions of the service are recorded by `serve` and `sync`, on $name', async (database) => {
   const sandbox = await closedAtEnd(startSandbox({ submissions: 2, autoStart: false }))
   let isGrown = false
   const service = await altered(sandbox.origin, (answer) => {

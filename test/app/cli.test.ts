@@ -74,7 +74,7 @@ describe('the command line', () => {
     ['inbox retry', "'inbox retry'\n(Did you mean inbox replay?)"],
     ['quote zzzzzz', "'quote zzzzzz'\n(there is list)"],
     ['reconcile lst', "'reconcile lst'\n(Did you mean reconcile list?)"],
-  ])('names what is near %s, and shows no help for it', async (words, suggestion) => {
+  ])('suggests names similar to %s, and shows no help for it', async (words, suggestion) => {
     const ended = await runHere(words.split(' '), {})
     expect(ended).toEqual({ code: 2, out: '', err: `unknown command ${suggestion}\n(see --help)\n` })
     expect(await runHere([...words.split(' '), '--help'], {})).toEqual(ended)

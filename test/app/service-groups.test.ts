@@ -92,7 +92,7 @@ describe('groups of services', () => {
     expect(scene.news().slice(-3)).toEqual(['a 1: closes', 'a 2: shares among 1', 'a 2: begins'])
   })
 
-  it('begin no more once the process stops, even when it was settled before that they should', async () => {
+  it('start no service once the process stops, even if a start was already decided', async () => {
     const scene = new Scene()
     const end = Promise.withResolvers<void>()
     await scene.change(scene.group('a', 1, end.promise))

@@ -308,7 +308,7 @@ describe.each(testDatabases)('the reads in addition to the requirements view, on
     expect(await rowsOf(db, carrierApiSessions)).toMatchObject([{ missing_required_questions: 'not json' }])
   })
 
-  it('of a session the requirements view decides whether it is there, whichever read comes first', async () => {
+  it('the requirements view decides whether a session exists, in any order of the reads', async () => {
     const { sessions } = wireDetails(ID)
     const left = []
     for (const viewFirst of [true, false]) {

@@ -48,7 +48,7 @@ describe.each(testDatabases)('documents on $name', (database) => {
     return db
   }
 
-  it('get no rows, and keep those that are there, while they are off; a run adds them later', async () => {
+  it('get no rows, and keep existing ones, while they are off; a run adds them later', async () => {
     const { db, config } = await closedAtEnd(database.open())
     await applyAll(db, [message(1, [{ name: 'a.pdf', download_path: path(1) }])])
     const off = await closedAtEnd(openAgain(config, { listsDocuments: false }))

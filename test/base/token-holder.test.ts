@@ -22,7 +22,7 @@ test('callers during a fetch get the same token', async () => {
 test.each([
   [0, 90],
   [0.5, 85],
-])('with chance at %d a token of 100 seconds is renewed after %d, and held until the next one is there', async (chance, seconds) => {
+])('with chance at %d a token of 100 seconds is renewed after %d, and used until the next one arrives', async (chance, seconds) => {
   const clock = new ManualClock(0, () => chance)
   const { holder } = counting(100, 0.9)
   await holder.get({ clock })

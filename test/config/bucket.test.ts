@@ -8,7 +8,7 @@ const env = { ...account, S3_SECRET: 'a-secret-of-the-bucket' }
 const bucketOf = (yaml: string) => loadConfig(withFile(`documents: { s3: { ${yaml} } }`, env)).documents.s3
 const problems = (yaml: string) => problemsOf(withFile(`documents: { s3: { ${yaml} } }`, env))
 
-test('a bucket needs no more than its name', () => {
+test('a bucket needs only its name', () => {
   expect(bucketOf('bucket: acme')).toEqual({
     bucket: 'acme',
     region: 'us-east-1',

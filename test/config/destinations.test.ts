@@ -23,7 +23,7 @@ const webhook = (more = '') => `{ name: agency, kind: webhook, url: "https://ams
 
 const ams360 = (more: string) => `{ name: d, kind: ams360, url: "https://a.test", user: wsapi, ${more} }`
 
-describe('what a destination gets', () => {
+describe('the settings of a destination', () => {
   test('a webhook needs a name, a URL and a secret, and has the defaults of the contract besides', () => {
     const destination = first(`destinations: [${webhook()}]`)
     expect(destination).toMatchObject({
@@ -325,7 +325,7 @@ push: { schedule: [soon], timeout: 1ms }
     expect(secrets('secrets: "${S1} ${S2} ${X}"', { X: hook(3) })).toEqual([`${at}.secrets in CONFIG_FILE must not hold more than 2`])
   })
 
-  test('names that are used twice, and accounts that are not there or left to a guess', () => {
+  test('duplicate names, and unknown or missing accounts', () => {
     expect(problems(`destinations: [${webhook()}, ${webhook('accounts: [other]')}]`)).toEqual([
       'destinations[1].name in CONFIG_FILE is the same as destinations[0].name in CONFIG_FILE; choose another',
       'destinations[1].accounts[0] in CONFIG_FILE is not an account of the settings; there is default',

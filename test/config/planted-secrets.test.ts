@@ -58,7 +58,7 @@ describe('every secret of the schema', () => {
     }
   })
 
-  it('is masked in what a destination answers', async () => {
+  it('is masked in the answers of a destination', async () => {
     const all = secrets.join(' ')
     const outcome = { type: 'failed' as const, error: all } as unknown as Awaited<ReturnType<DeliveryKind['send']>>[number]
     const kind = { batch: null, withoutSubmission: false, send: async () => [outcome], probe: async () => ({ ok: false, text: all }) }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { account, problemsOf } from './support.ts'
 
-describe('state reads that are made', () => {
+describe('configured state reads', () => {
   const all = ['requirements', 'outstanding', 'workspace', 'sessions', 'bind_request', 'policy', 'insured', 'document']
 
   test('are all of them, or those that are listed and the requirements view', () => {

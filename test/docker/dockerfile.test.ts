@@ -26,7 +26,7 @@ describe('the Dockerfile', async () => {
     expect(text).not.toMatch(/^#\s*syntax=|<<|--link|--mount|--start-interval/m)
   })
 
-  it('brings the list of what it is made of, with the licences', () => {
+  it('includes the list of its components, with the licences', () => {
     const steps = image?.steps.filter(({ name, flags }) => name === 'COPY' && flags['from'] === 'dependencies').map(({ rest }) => rest)
     expect(steps).toContain('/app/materials ./')
   })
@@ -143,7 +143,7 @@ describe('the compose file', async () => {
     }
   })
 
-  it('runs the product hardened, and leaves it longer to stop than it takes for itself', () => {
+  it('runs the product hardened, and gives it more time to stop than it needs', () => {
     const { mirror } = services
     expect(mirror?.read_only).toBe(true)
     expect(mirror?.cap_drop).toEqual(['ALL'])
@@ -156,7 +156,7 @@ describe('the compose file', async () => {
     for (const name of ['postgres', 'db1', 'db2']) expect(services[name]?.ports, name).toBeUndefined()
   })
 
-  it('has two servers that differ in what is their own alone, and follow each other by the names that commits wait for', async () => {
+  it('has two servers that differ only in their own settings, and follow each other by the names that commits wait for', async () => {
     const { db1, db2, postgres } = services
     expect([db1?.image, db2?.image]).toEqual([postgres?.image, postgres?.image])
     expect([db1?.hostname, db2?.hostname]).toEqual(['db1', 'db2'])

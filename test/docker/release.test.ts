@@ -17,7 +17,7 @@ async function released(parent: string, name: string, umask: string, zone: strin
   return { folder, stdout }
 }
 
-it('a release that is made twice has the same bytes, says what is not in it, and brings checksums that hold', {
+it('a repeated release has the same bytes, lists what it lacks, and includes correct checksums', {
   timeout: 1_800_000,
 }, async () => {
   const parent = newFolder()

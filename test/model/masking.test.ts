@@ -62,7 +62,7 @@ describe('masking', () => {
     ['AMS360 answered Login with a fault (it answered 500 to Jane)', 500, `AMS360 answered Login with a fault ${MASK}`],
     ['it cannot be reached (ECONNREFUSED)', null, 'it cannot be reached (ECONNREFUSED)'],
     ['request.body failed: no client 7', null, 'request.body failed: no client 7'],
-  ])('hides what a destination answered: %s', (text, status, shown) => {
+  ])('hides the answer of a destination: %s', (text, status, shown) => {
     expect(withoutAnswer(text, status)).toBe(shown)
   })
 

@@ -17,7 +17,7 @@ it('STATE_READS lists every state read', () => {
 describe.each(onSqlite)('configured state reads, on $name', (database) => {
   const asked = (rig: Rig, operation: string) => rig.sandbox.activity.requests.filter((request) => request.operation === operation).length
 
-  it('are made; others are neither made nor late', async () => {
+  it('are carried out; others are neither carried out nor late', async () => {
     const rig = await Rig.open(database, { stateReads: ['workspace', 'bind_request', 'policy'] })
     const { id } = rig.addBound(ACCOUNT)
     await rig.track([id])
@@ -33,7 +33,7 @@ describe.each(onSqlite)('configured state reads, on $name', (database) => {
     expect([asked(rig, 'sessions'), asked(rig, 'outstanding'), asked(rig, 'insured')]).toEqual([0, 0, 0])
   })
 
-  it('are made immediately when listed again', async () => {
+  it('are carried out immediately when listed again', async () => {
     const rig = await Rig.open(database, { stateReads: ['workspace'] })
     const { id } = rig.addBound(ACCOUNT)
     await rig.track([id])

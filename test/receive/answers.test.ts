@@ -82,7 +82,7 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect((await inbox()).map((row) => row.delivery_id)).toEqual(['msg_1', 'msg_2'])
   })
 
-  it('trap 30: a burst is absorbed, and what is no JSON is stored as it came', async () => {
+  it('trap 30: a burst is absorbed, and a body that is not JSON is stored unchanged', async () => {
     const bodies = ['', 'no json {', '[1,2', '"\\ud800"', '\u0000', '{"type":"of a later release"}', 'é'.repeat(20_000)].map((text) =>
       Buffer.from(text),
     )

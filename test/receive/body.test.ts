@@ -24,7 +24,7 @@ describe('readBody', () => {
     expect(await body).toEqual(Buffer.concat(sent))
   })
 
-  it('does not keep the many small chunks that a sender makes of a body', async () => {
+  it('merges the many small chunks of a body', async () => {
     const { stream, body } = reading(10_000)
     const sent = Array.from({ length: 1_000 }, () => Buffer.from('a'))
     const arrived = new Promise<void>((resolve) => {

@@ -50,7 +50,7 @@ describe('connections of strangers', () => {
   const good = async () => (await deliver(`${receiver.origin}/webhooks`, secret, BODY)).status
   const refused = (reason: string) => receiver.counts.of('connections_rejected_total', { reason })
 
-  it('many slow headers from one address take no more than its places, and the oldest of them make room', async () => {
+  it('many slow headers from one address take only its own places, and the oldest of them are closed first', async () => {
     await start()
     const slow = await open(300)
     for (const connection of slow) connection.write('POST /webhooks HTTP/1.1\r\nx-slow: ')

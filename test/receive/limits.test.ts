@@ -87,7 +87,7 @@ describe('Deadline', () => {
 })
 
 describe('MemoryBudget', () => {
-  it('reserves no more than there is', () => {
+  it('reserves at most the available bytes', () => {
     const budget = new MemoryBudget(10)
     expect([budget.reserve(6), budget.reserve(5), budget.reserve(4)]).toEqual([true, false, true])
     budget.release(6)

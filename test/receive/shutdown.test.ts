@@ -62,7 +62,7 @@ describe('stopping the receiver', () => {
     await silent.closed()
   })
 
-  it('cuts what is not done after its grace', async () => {
+  it('aborts unfinished requests after its grace period', async () => {
     const stuck = await openRaw(receiver.port)
     stuck.write(signed(secret, BODY))
     const batch = await appender.next()

@@ -57,7 +57,7 @@ describe('senders that are slow or cut', () => {
     for (let n = 0; n < 17; n += 1) expect((await deliver(`${receiver.origin}/webhooks`, secret, body)).status).toBe(204)
   })
 
-  it('what is no HTTP costs its sender the connection', async () => {
+  it('a sender of non-HTTP data loses its connection', async () => {
     const { port } = await start()
     const connection = await openRaw(port)
     connection.write('no http\r\n\r\n')

@@ -145,7 +145,7 @@ describe('the import rules', () => {
     expect(refused.filter((each) => !isReported(each))).toEqual([])
   })
 
-  it('allow what the rooms need', async () => {
+  it('allow the imports that the modules need', async () => {
     expect(await violations('allowed', allowed)).toEqual([])
   })
 

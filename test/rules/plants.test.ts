@@ -16,7 +16,7 @@ describe('each planted fault', () => {
     expect(() => stripTypeScriptTypes(faulty)).not.toThrow()
   })
 
-  it('names test files that are there', () => {
+  it('names existing test files', () => {
     const named = Object.values(plants).flatMap(({ foundBy }) => foundBy)
     expect(named.filter((file) => !existsSync(join(root, 'test', file)))).toEqual([])
     expect(Object.entries(plants).filter(([, { foundBy }]) => foundBy.length === 0)).toEqual([])

@@ -96,7 +96,7 @@ describe.each(testDatabases)('some of them, on a $name of their own,', ({ name, 
     expect(rows.map(({ last_activity_at }) => last_activity_at === null)).toEqual([false, false, true])
   })
 
-  it('give a way to a field in `raw`, also of a view with text that Postgres takes for none', async () => {
+  it('give a way to a field in `raw`, also of a view with text that Postgres rejects', async () => {
     const forms = ['acord_125', 'acord_126']
     const odd = { forms, insured_name: 'A first one', marketing_hint: 'wait\u0000 \ud800 \\u0000 🚚' }
     await applyAll(opened.db, [observedState('a', uuid(9, 1), wireRequirements(uuid(9, 1), null, odd), 1)])

@@ -14,7 +14,7 @@ function sources(): string {
     .toLowerCase()
 }
 
-it('what the runbook quotes, in italics, is what the program says', () => {
+it('quotes in the runbook, in italics, are texts of the program', () => {
   const prose = readFileSync(join(project, 'docker/runbook.md'), 'utf8').replace(/```[\s\S]*?```|`[^`\n]*`/g, '')
   const quotes = [...prose.matchAll(/(?<!\*)\*([^*\n]+)\*(?!\*)/g)].map(([, quote = '']) => quote)
   const program = sources()

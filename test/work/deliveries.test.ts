@@ -218,7 +218,7 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(kept.map((row) => row.body?.toString())).toEqual(bodies.map((body) => JSON.stringify(body)))
   })
 
-  it('trap 30: what cannot be read is kept as it came, set aside, and holds up nothing', async () => {
+  it('trap 30: an unreadable delivery is kept unchanged, set aside, and delays no other', async () => {
     const rig = await Rig.open(database)
     const broken = [
       'no JSON',

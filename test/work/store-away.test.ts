@@ -79,7 +79,7 @@ describe.each(testDatabases)('a worker whose database goes down on $name', (data
     expect(afterReleases, 'before the first claim, and after it').toEqual([null, null])
   })
 
-  it('releases what is left of a batch; a delivery that was rescheduled keeps its wait', async () => {
+  it('releases the rest of a batch; a rescheduled delivery keeps its wait', async () => {
     const rig = await Rig.open(database)
     const cure = await poison(rig.db, 'thread_messages', 'message_id', uuid(2, 1))
     await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })

@@ -54,7 +54,7 @@ describe('SQLite', () => {
 describe('Postgres', () => {
   const H = 'postgres://u:p@h.test:5433/d'
 
-  test('is a URL that the driver takes as it is', () => {
+  test('is a URL that the driver accepts unchanged', () => {
     for (const url of [H, 'postgresql://h.test/d', `${H}?sslmode=disable`, 'postgres://u:p@/d?host=/var/run/postgresql', 'postgres:///d']) {
       expect(databaseUrl(url)).toEqual({ value: { kind: 'postgres', url } })
     }

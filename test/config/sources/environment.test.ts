@@ -201,7 +201,7 @@ test('a credential in quotes, as some readers of .env files leave it, is reporte
   ])
 })
 
-test('a problem with what a file holds names the variable of the file', () => {
+test('a problem with the content of a file names the variable of the file', () => {
   const env = { ...account, WEBHOOK_SECRETS: undefined, WEBHOOK_SECRETS_FILE: file(`${hook(1)} short`) }
   expect(problemsOf(env)).toEqual([expect.stringMatching(/^WEBHOOK_SECRETS_FILE \(number 2\) must/)])
 })

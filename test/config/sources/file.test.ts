@@ -225,7 +225,7 @@ describe('a file that cannot be understood', () => {
   })
 })
 
-test('what looks like a number, true or false stays as it is written', () => {
+test('texts like numbers, true or false stay unchanged', () => {
   const settings = '{ agency: 00123, version: 3.0, big: 12345678901234567890, hex: 0x1f, small: 1e-7, flag: True, negative: -5, none: ~ }'
   const destination = `{ name: one, kind: http, settings: ${settings}, request: { url: x }, suspend_on: 403 }`
   const yaml = `accounts: [{ name: 007, base_url: "https://a.test", client_credentials: [{ id: 1.10, secret: "\${CLIENT}" }], webhook_secrets: ["\${HOOK1}"], default: True }]

@@ -73,7 +73,7 @@ it.each<[string, () => Promise<Partial<BucketConfig>>, RegExp]>([
     async () => ({ endpoint: `http://127.0.0.1:${await freePort()}` }),
     /can't take or give documents: .*ECONNREFUSED/,
   ],
-])('says in a sentence what is wrong with %s', async (_, changed, sentence) => {
+])('explains in a sentence a problem with %s', async (_, changed, sentence) => {
   const storage = new S3Storage(settings(await changed()), await newSpool(), {})
   for (const attempt of [() => storage.keep(body('x'), anything), () => storage.check()]) {
     const error = await attempt().catch((thrown: unknown) => thrown)

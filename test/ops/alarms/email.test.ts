@@ -107,7 +107,7 @@ describe('an e-mail operator', () => {
     expect(server.taken.map(({ to }) => to)).toEqual([['ops@agency.example']])
   })
 
-  it('says what is wrong in a sentence that shows no secret', async () => {
+  it('explains a failure in a sentence without secrets', async () => {
     const server = await startMailServer()
     const wrong = operator(server, { password: { reveal: () => 'wrong-password' } })
     expect(await send(wrong)).toEqual({ ok: false, error: 'the mail server answered 535: the mail server rejects username and password' })

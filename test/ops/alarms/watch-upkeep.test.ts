@@ -6,7 +6,7 @@ import { HOUR, MINUTE, openWatch } from './rig.ts'
 
 const hourly = { cron: '0 * * * *', timeZone: 'UTC' }
 
-it.each(onSqlite)('a backup that fails, or does not come, is an alarm until one is made, on $name', async (database) => {
+it.each(onSqlite)('a failed or missing backup raises an alarm until one is made, on $name', async (database) => {
   const rig = await openWatch(database, { backup: { cron: hourly.cron } })
   const begin = async () => {
     const slot = lastSlot(hourly, rig.clock.now())

@@ -151,7 +151,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     for (let n = 0; n < 20; n++) expect(await rig.look(12 * HOUR)).not.toContain('webhook_silence')
   })
 
-  it('sees an endpoint that never sent anything, after WEBHOOK_SILENCE_AFTER', async () => {
+  it('detects an endpoint that never sent a delivery, after WEBHOOK_SILENCE_AFTER', async () => {
     const rig = await openWatch(database, {}, { WEBHOOK_SILENCE_AFTER: '1h' })
     await find(rig, 1, 1)
     expect(await rig.look(50 * MINUTE)).not.toContain('webhook_silence')
@@ -159,7 +159,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect((await rig.alarm('webhook_silence'))?.text).toMatch(/^no webhook ever arrived for account acme/)
   })
 
-  it('sees that many webhooks are lost, and not that some are', async () => {
+  it('detects many lost webhooks, and ignores a few', async () => {
     const rig = await openWatch(database)
     const counts = async (webhook: number, lost: number) => {
       await runSql(rig.db, sql`delete from arrival_counts`)
@@ -233,7 +233,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     )
   })
 
-  it('sees reads that come too late, a service that answers none, and submissions that are not fresh', async () => {
+  it('detects late reads, an unavailable service, and stale submissions', async () => {
     const rig = await openWatch(database)
     const now = () => timeValue(rig.db.read, timeFromMs(rig.clock.now()))
     const ago = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() - ms))
@@ -272,7 +272,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect((await rig.alarm('state_stale'))?.text).toMatch(/has not been read for 90 d, longer than POLL_DORMANT allows/)
   })
 
-  it('sees a service that has answered no read since the account is served', async () => {
+  it('detects a service that has answered no read since the account was first served', async () => {
     const rig = await openWatch(database)
     await ensureReconcileRows(rig.db, [ACCOUNT])
     const due = () => runSql(rig.db, sql`update sync_reads set due_at = ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}`)
@@ -335,7 +335,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('sees a clock that is wrong, and a disk that fills, and does not flap', async () => {
+  it('detects a wrong clock and a full disk, without flapping', async () => {
     const rig = await openWatch(database)
     await runSql(rig.db, sql`delete from sync_reads`)
     rig.world.skewMs = -90_000
@@ -375,7 +375,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('sees what becomes of destinations', async () => {
+  it('detects problems of destinations', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
     await runSql(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
@@ -398,7 +398,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('sees changes that do not go out, and those that wait for a client of the AMS, each for itself', async () => {
+  it('detects changes that are not sent, and separately those that wait for a client of the AMS', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
     const queue = async (stream: string, blocked: string | null) => {
@@ -432,7 +432,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.look(5 * MINUTE)).toContain('push_late')
   })
 
-  it('sees that a filter fails, on what and why, and not that its changes are late', async () => {
+  it('detects a failing filter, its change and the reason, and does not report its changes as late', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
     await find(rig, 1, 1, byWebhook)
@@ -447,7 +447,7 @@ describe.each(onSqlite)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual([])
   })
 
-  it('sees the oldest of many submissions that wait for a client, even if it was requested again just now', async () => {
+  it('detects the oldest of many submissions that wait for a client, even if it was requested again just now', async () => {
     const rig = await openWatch(database, ...withAms)
     await runSql(rig.db, sql`delete from sync_reads`)
     const at = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() + ms))

@@ -26,7 +26,7 @@ it('colours nothing where no colours are shown', () => {
   expect(painted('✓ fine\n', false)).toBe('✓ fine\n')
 })
 
-it('is what a command prints with', async () => {
+it('is used in the output of a command', async () => {
   const env = {
     DATABASE_URL: 'sqlite:/nowhere/mirror.db',
     BROKER_API_BASE_URL: 'http://127.0.0.1:9/api/v1',

@@ -95,7 +95,7 @@ it('after a restore a destination gets everything that is learned again, under i
   })
 })
 
-it('backup and restore take a change log with holes as it is, and say so', async () => {
+it('backup and restore accept a change log with holes, and say so', async () => {
   const { config, env, file } = place()
   await withDb(config, async (db) => {
     await migrate(db)

@@ -110,7 +110,7 @@ describe('who may use the admin routes', () => {
   })
 })
 
-describe('what the admin routes reject', () => {
+describe('requests that the admin routes reject', () => {
   const rig = adminRigForEach(sqliteDatabase)
 
   it('answers 404 with a problem for an unknown route', async () => {

@@ -67,7 +67,7 @@ describe('a table', () => {
     )
   })
 
-  it('fits the terminal: says once what is the same everywhere, shortens ids in the middle, then words, and puts long texts below', () => {
+  it('fits the terminal: prints equal values once, shortens ids in the middle, then words, and puts long texts below', () => {
     const id = '3f2b8c1e-0000-4000-8000-00000000000'
     const headings = [
       'number',

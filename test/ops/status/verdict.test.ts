@@ -134,7 +134,7 @@ describe('a mirror is complete and fresh', () => {
     )
   })
 
-  it('though an account or a destination that the settings do not have any more is behind', () => {
+  it('even if a removed account or destination is behind', () => {
     const others = {
       accounts: [acme, { ...acme, account: 'old', state: 'suspended' as const, never_read: 3, oldest_read_due_at: ago(DAY) }],
     }

@@ -131,7 +131,7 @@ it('a rejection by a collector is logged at most once a minute, without the requ
   expect(lines.join()).not.toContain('token-of-a-collector')
 })
 
-describe('what the environment asks for', () => {
+describe('settings in the environment', () => {
   it.each([
     [{}, false, false],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, true, true],

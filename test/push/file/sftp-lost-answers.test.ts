@@ -120,30 +120,33 @@ it.each([
   expectOnce(folder, all)
 })
 
-it.each(testDatabases)('what a process left, the next one finishes hours later, by what is stored on $name', async (database) => {
-  const { folder, server } = await place()
-  const login = `host: 127.0.0.1, port: ${server.port}, username: mirror, password: "\${SFTP_PASSWORD}", host_key: "${server.hostKey}"`
-  const keys = `kind: file, gather: 20ms, per: submission, allow_private: true, entities: [market_events], target: { type: sftp, path: /, ${login} }`
-  const rig = await PushRig.start(database, `{ name: agency, ${keys}, schedule: [1h, 1h], timeout: 30s }`, { SFTP_PASSWORD: PASSWORD })
-  const submissions = [1, 2, 3].map((n) => uuid(9, n))
-  for (const submission of submissions) await rig.track(submission)
-  await rig.run()
-  const apply = (n: number) => rig.apply(...submissions.map((id, place) => observedEvent(ACCOUNT, id, wireEvent(10 * n + place))))
+it.each(testDatabases)(
+  'an unfinished delivery is finished by another process hours later, with the stored progress on $name',
+  async (database) => {
+    const { folder, server } = await place()
+    const login = `host: 127.0.0.1, port: ${server.port}, username: mirror, password: "\${SFTP_PASSWORD}", host_key: "${server.hostKey}"`
+    const keys = `kind: file, gather: 20ms, per: submission, allow_private: true, entities: [market_events], target: { type: sftp, path: /, ${login} }`
+    const rig = await PushRig.start(database, `{ name: agency, ${keys}, schedule: [1h, 1h], timeout: 30s }`, { SFTP_PASSWORD: PASSWORD })
+    const submissions = [1, 2, 3].map((n) => uuid(9, n))
+    for (const submission of submissions) await rig.track(submission)
+    await rig.run()
+    const apply = (n: number) => rig.apply(...submissions.map((id, place) => observedEvent(ACCOUNT, id, wireEvent(10 * n + place))))
 
-  server.fault = (heard) => (/rename .*manifest/.test(heard) ? 'cut' : null)
-  await apply(1)
-  await until('its manifest is not there', async () => {
-    const rows = await outboxOf(rig.db)
-    return rows.length === 3 && rows.every(({ progress }) => progress !== null)
-  })
-  for (const name of partsIn(folder)) utimesSync(join(folder, name), HOURS_AGO, HOURS_AGO)
-  writeFileSync(join(folder, '.agency~0123456789abcdef.part'), 'of a process that was killed')
-  utimesSync(join(folder, '.agency~0123456789abcdef.part'), HOURS_AGO, HOURS_AGO)
-  await rig.restart()
-  server.fault = () => null
-  await letTimePass(rig.db, 7_200_000)
-  await apply(2)
-  const rows = await rig.becomes(...Array<string>(6).fill('delivered'))
-  expectOnce(folder, rows.map(({ seq }) => seq).sort())
-  expect((await outboxOf(rig.db)).map(({ progress }) => progress)).toEqual(Array(6).fill(null))
-})
+    server.fault = (heard) => (/rename .*manifest/.test(heard) ? 'cut' : null)
+    await apply(1)
+    await until('its manifest is not there', async () => {
+      const rows = await outboxOf(rig.db)
+      return rows.length === 3 && rows.every(({ progress }) => progress !== null)
+    })
+    for (const name of partsIn(folder)) utimesSync(join(folder, name), HOURS_AGO, HOURS_AGO)
+    writeFileSync(join(folder, '.agency~0123456789abcdef.part'), 'of a process that was killed')
+    utimesSync(join(folder, '.agency~0123456789abcdef.part'), HOURS_AGO, HOURS_AGO)
+    await rig.restart()
+    server.fault = () => null
+    await letTimePass(rig.db, 7_200_000)
+    await apply(2)
+    const rows = await rig.becomes(...Array<string>(6).fill('delivered'))
+    expectOnce(folder, rows.map(({ seq }) => seq).sort())
+    expect((await outboxOf(rig.db)).map(({ progress }) => progress)).toEqual(Array(6).fill(null))
+  },
+)

@@ -32,7 +32,7 @@ async function outcomesFor(body: string, count: number, own: Partial<HttpDestina
 const results = (...each: object[]) => JSON.stringify({ results: each })
 
 describe('several changes in one request', () => {
-  it('go in their order, in a request that sees them as items', async () => {
+  it('are sent in their order, in a request whose templates get them as items', async () => {
     const { baseUrl, arrived } = await serve((_, response) => response.end(results({ ok: true, remote_id: 'r1' }, { ok: true })))
     const kind = openKind(batching(baseUrl))
     const outcomes = await kind.send(itemsOf(2), new AbortController().signal)
@@ -116,7 +116,7 @@ describe('an answer about several changes', () => {
     expect(await outcomesFor(body, 2)).toEqual([unknown, unknown])
   })
 
-  it('may be one value for one change, which JSONata makes of a list of one', async () => {
+  it('may be one value for one change, because JSONata unwraps a list of one', async () => {
     const own = { batch: { max: 200, result: 'body.results.{"ok": ok}', by: null } }
     expect(await outcomesFor(results({ ok: true }), 1, own)).toMatchObject([{ type: 'delivered' }])
     expect(await outcomesFor(results({ ok: true }, { ok: false }), 2, own)).toMatchObject([{ type: 'delivered' }, { type: 'failed' }])

@@ -93,7 +93,7 @@ it('puts no document into a form of fields, where its bytes would come to harm',
   expect(service.arrived).toEqual([])
 })
 
-it('makes a second request that sees the answer of the first, and gives the credentials to the first host alone', async () => {
+it('sends a second request with the answer of the first as input, and the credentials only to the first host', async () => {
   const files = await serve()
   const { stored, open } = await keeping(TEXT)
   const service = await serve((_, response) => json(response, { id: 'attachment-9', put: `${files.baseUrl}/put/9` }))

@@ -41,6 +41,6 @@ it('cuts long text, but never its last lines or half a character', () => {
   expect(note({ after: { type: 'x', detail: 'abc😀def' } }, 4).body).toBe(`abc… (cut)\n${TAIL}`)
 })
 
-it('is made of nothing but a change', () => {
+it('accepts only a change', () => {
   for (const other of [undefined, 'text', {}]) expect(() => noteOf(other)).toThrow('$note is not given the change; write $note($$)')
 })

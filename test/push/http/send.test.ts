@@ -11,7 +11,7 @@ const NO_ID_ERROR = 'it could not be looked up: lookup.found yields neither an i
 const NO_ID = { type: 'failed', permanent: false, alive: true, error: NO_ID_ERROR }
 
 describe('a templated request', () => {
-  it('is made of the change, escaped by its place', async () => {
+  it('is built from the change, escaped for its place', async () => {
     const target = await serve()
     const own = {
       request: template(

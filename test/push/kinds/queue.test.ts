@@ -202,7 +202,7 @@ it('is suspended when the credentials are rejected, and shows no secret', async 
   expect(shown).not.toContain(KEY.secretAccessKey)
 })
 
-it('is there once when it is sent again within five minutes, and twice when it is later', async () => {
+it('exists once if it is sent again within five minutes, and twice if later', async () => {
   const target = await startQueue()
   const kind = open(target.queueUrl)
   await sendAll(kind, [item(1)])

@@ -92,7 +92,7 @@ describe('a message', () => {
     expect(second?.headers['webhook-signature']).not.toBe(first?.headers['webhook-signature'])
   })
 
-  test('has the same bytes whether it is made of the columns or of their text', async () => {
+  test('has the same bytes from the columns and from their text', async () => {
     const receiver = await startReceiver(takesAll, madeUp)
     const kind = kindFor(receiver.url)
     const columns = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true })
@@ -128,7 +128,7 @@ describe('a message', () => {
   })
 })
 
-describe('what the receiver answers', () => {
+describe('the answers of a receiver', () => {
   test.each([200, 201, 202, 204, 299])('%i is a success', async (status) => {
     expect(await outcomeOf(answers(status))).toMatchObject({ type: 'delivered', status })
   })

@@ -60,7 +60,7 @@ it('a list of activities starts before the change, however late it was restated 
 it.each([
   ['a problem of Epic', { title: 'Not Found', status: 404 }],
   ['a page of a proxy', '<html>404 page not found</html>'],
-])('an answer of 404 is no list, and says nothing of what is not there: %s', async (_, answer) => {
+])('an answer of 404 is not a list, and does not show absence: %s', async (_, answer) => {
   expect(await lookedUp(answer, {}, 404)).toMatchObject(failed('lookup.found failed: the answer is no list; look by hand'))
 })
 

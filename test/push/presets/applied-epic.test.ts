@@ -124,7 +124,7 @@ describe.each(onSqlite)('Applied Epic ($name)', (database) => {
     expect(rows.map(({ remote_id: id }) => id)).toEqual([epic.activities[0]?.id, epic.activities[0]?.id])
   })
 
-  it('gets no activity of what is filled in on one that it refused, and no note of what may not go out', async () => {
+  it('gets no activity of an update whose record it rejected, and no note without columns that may be sent', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-9')
     await rig.apply(event(1, { status: null }))

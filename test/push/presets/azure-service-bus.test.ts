@@ -64,7 +64,7 @@ it('is suspended when the role or the queue is gone, and shows no secret', async
   expect(JSON.stringify([await rig.state(), await rig.outbox()])).not.toContain('the-secret-of-the-bus')
 })
 
-it('sends what a webhook is sent', async () => {
+it('sends the same message as a webhook', async () => {
   const { rig } = await start()
   for (const item of [itemOf(), itemOf({ direction: 'sent', echo: true, snapshot: true, leftFilter: true, before: { type: 'note' } })]) {
     const built = await rig.kind.preview?.(item)

@@ -72,7 +72,7 @@ it('is suspended when the user has lost all rights, and reports it by a probe', 
   expect(JSON.stringify([await rig.state(), await rig.outbox()])).not.toContain('the-secret-of-kafka')
 })
 
-it('sends what a webhook is sent', async () => {
+it('sends the same message as a webhook', async () => {
   const { rig } = await start()
   for (const item of [itemOf(), itemOf({ direction: 'sent', echo: true, snapshot: true, leftFilter: true, before: { type: 'note' } })]) {
     const built = await rig.kind.preview?.(item)

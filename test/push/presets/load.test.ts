@@ -48,7 +48,7 @@ const settings = (preset: string, env: Env = {}): Env => ({
 describe.each([...presetFiles().keys()])('the preset %s', (preset) => {
   const needs = NEEDS[preset] ?? []
 
-  it('needs no more than its name and its variables', () => {
+  it('needs only its name and its variables', () => {
     const config = loadConfig(settings(preset, Object.fromEntries(needs.map((name) => [name, 'a-value']))))
     const [destination] = config.destinations
     const idempotent = IDEMPOTENT.includes(preset)

@@ -122,7 +122,7 @@ it('has each change once when the program is killed between the request and the 
   await expectInOrder(opened, target)
 })
 
-it('is waited for, not suspended, when it has no quota left for what is asked of one record', async () => {
+it('is waited for, not suspended, if it has no quota left for the query of one record', async () => {
   const { target, rig } = await waiting(1)
   await storeMappings(rig.db, mappings(1), 'import')
   await rig.becomes('delivered')

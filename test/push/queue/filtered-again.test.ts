@@ -137,7 +137,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     expect(rows.map(({ operation, entityId }) => `${operation} ${entityId}`)).toContain(`purged ${laneId(ONE, 1)}`)
   })
 
-  it('is restated what passes, and what it has and does not pass any more', async () => {
+  it('gets restatements of records that pass, and of those that it has and that no longer pass', async () => {
     const db = await openedDb(open)
     const fanOut = filteredFanOut(db, some)
     await showLanes(db, ONE, { 1: 'bound', 2: 'bound', 3: 'quoted', 4: 'quoted' })
@@ -161,7 +161,7 @@ describe.each(testDatabases)('a destination with a filter on $name', ({ open }) 
     expect(await db.read.sql.selectFrom('sync_restatements').selectAll().execute()).toEqual([])
   })
 
-  it('shows in a preview what would go out whole, what leaves, what is left out, and on what the filter fails', async () => {
+  it('previews complete records, leaving records, filtered ones, and the failure of the filter', async () => {
     const db = await openedDb(open)
     const to = (filter: string) => webhookTo('https://ams.example', { name: 'some', accounts: [ACCOUNT], backfill: true, filter })
     const preview = async (filter: string, seq: number) => (await previewChanges(db.read, to(filter), { seq }, 5))[0]

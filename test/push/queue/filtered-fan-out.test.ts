@@ -92,7 +92,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     expect((await heldBy(db, 'some')).size).toBe(3)
   })
 
-  it('lets operations count for what is sent, and the other filters first', async () => {
+  it('applies `operations` to the sent row, and the other filters first', async () => {
     const db = await openedDb(open)
     const inserts = filteredFanOut(db, filteredTo(BOUND, { operations: ['insert'] }))
     await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1), byFirstFeedRead), observedEvent(ACCOUNT, ONE, wireEvent(2), byPoll)])
@@ -121,7 +121,7 @@ describe.each(testDatabases)('fan-out with a filter on $name', ({ open }) => {
     expect(await stateOf(db, 'some')).toMatchObject({ filter_error: null, filter_failed_at: null, cursor: (await changesOf(db)).length })
   })
 
-  it('does not fail any more once its destination has no filter', async () => {
+  it('no longer fails once its destination has no filter', async () => {
     const db = await openedDb(open)
     await applyAll(db, [observedEvent(ACCOUNT, ONE, wireEvent(1))])
     const { failed } = await fanFiltered(filteredFanOut(db, filteredTo('row.type')))

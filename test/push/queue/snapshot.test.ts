@@ -82,7 +82,7 @@ async function mirrored(db: Db): Promise<Map<string, Row>> {
 describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
   const fresh = (over: Partial<TestDestination> = {}) => destinationOf('new', { start: 'snapshot', ...over })
 
-  it('sends each row of the mirror once, as it is now and with its seq', async () => {
+  it('sends each row of the mirror once, in its current state and with its seq', async () => {
     const db = await openedDb(open)
     // More rows of one table than a page takes.
     for (const [n, submission] of SUBMISSIONS.entries()) await applyAll(db, filled(submission, n === 2 ? 130 : 2))

@@ -38,7 +38,7 @@ function isSigned({ body, headers }: Arrived, secret: string): boolean {
 }
 
 describe.each(onSqlite)('changes that wait for their target, on $name', (database) => {
-  it('goes out once, in order, when the name of the target has an address again', async () => {
+  it('are sent once, in order, when the name of the target resolves again', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     let asked = 0

@@ -181,7 +181,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     ['paused by an operator', (db: Db) => setDestinationState(db, 'ams', 'paused', 'the AMS moves')],
     ['stopped by another process', (db: Db) => setDestinationState(db, 'ams', 'suspended', 'answered 410')],
     ['paused, as another process was asked', (db: Db) => backOffDestination(db, 'ams', HOUR_MS, 0)],
-  ])('sends nothing of what is claimed when it is %s, until the database hands out rows again', async (_, stop) => {
+  ])('sends none of the claimed rows when it is %s, until the database hands out rows again', async (_, stop) => {
     const { clock, db, gate } = await bench(open)
     await gate.refresh(true)
     expect(gate.admit()).not.toBeNull()

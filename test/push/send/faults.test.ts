@@ -15,7 +15,7 @@ const event = (n: number, submission: number) => observedEvent('default', uuid(9
 const many = (count: number, submissionOf: (n: number) => number) => Array.from({ length: count }, (_, n) => event(n, submissionOf(n)))
 
 describe.each(testDatabases)('on $name', (database) => {
-  it('a destination that is removed with 1,000 changes waiting gets them and all since, once and in order, when it is there again', async () => {
+  it('a destination that is removed with 1,000 waiting changes gets them and all later ones, once and in order, when it is configured again', async () => {
     const rig = await PushRig.open(database)
     const [ams, other] = [await startReceiver(), await startReceiver()]
     const [removed, stays] = [webhookTo(ams.url), webhookTo(other.url, { name: 'other' })]
@@ -102,7 +102,7 @@ describe.each(onSqlite)('on $name', (database) => {
     expect(rig.lines.some((line) => line.includes('fan-out to filtered failed'))).toBe(true)
   })
 
-  it('a submission with 10,000 changes for a target that does not answer delays no other, and one of them is under way', async () => {
+  it('a submission with 10,000 changes for a target that does not answer delays no other, with one attempt in progress', async () => {
     const rig = await PushRig.open(database)
     const slow = uuid(9, 1)
     const receiver = await startReceiver((request, _, take) => {

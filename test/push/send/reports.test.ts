@@ -11,7 +11,7 @@ import { PushRig } from '../rig.ts'
 
 const row = outboxRow()
 
-it('counts how long a change took to a destination, and not what is a snapshot or is sent again', () => {
+it('measures the time of a change to a destination, without snapshots and resent changes', () => {
   const timed: [name: string, seconds: number][] = []
   const observer: Observer = { count() {}, set() {}, time: (name, seconds) => timed.push([name, seconds]) }
   const clock = new ManualClock(Date.UTC(2026, 10, 21, 12, 0, 3))

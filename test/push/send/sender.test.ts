@@ -132,7 +132,7 @@ describe.each(onSqlite)('a sender on $name', (database) => {
     ['three times, as every refusal', 10, {}, 3],
     ['as often as the schedule says, when that is less', 1, {}, 2],
     ['as often as the schedule says, when it asks for a pause', 4, { 'retry-after': '0' }, 5],
-  ])('tries what is answered 422 for ever %s', async (_, waits, headers, tries) => {
+  ])('retries a change that is always answered 422 %s', async (_, waits, headers, tries) => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((__, response) => response.writeHead(422, headers).end())
     const destination = webhookTo(receiver.url, { entities: ['market_events'], scheduleMs: Array<number>(waits).fill(20) })

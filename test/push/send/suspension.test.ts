@@ -108,7 +108,7 @@ describe.each(onSqlite)('a destination on $name', (database) => {
     expect(await rig.destination()).toMatchObject({ state: 'paused', reason: 'by hand' })
   })
 
-  it('is active again when nothing waits for it any more', async () => {
+  it('is active again when no change waits for it', async () => {
     const rig = await PushRig.open(database)
     const target = await startTarget(404)
     const destination = webhookTo(target.baseUrl)

@@ -9,7 +9,7 @@ it('counts the bytes of its body and its attribute', () => {
   expect(bytes).toBe(Buffer.byteLength(changeMessage(item)) + 'message-id'.length + 'String'.length + item.messageId.length)
 })
 
-it('escapes what a queue refuses, and reads as it was', () => {
+it('escapes characters that a queue rejects, without changing the value', () => {
   const detail = 'a\ufffeb\uffffc\ud800d\u0001e\u{1f600}f\u{1fffe}'
   const afterText = `{"detail":"a\ufffeb\uffffc\ud800d\\u0001e\u{1f600}f\u{1fffe}"}`
   const { entry } = queueMessage(itemOf({ after: { detail }, afterText }), true)

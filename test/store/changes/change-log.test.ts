@@ -56,7 +56,7 @@ async function writeAll(dbs: readonly Db[], transactions: number): Promise<void>
 }
 
 describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, open }) => {
-  it('a reader that continues from its last number sees every change once, in order, with many writers', async () => {
+  it('a reader that continues from its last number gets every change once, in order, with many writers', async () => {
     // On SQLite one process writes, through one connection.
     const dbs = await opened(open, name === 'postgres' ? 4 : 1)
     let over = false

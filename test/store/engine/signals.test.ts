@@ -139,7 +139,7 @@ describe('signals between processes on Postgres', () => {
     expect(timers()).toBeLessThanOrEqual(before)
   })
 
-  it('that were missed during an outage are made up for after it', async () => {
+  it('that were missed during an outage are repeated after it', async () => {
     await server.kill()
     const missed = Promise.all([wait('inbox'), wait('reads')])
     await server.start()

@@ -194,7 +194,7 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     await expectRightCounters(db)
   })
 
-  it('takes no more inserts in one step than with the changes of their records fit into it', async () => {
+  it('processes only as many inserts in one step as fit with the changes of their records', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO, THREE], (stream) => result(stream, 'dead'))
     await runSql(

@@ -377,7 +377,7 @@ describe.each(testDatabases)('settling streams on $name', ({ open }) => {
     expect(await claim(db, {}, 'other')).toEqual([])
   })
 
-  it('a stream that a dead letter holds stays so, empty or not, until it is let go', async () => {
+  it('a stream held by a dead letter stays held, empty or not, until it is released', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)
     const stream = one(await claim(db))

@@ -134,7 +134,7 @@ describe.each(testDatabases)('a statement of a reader on $name', ({ name, open }
       'The supplied SQL string contains more than one statement',
       'cannot insert multiple commands into a prepared statement',
     ],
-  ])('says of %s what the database says', async (sql, sqlite, postgres) => {
+  ])('reports for %s the message of the database', async (sql, sqlite, postgres) => {
     expect(await refusalOf(sql)).toBe({ sqlite, postgres }[name])
   })
 })

@@ -306,7 +306,7 @@ describe.each(testDatabases)('read requests and full re-reads on $name', (databa
     expect([await step(uuid(9, 2)), await requested()]).toEqual([null, [uuid(9, 3)]])
   })
 
-  it('however many reads were "not found", no transaction that forgives them is long; what is believed stays counted', async () => {
+  it('resetting any number of "not found" reads takes no long transaction; confirmed ones stay counted', async () => {
     const db = await openWith(database, 140)
     await db.write('test-missing', async (tx) => {
       await tx.sql.updateTable('sync_reads').set({ rank: rank.failing, not_found: 3 }).execute()
@@ -335,7 +335,7 @@ describe.each(testDatabases)('read requests and full re-reads on $name', (databa
     expect((await forgiven()).sort()).toEqual([...Array(139 * readKinds.length).fill(0), ...Array(readKinds.length).fill(3)])
   })
 
-  it('trap 25: a sweep that a killed process began is made again, and a wish that comes during one is kept', async () => {
+  it('trap 25: a sweep of a killed process is repeated, and a request during one is kept', async () => {
     const db = await openWith(database, 1)
     await ensureAccounts(db, [ACCOUNT])
     const ask = () => db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))

@@ -156,7 +156,7 @@ describe.each(testDatabases)('the tables of reconciliation on $name', (database)
       expect([(await lastEndedRun(db.read, 'acme'))?.run_id, await lastEndedRun(db.read, 'zenith')]).toEqual([ended[1], null])
     })
 
-    it('of a planned time are made once, again when they failed, and left out while another does the same', async () => {
+    it('of a scheduled time run once, again after a failure, and are skipped while another does the same', async () => {
       const clock = new ManualClock(Date.now())
       const db = await opened(clock)
       const slot = () => timeFromMs(clock.now())

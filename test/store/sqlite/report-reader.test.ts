@@ -18,7 +18,7 @@ describe.each(testDatabases)('a database that is read aside, on $name', ({ name,
     return { db, aside }
   }
 
-  it('sees what was committed, as the database itself does', async () => {
+  it('reads committed data, like the database itself', async () => {
     const { db, aside } = await opened()
     const delivery = { account: 'acme', deliveryId: 'msg_1', receivedAt: timeFromMs(Date.now()), headers: { a: 'b' }, secret: 1 }
     await new InboxAppender(aside).append([{ ...delivery, body: Buffer.from('{"n":1}') }])

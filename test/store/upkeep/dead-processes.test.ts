@@ -40,7 +40,7 @@ describe.each(testDatabases)('claims of a dead process, on $name', (database) =>
   const deliveriesOf = (db: Db, limit: number) => claimDeliveries(db, limit, LEASE_MS)
   const readsOf = (db: Db, limit: number) => claimReads(db, { account: ACCOUNT, rank: rank.routine, limit, leaseMs: LEASE_MS })
 
-  it('is free before its leases end, and is not settled by it any more should it live after all', async () => {
+  it('is released before its leases end, and can no longer be settled by that process', async () => {
     const [dead, living] = await twoProcesses()
     const [lost] = await deliveriesOf(dead, 2)
     expect(await readsOf(dead, 3)).toHaveLength(3)
