@@ -1,6 +1,7 @@
-/** Rows per step, and maximum rows read per page. */
+/** Rows per step, and limits of a page: rows read, and milliseconds after which no further step begins. */
 const STEP = 1_000
 const MOST_READ = 20_000
+const LONGEST_MS = 75
 
 interface RowSearch<Row> {
   /** Newest rows below `after`. */
@@ -11,13 +12,14 @@ interface RowSearch<Row> {
 }
 
 /**
- * Searches rows without an index, newest first. A page reads at most `MOST_READ` rows, so it may have fewer than `limit` rows.
+ * Searches rows without an index, newest first. A page reads for a limited time and at most `MOST_READ` rows, so it may have fewer than `limit` rows.
  * @returns the page and the number to continue after; null at the end.
  */
 export async function searchRows<Row>({ read, numberOf, wanted }: RowSearch<Row>, from: number | undefined, limit: number) {
   const items: Row[] = []
   let after = from
-  for (let seen = 0; seen < MOST_READ; seen += STEP) {
+  const startedAt = performance.now()
+  for (let seen = 0; seen < MOST_READ && performance.now() - startedAt < LONGEST_MS; seen += STEP) {
     const rows = await read(after, STEP)
     for (const row of await wanted(rows)) {
       items.push(row)

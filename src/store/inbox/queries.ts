@@ -3,6 +3,7 @@ import { haveText } from '../../model/search-words.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
+import { numbersWithin } from '../engine/numbers-within.ts'
 import { searchRows } from '../engine/search-rows.ts'
 import { dbTime, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState, InboxTable } from '../schema/inbox.ts'
@@ -20,6 +21,8 @@ export interface InboxFilter {
   readonly after?: number | undefined
 }
 
+const RECEIVED = { table: 'sync_inbox', number: 'inbox_id', time: 'received_at' } as const
+
 const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'what', 'submission_id', 'attempts', 'error'] as const
 
 /** A delivery in lists, without its body. */
@@ -31,7 +34,8 @@ export type InboxDelivery = Readonly<Omit<Selectable<InboxTable>, 'lease_token'>
 /** Matching deliveries, the newest first. */
 export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
   const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
-  const query = overParts(filter, sql`desc`, limit, (part) => {
+  const within = await numbersWithin(q, RECEIVED, filter)
+  const query = overParts({ ...filter, ...within }, sql`desc`, limit, (part) => {
     return sql`select ${columns} from sync_inbox where ${matches(q, part)} order by ${place(q, part)}`
   })
   return await q.all(sql<InboxEntry>`${query}`)
@@ -67,7 +71,8 @@ export async function deliveryIdsLike(q: Query, shortened: string, limit: number
  * changed, and where to continue; null at the end.
  */
 export async function changeDeliveries(db: Db, change: typeof makeReady, filter: InboxFilter & InboxSearch, after: number, limit: number) {
-  const query = overParts(filter, sql`asc`, limit, (part) => {
+  const within = await numbersWithin(db.read, RECEIVED, filter)
+  const query = overParts({ ...filter, ...within }, sql`asc`, limit, (part) => {
     const number = place(db.read, part)
     return sql`
       select inbox_id, account, delivery_id, kind, what, error, submission_id from sync_inbox
@@ -140,6 +145,9 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
 
 /** Filter by state or for all processed deliveries. */
 interface Part extends InboxFilter {
+  /** From `numbersWithin`. */
+  readonly from?: number
+  readonly to?: number
   readonly isProcessed?: boolean
 }
 
@@ -148,7 +156,7 @@ interface Part extends InboxFilter {
  * acknowledgement.
  * @param select a part's query, up to and excluding the order direction. Must return `inbox_id`.
  */
-function overParts(filter: InboxFilter, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
+function overParts(filter: Part, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
   const end = sql`${direction} limit ${sql.lit(limit)}`
   if (filter.account === undefined || filter.state !== undefined || filter.submissionId !== undefined) return sql`${select(filter)} ${end}`
   const parts = [{ ...filter, isProcessed: true }, { ...filter, state: 'ready' } as const].map(
@@ -176,6 +184,8 @@ function matches(q: Query, filter: Part): RawBuilder<unknown> {
   if (ofSubmission) conditions.push(sql`submission_id = ${submissionId}`)
   if (filter.since !== undefined) conditions.push(sql`received_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`received_at < ${timeValue(q, filter.until)}`)
+  if (filter.from !== undefined) conditions.push(sql`${place(q, filter)} >= ${filter.from}`)
+  if (filter.to !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.to}`)
   if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)
   return sql.join(conditions, sql` and `)
 }

@@ -3,6 +3,7 @@ import { isOfReason } from '../../model/failure-reasons.ts'
 import { haveText } from '../../model/search-words.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { numbersWithin } from '../engine/numbers-within.ts'
 import { searchRows } from '../engine/search-rows.ts'
 import { distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
@@ -21,6 +22,9 @@ export interface OutboxFilter {
   readonly after?: number | undefined
   /** Only rows up to this number. */
   readonly through?: number | undefined
+  /** From `numbersWithin`. */
+  readonly from?: number
+  readonly to?: number
 }
 
 /** A listed row. `state` is from the view push_status: `waiting`, `retrying`, `unmapped`, `held` for ready rows. */
@@ -48,9 +52,12 @@ export type ListedState = (typeof listedStates)[number]
 
 export type OutboxListFilter = Omit<OutboxFilter, 'state'> & { readonly state?: ListedState | undefined }
 
+const QUEUED = { table: 'sync_outbox', number: 'outbox_id', time: 'queued_at' } as const
+
 export async function listOutbox(q: Query, { state, ...others }: OutboxListFilter, limit: number): Promise<OutboxEntry[]> {
   const [stored, shown] = isReadyAs(state) ? (['ready', readyAs[state]] as const) : [state, '1 = 1']
-  const filter = { ...others, state: stored }
+  const within = await numbersWithin(q, QUEUED, others)
+  const filter = { ...others, ...within, state: stored }
   return await q.all(sql<OutboxEntry>`
     ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${sql.raw(shown)}
     order by ${place(q, filter)} desc limit ${sql.lit(limit)}`)
@@ -91,6 +98,8 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
   if (filter.state !== undefined) conditions.push(isIn(filter.state))
   if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`o.queued_at < ${timeValue(q, filter.until)}`)
+  if (filter.from !== undefined) conditions.push(sql`${place(q, filter)} >= ${filter.from}`)
+  if (filter.to !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.to}`)
   if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)
   if (filter.through !== undefined) conditions.push(sql`${place(q, filter)} <= ${filter.through}`)
   return sql.join(conditions, sql` and `)

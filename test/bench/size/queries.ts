@@ -7,17 +7,19 @@ import { FIRST_AT } from './dialect.ts'
 import { type Scale, SECONDS_EACH } from './rows.ts'
 
 const QUERY_MS = 2_000
-const DOCUMENT = new URL('../../../migrations/queries.md', import.meta.url)
-/** The time of the answers in the document. */
+const DOCUMENTS = ['queries', 'queries-submissions', 'queries-operations', 'follow-changes'].map(
+  (name) => new URL(`../../../migrations/${name}.md`, import.meta.url),
+)
+/** The time of the answers in the documents. */
 const ANSWERED_AT = Date.parse('2026-01-20T12:00:30Z')
 
-/** Runs each example query as a reader does. Start times are moved, so that they are as old as in the document. */
+/** Runs each example query as a reader does. Start times are moved, so that they are as old as in the documents. */
 export async function measureQueries(name: string, env: Readonly<Record<string, string>>, scale: Scale): Promise<BenchRow[]> {
   const kind = name === 'SQLite' ? 'sqlite' : 'postgres'
   const reader = kind === 'sqlite' ? onSqlite(env['DATABASE_URL'] ?? '') : await onPostgres(env)
   const rows: BenchRow[] = []
   try {
-    for (const query of queriesOf(readFileSync(DOCUMENT, 'utf8'))) {
+    for (const query of DOCUMENTS.flatMap((document) => queriesOf(readFileSync(document, 'utf8')))) {
       const statement = moved(query.statementFor(kind), scale)
       if (!/^(select|with)\b/.test(statement)) continue
       const startedAt = performance.now()

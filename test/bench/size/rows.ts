@@ -408,7 +408,8 @@ function changesOf(d: Dialect, scale: Scale): Filled {
     values: {
       seq: 'i + 1',
       ...of,
-      entity: `case when i % 2 = 0 then 'market_events' else 'submissions' end`,
+      // Some of lanes and quotes, for readers that follow these.
+      entity: `case when i % 2 = 0 then 'market_events' when i % 20 = 1 then 'lanes' when i % 20 = 3 then 'quotes' else 'submissions' end`,
       entity_id: `case when i % 2 = 0 then ${keyOfEvent(d, scale, event)} else ${d.concat(`'["'`, of.submission_id, `'"]'`)} end`,
       operation: `case when i % 2 = 0 then 'insert' else 'update' end`,
       changed_at: d.time(`${event} * ${SECONDS_EACH}`),
