@@ -15,6 +15,8 @@ import { listOutbox } from '../../src/store/outbox/queries.ts'
 import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
 import { claimStreams } from '../../src/store/outbox/work.ts'
 import { claimedReads } from '../../src/store/reads/claims.ts'
+import { forgetContent } from '../../src/store/reads/content-hashes.ts'
+import { countSucceeding } from '../../src/store/reads/reads-off.ts'
 import { readsStatus } from '../../src/store/upkeep/status.ts'
 import { openFilled } from '../bench/size/filled.ts'
 import { hook } from '../config/support.ts'
@@ -209,6 +211,13 @@ describe('each list, on SQLite without statistics,', () => {
     expect(await planOf(({ read }) => countSubmissions(read, ['acme'], 'quoted', 1_000))).toContain(
       'SEARCH submissions USING COVERING INDEX submissions_by_stage (account=? AND stage=?)',
     )
+  })
+
+  it('the reads of a submission are found by their key', async () => {
+    const place = { account: 'acme', submissionId: uuid(9, 1) }
+    const plan = await planOf((db) => db.write('test', (tx) => forgetContent(tx, [place])))
+    expect(plan).toContain('sqlite_autoindex_sync_reads_1 (account=? AND submission_id=? AND id=? AND read=?)')
+    expect(await planOf(({ read }) => countSucceeding(read, 'acme', [place.submissionId]))).toContain('sqlite_autoindex_sync_reads_1')
   })
 
   it('the completeness of a submission reads only its own arrivals', async () => {

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Query } from './db.ts'
+import { distinctIn } from './sql.ts'
 
 /** Rows per transaction. */
 const PAGE = 1_000
@@ -8,10 +9,10 @@ const PAUSE_MS = 20
 
 export interface PagedUpdate {
   readonly table: string
-  /** Columns of the index to page by; omitted if one statement can update the table. */
-  readonly key?: readonly string[]
-  /** With `key`: a condition on its first column. */
-  readonly part?: RawBuilder<unknown>
+  /** Columns of the primary key; omitted if one statement can update the table. */
+  readonly key?: readonly [string, ...string[]]
+  /** Updates only rows with this value of the key's first column. */
+  readonly first?: string
   /** Selects rows and sets columns. Called for each page. */
   readonly change: (q: Query) => { readonly where: RawBuilder<unknown>; readonly set: RawBuilder<unknown> }
 }
@@ -20,27 +21,49 @@ export interface PagedUpdate {
  * Updates a table page by page, so that no transaction takes long. Pages without matching rows need no write.
  * @param name of the transactions. @returns the number of changed rows, also if aborted.
  */
-export async function updateInPages(db: Db, name: string, { table, key, part, change }: PagedUpdate, signal: AbortSignal): Promise<number> {
-  const names = sql.join((key ?? []).map((column) => sql.ref(column)))
-  const order = (row: Readonly<Record<string, unknown>>) => sql.join(Object.values(row).map((value) => sql`${value}`))
+export async function updateInPages(db: Db, name: string, update: PagedUpdate, signal: AbortSignal): Promise<number> {
+  const { table, key, first } = update
+  if (key === undefined) return await updatePage(db, name, update, sql`1 = 1`)
+  const firsts =
+    first === undefined
+      ? await db.read.all(sql<{ value: string }>`select value from ${distinctIn(table, key[0])} as firsts`)
+      : [{ value: first }]
   let changed = 0
-  for (let after = part === undefined ? sql`` : sql`and ${part}`; !signal.aborted; await db.clock.sleep(PAUSE_MS, signal)) {
-    const [last] = key === undefined ? [] : await pageEnd(db.read, table, names, after)
-    const isInPage = last === undefined ? after : sql`${after} and (${names}) <= (${order(last)})`
-    const { where } = change(db.read)
-    const found = await db.read.all(sql`select 1 from ${sql.table(table)} where ${where} ${isInPage} limit 1`)
-    if (found.length > 0)
-      changed += await db.write(name, async (tx) => {
-        const now = change(tx)
-        return await tx.run(sql`update ${sql.table(table)} set ${now.set} where ${now.where} ${isInPage}`)
-      })
-    if (last === undefined) break
-    after = sql`and ${part ?? sql`1 = 1`} and (${names}) > (${order(last)})`
+  for (const { value } of firsts) changed += await updatePart(db, name, { ...update, key, first: value }, signal)
+  return changed
+}
+
+/** The key's first column is compared alone. In a comparison of rows, SQLite would prefer an index that begins with it to the key. */
+async function updatePart(
+  db: Db,
+  name: string,
+  update: PagedUpdate & Required<Pick<PagedUpdate, 'key' | 'first'>>,
+  signal: AbortSignal,
+): Promise<number> {
+  const {
+    table,
+    key: [column, ...others],
+    first,
+  } = update
+  const names = sql.join(others.map((other) => sql.ref(other)))
+  const isOfPart = sql`${sql.ref(column)} = ${first}`
+  let changed = 0
+  for (let after = isOfPart; !signal.aborted; await db.clock.sleep(PAUSE_MS, signal)) {
+    const [last] = await db.read.all(sql<Record<string, unknown>>`
+      select ${names} from ${sql.table(table)} where ${after} order by ${names} limit 1 offset ${sql.lit(PAGE - 1)}`)
+    const end = last === undefined ? null : sql`(${sql.join(Object.values(last).map((value) => sql`${value}`))})`
+    changed += await updatePage(db, name, update, end === null ? after : sql`${after} and (${names}) <= ${end}`)
+    if (end === null) break
+    after = sql`${isOfPart} and (${names}) > ${end}`
   }
   return changed
 }
 
-async function pageEnd(q: Query, table: string, names: RawBuilder<unknown>, after: RawBuilder<unknown>) {
-  return await q.all(sql<Record<string, unknown>>`
-    select ${names} from ${sql.table(table)} where 1 = 1 ${after} order by ${names} limit 1 offset ${sql.lit(PAGE - 1)}`)
+async function updatePage(db: Db, name: string, { table, change }: PagedUpdate, isInPage: RawBuilder<unknown>): Promise<number> {
+  const found = await db.read.all(sql`select 1 from ${sql.table(table)} where ${isInPage} and ${change(db.read).where} limit 1`)
+  if (found.length === 0) return 0
+  return await db.write(name, async (tx) => {
+    const { where, set } = change(tx)
+    return await tx.run(sql`update ${sql.table(table)} set ${set} where ${isInPage} and ${where}`)
+  })
 }

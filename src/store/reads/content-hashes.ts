@@ -35,7 +35,7 @@ export function hashColumns(contentHash: string, readNo: number): RawBuilder<unk
 export async function forgetContent(tx: Tx, places: readonly SubmissionRef[]): Promise<void> {
   for (const [account, of] of Map.groupBy(places, (place) => place.account)) {
     const ids = sql.join([...new Set(of.map(({ submissionId }) => submissionId))].sort())
-    for (const isOf of [sql`submission_id in (${ids}) and read in (${sql.join(stateReads)})`, sql`named_for in (${ids})`]) {
+    for (const isOf of [sql`submission_id in (${ids}) and id = '' and read in (${sql.join(stateReads)})`, sql`named_for in (${ids})`]) {
       await tx.run(sql`
         update sync_reads set content_hash = null, hash_no = null
         where account = ${account} and ${isOf} and content_hash is not null`)

@@ -35,10 +35,10 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
     const fullReadDue = sql`case when ${isFullReadLate} then ${replay(share)} else full_read_due_at end`
     const due = sql`case when ${isLate} then ${poll(share)} else due_at end`
     const set = sql`full_read_due_at = ${fullReadDue}, due_at = ${least(q, due, sql`coalesce(${fullReadDue}, due_at)`)}`
-    return { where: sql`${isSettled} and (${isLate} or ${isFullReadLate})`, set }
+    return { where: sql`${isSettled} and rank <> ${sql.lit(rank.byId)} and (${isLate} or ${isFullReadLate})`, set }
   }
-  const part = sql`account = ${account} and rank <> ${sql.lit(rank.byId)}`
-  await updateInPages(db, 'read-shorten', { table: 'sync_reads', key: ['account', 'submission_id', 'id', 'read'], part, change }, signal)
+  const key = ['account', 'submission_id', 'id', 'read'] as const
+  await updateInPages(db, 'read-shorten', { table: 'sync_reads', key: [...key], first: account, change }, signal)
 }
 
 /** Condition: the read is neither failing nor in progress. */

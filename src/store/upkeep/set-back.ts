@@ -16,7 +16,7 @@ interface WaitingTimes {
   readonly due?: string
   readonly others?: readonly string[]
   /** Key for updating a large table in pages. */
-  readonly key?: readonly string[]
+  readonly key?: readonly [string, ...string[]]
   /** Condition of an index on the waiting rows. */
   readonly where?: string
 }
