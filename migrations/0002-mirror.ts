@@ -269,7 +269,8 @@ function documents(t: ColumnTypes): string[] {
     'create index documents_submission on documents (account, submission_id, document_key)',
     'create index documents_stored on documents (stored_at desc, document_key)',
     'create index documents_path on documents (stored_path)',
-    'create index documents_failed on documents (error) where error is not null',
+    'create index documents_key on documents (document_key, account)',
+    'create index documents_unstored on documents (document_key, account) where stored_at is null',
     `create table extra_reads (
       ${c.id('account')} not null, ${c.id('submission_id')} not null, ${c.id('name')} not null, ${c.time('read_at')} not null,
       ${c.raw('raw')} not null,

@@ -132,3 +132,9 @@ export async function idsLike(
 
 /** Maximum ids with one beginning whose end is tested. */
 const MOST_LOOKED = 200
+
+/** Counts rows, at most up to `most` + 1. */
+export async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Promise<number> {
+  return await q.count(sql<{ n: number }>`
+    select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`)
+}

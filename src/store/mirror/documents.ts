@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
+import { distinctIn, unindexed } from '../engine/sql.ts'
 import type { DocumentIndexView, DocumentState } from '../schema/documents.ts'
 import type { Columns } from '../schema/tables.ts'
 import { accountsWithSubmissions } from './submission-list.ts'
-import { conditionsOf } from './submission-search.ts'
+import { conditionsOf, rarestOf } from './submission-search.ts'
 
 export interface DocumentFilter {
   readonly account?: string | undefined
@@ -20,31 +21,41 @@ export async function listDocuments(
   { account, submissionId, state, search, after }: DocumentFilter,
   limit: number,
 ): Promise<DocumentIndexView[]> {
-  const is = (column: string, value: string | undefined): RawBuilder<unknown>[] =>
-    value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`]
-  const wanted = [sql`1 = 1`, ...is('account', account), ...is('submission_id', submissionId), ...is('state', state)]
-  // Uses the index of failed documents.
-  if (state === 'failed') wanted.push(sql`error is not null`)
-  if (search !== undefined) wanted.push(await matchingSearch(q, search.trim(), account))
+  const wanted = [sql`1 = 1`]
+  if (submissionId !== undefined) {
+    wanted.push(account === undefined ? sql`account in ${distinctIn('documents', 'account')}` : sql`account = ${account}`)
+    wanted.push(sql`submission_id = ${submissionId}`)
+  } else if (account !== undefined) wanted.push(sql`${unindexed(q, 'account')} = ${account}`)
+  if (state !== undefined) wanted.push(sql`state = ${state}`)
+  // Uses the index of documents without a file.
+  if (state !== undefined && state !== 'stored') wanted.push(sql`stored_at is null`)
+  const found = search === undefined ? null : await matchingSearch(q, search.trim(), account)
+  if (found !== null) wanted.push(found.test)
   if (after !== undefined) wanted.push(sql`(document_key, account) > (${after.key}, ${after.account})`)
+  const key = submissionId !== undefined || found?.isRare ? unindexed(q, 'document_key') : sql`document_key`
   return await q.all(sql<DocumentIndexView>`
-    select * from document_index where ${sql.join(wanted, sql` and `)} order by document_key, account limit ${sql.lit(limit)}`)
+    select * from document_index where ${sql.join(wanted, sql` and `)} order by ${key}, account limit ${sql.lit(limit)}`)
 }
 
+/** Up to this many matching submissions are looked up first. If more match, each document's submission is tested in the order of the list. */
+const MOST_SUBMISSIONS = 5_000
+const OF_DOCUMENT = sql`s.account = document_index.account and s.submission_id = document_index.submission_id`
+
 /** SQL condition: the file name contains `text`, or the submission matches `text`. */
-async function matchingSearch(q: Query, text: string, account: string | undefined): Promise<RawBuilder<unknown>> {
+async function matchingSearch(q: Query, text: string, account: string | undefined) {
   const name = sql`lower(coalesce(name, source_label, ''))`
   const isNamed = q.kind === 'sqlite' ? sql`instr(${name}, lower(${text})) > 0` : sql`position(lower(${text}) in ${name}) > 0`
-  const accounts = account === undefined ? await accountsWithSubmissions(q) : [account]
   const [condition] = conditionsOf(q, { named: text })
-  const submissions = accounts.flatMap((of) =>
-    (condition?.among(of) ?? []).slice(0, 1).map(
-      (rows) => sql`select s.account, s.submission_id from submissions s
-        where s.account = ${of} and s.submission_id in (${rows}) and ${condition?.test}`,
-    ),
-  )
-  if (submissions.length === 0) return isNamed
-  return sql`(${isNamed} or (account, submission_id) in (${sql.join(submissions, sql` union all `)}))`
+  const parts: RawBuilder<unknown>[] = []
+  for (const of of account === undefined ? await accountsWithSubmissions(q) : [account]) {
+    const rarest = await rarestOf(q, condition?.among(of) ?? [], MOST_SUBMISSIONS)
+    if (rarest === null)
+      return { test: sql`(${isNamed} or exists (select 1 from submissions s where ${OF_DOCUMENT} and ${condition?.test}))`, isRare: false }
+    parts.push(sql`select s.account, s.submission_id from submissions s
+      where s.account = ${of} and s.submission_id in (${rarest}) and ${condition?.test}`)
+  }
+  const ofSubmissions = parts.length === 0 ? sql`1 = 0` : sql`(account, submission_id) in (${sql.join(parts, sql` union all `)})`
+  return { test: sql`(${isNamed} or ${ofSubmissions})`, isRare: true }
 }
 
 /** The document with a key, in each account that has it. */

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { UsageError } from '../../base/errors.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { distinctIn } from '../engine/sql.ts'
+import { countUpTo, distinctIn } from '../engine/sql.ts'
 import { computedKeys, orderKeys } from '../schema/list-keys.ts'
-import { type Condition, conditionsOf, type SubmissionFilter } from './submission-search.ts'
+import { type Condition, conditionsOf, rarestOf, type SubmissionFilter } from './submission-search.ts'
 
 /** Sort orders; `-` means descending. The second group is computed; see `MOST_SORTED`. */
 export const submissionOrders = [
@@ -145,20 +145,12 @@ function fewWith(q: Query, few: RawBuilder<unknown>, columns: RawBuilder<unknown
 async function fewOf({ q, order, conditions, mostSorted }: Page, account: string): Promise<RawBuilder<unknown> | null> {
   const all = isComputed(order) ? [sql`select submission_id from submissions where account = ${account}`] : []
   const ways = [...conditions.flatMap(({ among }) => among(account)), ...all]
-  const counts = await Promise.all(ways.map((way) => countUpTo(q, way, mostSorted)))
-  const fewest = Math.min(...counts)
-  const rarest = ways[counts.indexOf(fewest)]
-  if (fewest > mostSorted && isComputed(order))
+  const rarest = await rarestOf(q, ways, mostSorted)
+  if (rarest === null && isComputed(order))
     throw new UsageError([
       `sort: more than ${mostSorted} submissions cannot be sorted by ${order.replace('-', '')}. Narrow the list first, for example by stage.`,
     ])
-  if (rarest === undefined || fewest > mostSorted) return null
-  return sql`(select distinct submission_id from (${rarest}) as met) as few`
-}
-
-async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Promise<number> {
-  return await q.count(sql<{ n: number }>`
-    select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`)
+  return rarest && sql`(select distinct submission_id from (${rarest}) as met) as few`
 }
 
 /** Counts submissions of a stage, up to `most`. @returns the count; `is_complete` is false if there are more. @param accounts all accounts to count. */

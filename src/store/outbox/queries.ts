@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { numbersWithin } from '../engine/numbers-within.ts'
 import { searchRows } from '../engine/search-rows.ts'
-import { distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
+import { countUpTo, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
 import { itsRemoteId, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
@@ -22,6 +22,8 @@ export interface OutboxFilter {
   readonly after?: number | undefined
   /** Only rows up to this number. */
   readonly through?: number | undefined
+  /** Only rows of streams blocked for this reason; with `destination`. */
+  readonly blocked?: string
   /** From `numbersWithin`. */
   readonly from?: number
   readonly to?: number
@@ -57,10 +59,34 @@ const QUEUED = { table: 'sync_outbox', number: 'outbox_id', time: 'queued_at' } 
 export async function listOutbox(q: Query, { state, ...others }: OutboxListFilter, limit: number): Promise<OutboxEntry[]> {
   const [stored, shown] = isReadyAs(state) ? (['ready', readyAs[state]] as const) : [state, '1 = 1']
   const within = await numbersWithin(q, QUEUED, others)
-  const filter = { ...others, ...within, state: stored }
-  return await q.all(sql<OutboxEntry>`
-    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${sql.raw(shown)}
-    order by ${place(q, filter)} desc limit ${sql.lit(limit)}`)
+  const end = sql`desc limit ${sql.lit(limit)}`
+  const blocked = state === 'unmapped' || state === 'held' ? state : undefined
+  const parts = (await filtersByIndex(q, { ...others, ...within, state: stored }, blocked)).map(
+    (filter) => sql`select * from (
+      ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${sql.raw(shown)} order by ${place(q, filter)} ${end}) as part`,
+  )
+  if (parts.length === 0) return []
+  return await q.all(sql<OutboxEntry>`${sql.join(parts, sql` union all `)} order by outbox_id ${end}`)
+}
+
+/** The indexes on states begin with the destination, so a list of a state reads each destination's newest rows. */
+async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped' | 'held' | undefined): Promise<OutboxFilter[]> {
+  if (!isIndexed(filter.state) || filter.submissionId !== undefined) return [filter]
+  const known = await q.all(sql<{ destination: string }>`select destination from sync_destinations`)
+  const destinations = filter.destination === undefined ? known.map(({ destination }) => destination) : [filter.destination]
+  const filters: OutboxFilter[] = []
+  for (const destination of destinations) {
+    const isFew = blocked !== undefined && (await countUpTo(q, blockedStreams(destination, blocked), MOST_STREAMS)) <= MOST_STREAMS
+    filters.push({ ...filter, destination, ...(isFew && { blocked }) })
+  }
+  return filters
+}
+
+/** The rows of up to this many blocked streams are read by stream. With more, the newest waiting rows soon include some. */
+const MOST_STREAMS = 1_000
+
+function blockedStreams(destination: string, blocked: string): RawBuilder<unknown> {
+  return sql`select account, stream from sync_push_streams where destination = ${destination} and blocked = ${blocked}`
 }
 
 function isReadyAs(state: ListedState | undefined): state is keyof typeof readyAs {
@@ -96,6 +122,8 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
   else if (ofSubmission) conditions.push(sql`o.account in ${distinctIn('sync_outbox', 'account')}`)
   if (ofSubmission) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
   if (filter.state !== undefined) conditions.push(isIn(filter.state))
+  if (filter.blocked !== undefined)
+    conditions.push(sql`(o.account, o.stream) in (${blockedStreams(filter.destination ?? '', filter.blocked)})`)
   if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`o.queued_at < ${timeValue(q, filter.until)}`)
   if (filter.from !== undefined) conditions.push(sql`${place(q, filter)} >= ${filter.from}`)
@@ -106,8 +134,8 @@ export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filt
 }
 
 /** Sort key of the list: the row's number. Hides its index if that on submissions or states is better. */
-export function place(q: Query, { state, destination, submissionId }: OutboxFilter): RawBuilder<unknown> {
-  const byIndex = submissionId !== undefined || (isIndexed(state) && destination === undefined)
+export function place(q: Query, { state, destination, submissionId, blocked }: OutboxFilter): RawBuilder<unknown> {
+  const byIndex = submissionId !== undefined || blocked !== undefined || (isIndexed(state) && destination === undefined)
   return byIndex ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
 }
 

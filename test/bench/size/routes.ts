@@ -16,6 +16,8 @@ const SUSPECT_MS = 75
 const REPEATS = 9
 const DELIVERIES_A_SECOND = 50
 const LOAD_SECONDS = 30
+/** Measures only paths that contain this. */
+const ONLY = process.env['SIZE_ONLY'] ?? ''
 const TOKEN = 'bench-0123456789-abcdef'
 const BY_TOKEN = { authorization: `Bearer ${TOKEN}` }
 
@@ -32,7 +34,7 @@ export async function measureRoutes(name: string, env: Readonly<Record<string, s
   try {
     const firstMs = await timeOf(`${serve.opsUrl}/api/v1/overview`)
     const described = (await (await fetch(`${serve.opsUrl}/api/v1/openapi.json`, { headers: BY_TOKEN })).json()) as object
-    const requests = requestsOf(described, knownValues(scale))
+    const requests = requestsOf(described, knownValues(scale)).filter(({ path }) => path.includes(ONLY))
     const load = await deliver(Number(new URL(serve.receiverUrl).port))
     const timed: Timed[] = []
     for (const request of requests) {
