@@ -1,12 +1,15 @@
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { accessSync, constants, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { abortable } from '../../base/abortable.ts'
 import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
+import { startGuarded } from '../../base/guarded-process.ts'
 import type { SqliteFacts } from './facts.ts'
 
-/** Worker input. All paths are absolute. */
+/** Input of the process. All paths are absolute. */
 export interface BackupOrder {
   readonly source: string
   /** Temporary path; the raw copy is `<partial>-pages`. */
@@ -28,7 +31,7 @@ export interface Backup {
 }
 
 /**
- * Copies a SQLite database while it is in use, in one read transaction of a worker thread. Writers are not blocked and don't restart the
+ * Copies a SQLite database while it is in use, in one read transaction of a child process, which can be stopped at any time. Writers are not blocked and don't restart the
  * copy. The copy gets its final name once it is complete, durable and verified. A failure leaves no files.
  * @throws UsageError if the target exists or its folder does not; PermanentError if the backup fails; the reason of `signal` if aborted.
  */
@@ -42,13 +45,13 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
   if (existsSync(target)) throw new UsageError([`${file} exists already; name another file, or remove it`])
   const order: BackupOrder = { source: resolve(path), target, partial: `${target}.partial-${randomBytes(4).toString('hex')}` }
   signal.throwIfAborted()
-  const script = import.meta.url.endsWith('.ts') ? './backup-worker.ts' : './backup-worker.js'
-  const made = inWorker<BackupAnswer, Omit<Backup, 'path'>>(script, order, signal, ({ resolve, fail, worker }, answer) => {
+  const script = import.meta.url.endsWith('.ts') ? './backup-process.ts' : './backup-process.js'
+  const made = inProcess<BackupAnswer, Omit<Backup, 'path'>>(script, order, signal, ({ resolve, fail, child }, answer) => {
     if (answer.type === 'done') resolve({ bytes: answer.bytes, facts: answer.facts })
     else if (answer.type === 'failed') fail(`no backup was made: ${answer.problem}`)
     else
       roomFor(dirname(target), answer.bytes).then(
-        (problem) => (problem === null ? worker.postMessage('go') : fail(`no backup was made: ${problem}`)),
+        (problem) => (problem === null ? child.send('go') : fail(`no backup was made: ${problem}`)),
         (error: unknown) => fail(`no backup was made: ${messageOf(error)}`),
       )
   })
@@ -79,31 +82,32 @@ function isOfDatabase(target: string, database: string): boolean {
 }
 
 interface Answering<T> {
-  readonly worker: Worker
+  readonly child: ChildProcess
   readonly resolve: (result: T) => void
   readonly fail: (problem: string) => void
 }
 
-/** Runs a script of this folder as a worker until it answers. @throws PermanentError if it fails; the reason of `signal` if aborted. */
-export async function inWorker<Message, T>(
+/** Runs a script of this folder as a child process until it answers. @throws PermanentError if it fails; the reason of `signal` if aborted. */
+export async function inProcess<Message, T>(
   file: string,
-  workerData: unknown,
+  order: object,
   signal: AbortSignal,
   onMessage: (answering: Answering<T>, message: Message) => void,
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const worker = new Worker(new URL(file, import.meta.url), { workerData })
+  const child = startGuarded(new URL(file, import.meta.url), { stderr: 'inherit' })
+  const ended = once(child, 'exit')
   const fail = (problem: string) => reject(new PermanentError(problem))
-  const stop = () => reject(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
-  worker.on('message', (message: Message) => onMessage({ worker, resolve, fail }, message))
-  worker.on('error', (error) => fail(messageOf(error)))
-  worker.on('exit', () => fail(`the thread ${basename(file)} ended unexpectedly`))
+  child.on('message', (message) => onMessage({ child, resolve, fail }, message as Message))
+  child.on('error', (error) => fail(messageOf(error)))
+  child.on('exit', () => fail(`the process ${basename(file)} ended unexpectedly`))
+  child.send(order)
   try {
-    return await promise
+    return await abortable(promise, signal)
   } finally {
-    signal.removeEventListener('abort', stop)
-    await worker.terminate()
+    // Not a thread, whose statement of minutes could not be stopped.
+    child.kill('SIGKILL')
+    await ended
   }
 }
 

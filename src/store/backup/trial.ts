@@ -1,9 +1,9 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { PermanentError } from '../../base/errors.ts'
-import { inWorker, roomFor } from './backup.ts'
+import { inProcess, roomFor } from './backup.ts'
 
-/** Input of the worker: the backup, and a folder to restore it into. */
+/** Input of the process: the backup, and a folder to restore it into. */
 export interface TrialOrder {
   readonly file: string
   readonly folder: string
@@ -13,7 +13,7 @@ export interface TrialOrder {
 export type TrialAnswer = { readonly problem: string | null }
 
 /**
- * Restores a backup into a temporary folder in a worker thread. @throws PermanentError if this fails; the reason of `signal` if aborted.
+ * Restores a backup into a temporary folder in a child process. @throws PermanentError if this fails; the reason of `signal` if aborted.
  */
 export async function tryRestore(file: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
@@ -21,8 +21,8 @@ export async function tryRestore(file: string, signal: AbortSignal): Promise<voi
   if (problem !== null) throw new PermanentError(`${file} could not be restored on trial: ${problem}`)
   const order: TrialOrder = { file, folder: await mkdtemp(`${file}.trial-`) }
   try {
-    const script = import.meta.url.endsWith('.ts') ? './trial-worker.ts' : './trial-worker.js'
-    await inWorker<TrialAnswer, void>(script, order, signal, ({ resolve, fail }, { problem }) =>
+    const script = import.meta.url.endsWith('.ts') ? './trial-process.ts' : './trial-process.js'
+    await inProcess<TrialAnswer, void>(script, order, signal, ({ resolve, fail }, { problem }) =>
       problem === null ? resolve() : fail(problem),
     )
   } finally {

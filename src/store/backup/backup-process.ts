@@ -1,29 +1,31 @@
 import { renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
+import process from 'node:process'
 import Database from 'better-sqlite3'
 import { syncFile, syncFolder } from '../../base/durable-file.ts'
 import { messageOf } from '../../base/errors.ts'
+import { guard } from '../../base/guarded-process.ts'
 import { COPY_ORIGIN } from '../changes/log-origin.ts'
 import { sqliteError } from '../sqlite/errors.ts'
 import type { BackupAnswer, BackupOrder } from './backup.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
-/** Worker thread of backup.ts. Reports the bytes needed, waits for a message, then makes and verifies the copy. */
+/** Child process of backup.ts. Reports the bytes needed, waits for a message, then makes and verifies the copy. */
 
-const order = workerData as BackupOrder
-/** Pages copied per step, 8 MB. The thread can be stopped between steps. */
+guard()
+const order = await new Promise<BackupOrder>((resolve) => process.once('message', (message) => resolve(message as BackupOrder)))
+/** Pages copied per step, 8 MB. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
 const pages = `${order.partial}-pages`
 /** File named in an error message. */
 let place = order.source
 
-const say = (answer: BackupAnswer) => parentPort?.postMessage(answer)
+const say = (answer: BackupAnswer) => process.send?.(answer)
 
 try {
   const source = new Database(order.source, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS })
-  parentPort?.once('message', () => void make(source).catch(failed))
+  process.once('message', () => void make(source).catch(failed))
   say({
     type: 'size',
     bytes: 2 * Number(source.pragma('page_count', { simple: true })) * Number(source.pragma('page_size', { simple: true })),

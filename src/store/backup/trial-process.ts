@@ -1,14 +1,16 @@
 import { join } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
+import process from 'node:process'
 import { systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
+import { guard } from '../../base/guarded-process.ts'
 import { createLog } from '../../base/log.ts'
 import { restoreSqlite } from './restore.ts'
 import type { TrialAnswer, TrialOrder } from './trial.ts'
 
-/** The worker thread of trial.ts. */
+/** Child process of trial.ts. */
 
-const { file, folder } = workerData as TrialOrder
+guard()
+const { file, folder } = await new Promise<TrialOrder>((resolve) => process.once('message', (message) => resolve(message as TrialOrder)))
 const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
 const answer: TrialAnswer = await restoreSqlite({ kind: 'sqlite', path: join(folder, 'mirror.db') }, file, {
   clock: systemClock,
@@ -18,4 +20,4 @@ const answer: TrialAnswer = await restoreSqlite({ kind: 'sqlite', path: join(fol
   () => ({ problem: null }),
   (error: unknown) => ({ problem: messageOf(error) }),
 )
-parentPort?.postMessage(answer)
+process.send?.(answer)
