@@ -138,3 +138,14 @@ export async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: numbe
   return await q.count(sql<{ n: number }>`
     select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`)
 }
+
+/**
+ * Rows with one value of an index's first column, in the order of its next column. Postgres takes matching rows for evenly spread, and
+ * would read millions of others in the order of the primary key. A range, and the column in the order, leave only the index.
+ * @returns a condition, and the beginning of the `order by`.
+ */
+export function byFirstColumn(q: Kind, column: string, value: string, direction: 'asc' | 'desc' = 'asc') {
+  const name = sql.ref(column)
+  if (q.kind === 'sqlite') return { is: sql`${name} = ${value}`, order: sql`` }
+  return { is: sql`${name} >= ${value} and ${name} <= ${value}`, order: sql`${name} ${sql.raw(direction)},` }
+}

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
+import { byFirstColumn } from '../engine/sql.ts'
 import type { StreamBlock } from '../schema/push.ts'
 import { itsStream } from '../schema/push-states.ts'
 
@@ -11,10 +12,11 @@ const STREAMS = 200
 export async function oldestReady(q: Query, destination: string, reason: StreamBlock | null): Promise<TimeText | null> {
   const stream = sql`select 1 from sync_push_streams l where ${sql.raw(itsStream)}`
   const wanted = reason === null ? sql`not exists (${stream} and l.blocked is not null)` : sql`exists (${stream} and l.blocked = ${reason})`
+  const of = byFirstColumn(q, 'destination', destination)
   const row = await q.one(sql<{ at: TimeText }>`
     select queued_at as at from (
       select outbox_id, destination, account, stream, queued_at from sync_outbox
-      where destination = ${destination} and state = 'ready' order by outbox_id limit ${sql.lit(ROWS)}) as o
+      where ${of.is} and state = 'ready' order by ${of.order} outbox_id limit ${sql.lit(ROWS)}) as o
     where ${wanted} order by outbox_id limit 1`)
   return row?.at ?? (await oldestOfStreams(q, destination, reason))
 }

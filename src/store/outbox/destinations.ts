@@ -4,7 +4,7 @@ import { storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
+import { byFirstColumn, COUNT_CAP, dbTime, greatest, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable, OutboxState, VerificationResult } from '../schema/push.ts'
 import { isIn } from './queries.ts'
 
@@ -100,8 +100,9 @@ export async function countDestinations(q: Query, most = COUNT_CAP): Promise<Cou
 /** Whether at least `rows` rows wait for a destination. */
 export async function hasQueued(q: Query, name: string, rows: number): Promise<boolean> {
   if (rows <= 0) return true
+  const of = byFirstColumn(q, 'destination', name)
   return await q.exists(sql`
-    select 1 from sync_outbox where destination = ${name} and state = 'ready' order by outbox_id limit 1 offset ${sql.lit(rows - 1)}`)
+    select 1 from sync_outbox where ${of.is} and state = 'ready' order by ${of.order} outbox_id limit 1 offset ${sql.lit(rows - 1)}`)
 }
 
 /** @returns null if the destination was never configured. */
@@ -208,7 +209,8 @@ export async function endFilter(db: Db, name: string): Promise<void> {
 
 /** When the oldest waiting row of a destination was queued; null when none waits. */
 export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
+  const of = byFirstColumn(q, 'destination', destination)
   const row = await q.one(sql<{ queued_at: TimeText }>`
-    select queued_at from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit 1`)
+    select queued_at from sync_outbox where ${of.is} and state = 'ready' order by ${of.order} outbox_id limit 1`)
   return row?.queued_at ?? null
 }

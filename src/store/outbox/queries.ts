@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { numbersWithin } from '../engine/numbers-within.ts'
 import { searchRows } from '../engine/search-rows.ts'
-import { countUpTo, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
+import { byFirstColumn, countUpTo, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
 import { itsRemoteId, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
@@ -22,6 +22,8 @@ export interface OutboxFilter {
   readonly after?: number | undefined
   /** Only rows up to this number. */
   readonly through?: number | undefined
+  /** Replaces the condition on `destination`. */
+  readonly isDestination?: RawBuilder<unknown>
   /** Only rows of streams blocked for this reason; with `destination`. */
   readonly blocked?: string
   /** From `numbersWithin`. */
@@ -62,11 +64,13 @@ export async function listOutbox(q: Query, { state, ...others }: OutboxListFilte
   const end = sql`desc limit ${sql.lit(limit)}`
   const blocked = state === 'unmapped' || state === 'held' ? state : undefined
   const parts = (await filtersByIndex(q, { ...others, ...within, state: stored }, blocked)).map(
-    (filter) => sql`select * from (
-      ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${sql.raw(shown)} order by ${place(q, filter)} ${end}) as part`,
+    (filter) => sql`${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${sql.raw(shown)}
+      order by ${filter.isDestination ? ofDestination(q, filter.destination ?? '').order : sql``} ${place(q, filter)} ${end}`,
   )
-  if (parts.length === 0) return []
-  return await q.all(sql<OutboxEntry>`${sql.join(parts, sql` union all `)} order by outbox_id ${end}`)
+  const [first] = parts
+  if (first === undefined) return []
+  const all = parts.map((part) => sql`select * from (${part}) as part`)
+  return await q.all(sql<OutboxEntry>`${parts.length === 1 ? first : sql`${sql.join(all, sql` union all `)} order by outbox_id ${end}`}`)
 }
 
 /** The indexes on states begin with the destination, so a list of a state reads each destination's newest rows. */
@@ -77,9 +81,14 @@ async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped
   const filters: OutboxFilter[] = []
   for (const destination of destinations) {
     const isFew = blocked !== undefined && (await countUpTo(q, blockedStreams(destination, blocked), MOST_STREAMS)) <= MOST_STREAMS
-    filters.push({ ...filter, destination, ...(isFew && { blocked }) })
+    const { is: isDestination } = ofDestination(q, destination)
+    filters.push({ ...filter, destination, ...(isFew ? { blocked } : { isDestination }) })
   }
   return filters
+}
+
+function ofDestination(q: Query, destination: string) {
+  return byFirstColumn(q, 'o.destination', destination, 'desc')
 }
 
 /** The rows of up to this many blocked streams are read by stream. With more, the newest waiting rows soon include some. */
@@ -116,7 +125,7 @@ export function isIn(state: OutboxState): RawBuilder<unknown> {
 export function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filter.state)) {
   const conditions = [sql`1 = 1`]
   const ofSubmission = filter.submissionId !== undefined
-  if (filter.destination !== undefined) conditions.push(sql`o.destination = ${filter.destination}`)
+  if (filter.destination !== undefined) conditions.push(filter.isDestination ?? sql`o.destination = ${filter.destination}`)
   const account = byState && !ofSubmission ? unindexed(q, 'o.account') : sql`o.account`
   if (filter.account !== undefined) conditions.push(sql`${account} = ${filter.account}`)
   else if (ofSubmission) conditions.push(sql`o.account in ${distinctIn('sync_outbox', 'account')}`)
@@ -192,8 +201,9 @@ export async function failedRows(q: Query, destination: string, limit: number): 
 
 /** The last of the `limit` oldest waiting rows; null if none wait. */
 async function lastAmongOldest(q: Query, destination: string, limit: number) {
+  const of = byFirstColumn(q, 'destination', destination)
   const row = await q.one(sql<{ outbox_id: number | null; n: number }>`
     select max(outbox_id) as outbox_id, count(*) as n from (
-      select outbox_id from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit ${sql.lit(limit)}) as few`)
+      select outbox_id from sync_outbox where ${of.is} and state = 'ready' order by ${of.order} outbox_id limit ${sql.lit(limit)}) as few`)
   return row === null || row.outbox_id === null ? null : { outboxId: row.outbox_id, isFull: row.n === limit }
 }
