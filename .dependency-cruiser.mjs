@@ -15,6 +15,7 @@ const rooms = {
     'operations',
     'verify',
     'doctor',
+    'record',
     'actions',
     'protect',
     'backup',
@@ -33,6 +34,7 @@ const rooms = {
   'src/store': [
     'query',
     'completeness',
+    'as-of',
     'mirror',
     'backup',
     'upkeep',
@@ -114,6 +116,8 @@ const packages = {
   pino: ['src/base'],
   'pino-pretty': ['src/base'],
   yaml: ['src/config'],
+  yauzl: ['src/ops'],
+  yazl: ['src/ops'],
 }
 
 /** What the console is built of. Nothing else may use it: only the built page is shipped. */

@@ -44,9 +44,16 @@ const proofs = [
  * Longer forms of the proofs: every kill point before and after its commit on each database, more failovers and seeds, planted faults,
  * reproducible releases, and upgrades with downgrades.
  */
-const longer = ['crash/*', 'failover/*synchronous', 'simulation/*', 'plants/*', 'docker/release', 'e2e/upgrade', 'e2e/variants'].map(
-  (file) => `test/${file}.test.ts`,
-)
+const longer = [
+  'crash/*',
+  'failover/*synchronous',
+  'simulation/*',
+  'plants/*',
+  'docker/release',
+  'e2e/upgrade',
+  'e2e/variants',
+  'store/as-of/*',
+].map((file) => `test/${file}.test.ts`)
 /** Nightly files without a short form in the proofs. */
 const onlyNightly = ['crash/full-disk-operators', 'plants/found', 'docker/release', 'e2e/upgrade'].map((file) => `test/${file}.test.ts`)
 const nightly = { NIGHTLY: '1', SIMULATION_SEEDS: '1-1000', MIXES: '1-200' }

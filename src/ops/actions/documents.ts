@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { inApplyTransaction } from '../../apply/apply.ts'
+import { pagesOf } from '../../base/paged.ts'
 import { type DocumentStorage, MissingDocument } from '../../documents/storage/storage.ts'
 import type { DocumentObservation } from '../../model/observations.ts'
 import { timeFromMs } from '../../model/time.ts'
@@ -51,16 +52,11 @@ export function fileNameOf({ name, document_key }: Pick<DocumentIndexView, 'name
 const PAGE = 200
 const PARALLEL_CHECKS = 16
 
-async function* pagesOf({ db, signal }: ActionContext, filter: DocumentFilter): AsyncGenerator<DocumentIndexView[]> {
-  let after: DocumentFilter['after']
-  for (let more = true; more; ) {
+function documentPages({ db, signal }: ActionContext, filter: DocumentFilter): AsyncGenerator<readonly DocumentIndexView[]> {
+  return pagesOf(PAGE, async (last?: DocumentIndexView) => {
     signal.throwIfAborted()
-    const page = await listDocuments(db.read, { ...filter, after }, PAGE)
-    yield page
-    const last = page.at(-1)
-    more = last !== undefined && page.length === PAGE
-    after = last && { key: last.document_key, account: last.account }
-  }
+    return await listDocuments(db.read, { ...filter, after: last && { key: last.document_key, account: last.account } }, PAGE)
+  })
 }
 
 /** Retries failed documents now. @param keys undefined for all. @returns their number. */
@@ -68,7 +64,7 @@ export async function retryDocuments(a: ActionContext, keys: readonly string[] |
   const note = { who: a.who, action: 'document.retry', target: account ?? null, detail: keys === undefined ? {} : idsForAudit(keys) }
   const { changed } = await auditAction(a.db, note, async () => {
     let changed = 0
-    for await (const page of pagesOf(a, { state: 'failed', account })) {
+    for await (const page of documentPages(a, { state: 'failed', account })) {
       const chosen = page.filter(({ document_key }) => keys?.includes(document_key) ?? true)
       for (const [of, documents] of Map.groupBy(chosen, (document) => document.account)) {
         const found = documents.map(({ document_key }) => document_key)
@@ -89,7 +85,7 @@ type LostDocument = NonNullable<Awaited<ReturnType<typeof lostFileOf>>>
 export async function checkDocumentFiles(a: ActionContext, storage: DocumentStorage) {
   const lost: LostDocument[] = []
   let looked = 0
-  for await (const page of pagesOf(a, { state: 'stored' })) {
+  for await (const page of documentPages(a, { state: 'stored' })) {
     for (let from = 0; from < page.length; from += PARALLEL_CHECKS) {
       a.signal.throwIfAborted()
       const found = await Promise.all(page.slice(from, from + PARALLEL_CHECKS).map((document) => lostFileOf(storage, document)))

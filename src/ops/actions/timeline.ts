@@ -30,37 +30,45 @@ interface TimelineQuery {
   readonly kinds?: readonly TimelineKind[] | undefined
   readonly after?: TimelinePlace | undefined
   readonly limit: number
+  /** Oldest first; default: newest first. */
+  readonly isAscending?: boolean
+  /** Shows events and messages from `rows`, changes up to `seq`, and no pushes. */
+  readonly asOf?: { readonly rows: Query; readonly seq: number } | undefined
 }
 
 type Stored = TimelineRecord | TimelineChange | TimelinePush
 
 const READERS = { event: eventsBefore, message: messagesBefore, change: changesBefore, push: pushesBefore } as const
 
-/** @returns a page of a submission's timeline, newest first. @throws NotFoundError if it is not tracked in the account. */
-export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit }: TimelineQuery) {
+/** @returns a page of a submission's timeline. @throws NotFoundError if it is not tracked in the account. */
+export async function timelinePage(q: Query, { account, submissionId, kinds = timelineKinds, after, limit, ...asked }: TimelineQuery) {
   const key = { account, submission_id: submissionId }
   if ((await knownSubmissions(q, [key])).size === 0) throw new NotFoundError([untrackedText(submissionId, account)])
-  const asked = { key, after, limit: limit + 1 }
-  const wanted = timelineKinds.filter((kind) => kinds.includes(kind))
-  const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](q, asked)))).flat()
+  const { asOf, isAscending = false } = asked
+  const rows = asOf?.rows ?? q
+  const place = { key, after, limit: limit + 1, isAscending, until: asOf?.seq }
+  const wanted = timelineKinds.filter((kind) => kinds.includes(kind) && !(kind === 'push' && asOf))
+  const read: Stored[] = (await Promise.all(wanted.map((kind) => READERS[kind](kind === 'change' ? q : rows, place)))).flat()
+  const newestFirst = (a: Stored, b: Stored) =>
+    a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1
   // Entries of one kind keep the database's order: sorting is stable.
-  const sorted = read.sort((a, b) => (a.at === b.at ? timelineKinds.indexOf(a.kind) - timelineKinds.indexOf(b.kind) : a.at < b.at ? 1 : -1))
+  const sorted = read.sort((a, b) => newestFirst(a, b) * (isAscending ? -1 : 1))
   const shown = sorted.slice(0, limit)
   const last = shown.at(-1)
   const next: TimelinePlace | null = sorted.length > limit && last !== undefined ? { at: last.at, kind: last.kind, id: last.id } : null
-  return { items: await entriesOf(q, key, shown), next }
+  return { items: await entriesOf(q, rows, key, shown), next }
 }
 
 type Key = { readonly account: string; readonly submission_id: string }
 
-async function entriesOf(q: Query, key: Key, shown: readonly Stored[]) {
+async function entriesOf(q: Query, rows: Query, key: Key, shown: readonly Stored[]) {
   const idsOf = (kind: TimelineKind) => shown.filter((each) => each.kind === kind).map(({ id }) => id)
   const rowIds = shown.flatMap((each) => (each.kind === 'push' ? [] : [entityIdOf(key, each)]))
   const [pushes, events, messages, attachments] = await Promise.all([
-    pushesOf(q, key, rowIds),
+    rows === q ? pushesOf(q, key, rowIds) : [],
     arrivalsOf(q, key, 'market_events', idsOf('event')),
     arrivalsOf(q, key, 'thread_messages', idsOf('message')),
-    attachmentsOf(q, key, idsOf('message')),
+    attachmentsOf(rows, key, idsOf('message')),
   ])
   const arrivals = new Map([...events, ...messages].map((arrival) => [arrival.record_id, arrival]))
   const hanging = Map.groupBy(attachments, ({ message_id }) => message_id)

@@ -6,6 +6,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import { parseMoment } from '../actions/arguments.ts'
+import { asOfClocks } from '../actions/as-of.ts'
 import { accountNamed } from '../actions/names.ts'
 import type { OperationContext } from './operation.ts'
 
@@ -63,6 +64,15 @@ export function period(what: string) {
 export const inOneAccount = name.optional().describe('account of the submissions; the default account if omitted')
 
 export const oneSubmission = { account: inOneAccount, submission_id: submissionId }
+
+/** Shows a submission at an earlier time, with `atMoment`. */
+export const atTime = {
+  at: moment.optional().describe('show it as it was at this time: a date, a date-time (UTC), or an age such as `7d`'),
+  by: z
+    .enum(asOfClocks)
+    .default('learned')
+    .describe('with `at`: `learned`: what the mirror knew then; `happened`: events and messages known now that happened by then'),
+}
 
 /** @returns the given account, or the default one. @throws MismatchError if there is no default. */
 export async function accountIn(c: OperationContext, given: string | undefined): Promise<string> {

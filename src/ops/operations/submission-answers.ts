@@ -5,6 +5,7 @@ import { jsonTypes } from '../../model/json-types.ts'
 import { isMasked, MASK, maskedValue, shownOutcome } from '../../model/masking.ts'
 import { type TimelineKind, timelineKinds } from '../../store/mirror/timeline.ts'
 import { wholeEntities } from '../../store/mirror/whole-submission.ts'
+import { asOfClocks } from '../actions/as-of.ts'
 import { record, time } from '../output/schema.ts'
 import { hidden } from './hidden.ts'
 import { rowKeySchema } from './inputs.ts'
@@ -133,6 +134,14 @@ export const submissionCompleteness = z
   .meta({ id: 'SubmissionCompleteness', description: 'row of the view `completeness`' })
 
 export const submissionView = record('SubmissionView', {
+  as_of: record('AsOf', {
+    at: time,
+    by: z.enum(asOfClocks),
+    seq: z.int().describe('last change shown'),
+    since: time.describe('earliest time that the change log can restore'),
+  })
+    .nullable()
+    .describe('earlier time that is shown; `raw`, read times, pushes and completeness exist only for now. null: now'),
   summary: submissionItem,
   hint: z.string().nullable().describe('what to do if the service does not know the submission'),
   tables: tables.describe('rows of every table except events and messages, which the timeline has; removed rows have `gone_at`'),

@@ -7,12 +7,13 @@ import type { Query } from '../../store/engine/db.ts'
 import { openItemsOf, quotesOf } from '../../store/mirror/open-work.ts'
 import { submissionItems } from '../../store/mirror/submission-items.ts'
 import { clientsOf, extraReadsOf, freshnessOf, MOST_ROWS, reachedOf, wholeSubmission } from '../../store/mirror/whole-submission.ts'
+import { atMoment } from '../actions/as-of.ts'
 import { untrackedText } from '../actions/names.ts'
 import type { Column } from '../output/columns.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { shortTime, when } from '../output/text.ts'
 import { wordOf } from '../output/words.ts'
-import { accountIn, count, oneSubmission } from './inputs.ts'
+import { accountIn, atTime, count, oneSubmission } from './inputs.ts'
 import { operation } from './operation.ts'
 import type { Printer } from './printer.ts'
 import { type openItem, type quoteOnBoard, submissionView } from './submission-answers.ts'
@@ -32,16 +33,25 @@ const show = operation({
   toolDefaults: { limit: 50 },
   input: z.strictObject({
     ...oneSubmission,
+    ...atTime,
     limit: count(MOST_ROWS).default(MOST_ROWS).describe('rows per table; `cut` lists tables with more'),
   }),
   argument: 'submission_id',
   output: submissionView,
-  run: async (c, { account, submission_id, limit }) =>
-    await submissionViewOf(c.db.read, await accountIn(c, account), submission_id, { limit, destinations: c.config.destinations }),
+  run: async (c, { submission_id: submissionId, limit, ...asked }) => {
+    const account = await accountIn(c, asked.account)
+    return await atMoment(c, { account, submissionId }, asked, async (rows, as_of) => ({
+      as_of,
+      ...(await submissionViewOf(rows, account, submissionId, { limit, destinations: c.config.destinations })),
+      ...(as_of !== null && { completeness: null }),
+    }))
+  },
   print: printView,
 })
 
-function printView(to: Printer, { summary, hint, open_items, freshness, completeness }: z.output<typeof submissionView>): void {
+function printView(to: Printer, { as_of, summary, hint, open_items, freshness, completeness }: z.output<typeof submissionView>): void {
+  if (as_of !== null)
+    to.sentence(`As of ${shortTime(as_of.at)} UTC (${as_of.by}). Earlier times can be shown since ${shortTime(as_of.since)} UTC.\n`)
   const line = [wordOf(summary.stage), ...[summary.state, summary.effective_date].filter((each) => each !== null)].join(', ')
   to.line(`${summary.insured_name ?? 'without a name'}: ${line}\n`)
   const status: Column<View['summary']['lanes'][number]> = ['status', (lane) => lane.status_label ?? lane.status]
@@ -50,6 +60,7 @@ function printView(to: Printer, { summary, hint, open_items, freshness, complete
   const best = summary.best_quote
   to.line(`\nLowest quote: ${best === null ? 'none' : `${best.premium_display ?? best.total_cents} from ${best.market_name}`}\n`)
   to.rows('Open items', open_items, ['source', 'market_name', 'label', 'how_to_provide'], 'No open items.')
+  if (as_of !== null) return
   to.line('')
   to.rows('Freshness', freshness, [['data', ({ read }) => wordOf(read)], 'last_read_at', 'last_changed_at'], 'Never read.')
   const without = completeness?.unconfirmed == null ? '' : ` without ${completeness.unconfirmed}`

@@ -11,6 +11,7 @@ import { type TimelinePlace, timelineKinds, timelinePlace } from '../../store/mi
 import { auditedDb } from '../../store/operators/actions.ts'
 import { requestReads } from '../../store/reads/request-reads.ts'
 import { CHIPS } from '../../store/schema/list-keys.ts'
+import { atMoment } from '../actions/as-of.ts'
 import { idsForAudit } from '../actions/context.ts'
 import { accountNamed, refuseUntracked } from '../actions/names.ts'
 import { submissionsPage } from '../actions/submissions-page.ts'
@@ -18,6 +19,7 @@ import { timelinePage } from '../actions/timeline.ts'
 import { record } from '../output/schema.ts'
 import {
   accountIn,
+  atTime,
   cursorOf,
   inOneAccount,
   name,
@@ -106,6 +108,7 @@ function submissionPlace({ db }: OperationContext, order: SubmissionOrder, curso
 const ofTimeline = {
   input: z.strictObject({
     ...oneSubmission,
+    ...atTime,
     kinds: z
       .array(z.enum(timelineKinds))
       .min(1)
@@ -120,10 +123,13 @@ const ofTimeline = {
 
 async function readTimeline(
   c: OperationContext,
-  { account: of, submission_id: submissionId, cursor, ...asked }: z.output<typeof ofTimeline.input>,
+  { account: of, submission_id: submissionId, cursor, kinds, limit, ...asked }: z.output<typeof ofTimeline.input>,
 ) {
   const account = await accountIn(c, of)
-  const { items, next } = await timelinePage(c.db.read, { ...asked, account, submissionId, after: placeOfEntry(cursor) })
+  const place = { account, submissionId, kinds, limit, after: placeOfEntry(cursor) }
+  const { items, next } = await atMoment(c, place, asked, (rows, asOf) =>
+    timelinePage(c.db.read, { ...place, asOf: asOf === null ? undefined : { rows, seq: asOf.seq } }),
+  )
   return { items, next_cursor: next && cursorOf([next.at, next.kind, next.id]) }
 }
 

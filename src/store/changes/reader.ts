@@ -15,6 +15,7 @@ export interface LoggedChange
 
 export interface ChangeFilter {
   readonly account?: string | undefined
+  readonly submissionId?: string | undefined
   readonly entity?: string | undefined
   /** Last number, inclusive. */
   readonly until?: number
@@ -25,12 +26,13 @@ export async function changesAfter(
   q: Query,
   seq: number,
   limit: number,
-  { account, entity, until }: ChangeFilter = {},
+  { account, submissionId, entity, until }: ChangeFilter = {},
 ): Promise<LoggedChange[]> {
   const is = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`and ${sql.ref(column)} = ${value}`)
   return await q.all(sql<LoggedChange>`
     select seq, changed_at, account, submission_id, entity, entity_id, operation, cause, before, after from changes
-    where seq > ${seq} ${until === undefined ? sql`` : sql`and seq <= ${until}`} ${is('account', account)} ${is('entity', entity)}
+    where seq > ${seq} ${until === undefined ? sql`` : sql`and seq <= ${until}`} ${is('account', account)} ${is('submission_id', submissionId)}
+    ${is('entity', entity)}
     order by seq limit ${sql.lit(limit)}`)
 }
 

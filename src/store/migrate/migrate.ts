@@ -127,6 +127,11 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
   return next.name
 }
 
+/** Creates the tables and views of this release in an empty temporary database. */
+export async function createTables(tx: Tx): Promise<void> {
+  for (const { statements } of released) for (const statement of statements(columnTypes[tx.kind])) await tx.run(sql.raw(statement))
+}
+
 /** Locks the schema against other migrations, and creates a missing schema. */
 async function lockPostgresSchema(tx: Tx): Promise<void> {
   const row = await tx.one(sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`)

@@ -4,7 +4,7 @@ import { whenAborted } from '../../base/abortable.ts'
 import { backoffMs, systemClock } from '../../base/clock.ts'
 import { TransientError } from '../../base/errors.ts'
 import type { Row } from '../../model/entity.ts'
-import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
+import type { Db, DbParts, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
 import { newParts, Parts, Statements } from '../engine/parts.ts'
 import { WriteGate } from '../engine/write-gate.ts'
@@ -180,13 +180,21 @@ function openWriter(path: string): SqliteConnection {
   }
 }
 
+/** Opens an empty database in a nameless file that ends with the connection. All statements are in one transaction without a commit. */
+export function openTemporary(parts: DbParts): { readonly tx: Tx; close(): void } {
+  const connection = new SqliteConnection('', {})
+  connection.begin()
+  const own = new Parts({ ...new Parts(parts), kind: 'sqlite' })
+  return { tx: new SqliteTx(own, connection, new SqliteRows(connection), 'a temporary database'), close: () => connection.close() }
+}
+
 class SqliteQuery extends Statements implements Query {
   readonly sql: Kysely<Tables>
   readonly #rows: SqliteRows
   readonly #path: string
   #ended = false
 
-  constructor(db: SqliteDb, connection: SqliteConnection, rows: SqliteRows, path: string) {
+  constructor(db: DbParts, connection: SqliteConnection, rows: SqliteRows, path: string) {
     super(db)
     this.#rows = rows
     this.#path = path
@@ -224,7 +232,7 @@ class SqliteTx extends SqliteQuery implements Tx {
   readonly actions: (() => void)[] = []
   readonly #connection: SqliteConnection
 
-  constructor(db: SqliteDb, connection: SqliteConnection, rows: SqliteRows, path: string) {
+  constructor(db: DbParts, connection: SqliteConnection, rows: SqliteRows, path: string) {
     super(db, connection, rows, path)
     this.#connection = connection
   }

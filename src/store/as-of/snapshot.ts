@@ -1,0 +1,172 @@
+import { sql } from 'kysely'
+import { itemsOf, pagesOf } from '../../base/paged.ts'
+import { marketEvents } from '../../model/entities/market-events.ts'
+import { submissions } from '../../model/entities/submissions.ts'
+import { threadAttachments } from '../../model/entities/thread-attachments.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
+import { entities, entityNamed } from '../../model/entities.ts'
+import { columnsWhere, type Entity, isInChangeLog, type Row } from '../../model/entity.ts'
+import type { SubmissionRef } from '../../model/observations.ts'
+import type { TimeText } from '../../model/time.ts'
+import { changesAfter, type LoggedChange } from '../changes/reader.ts'
+import type { Query, Tx } from '../engine/db.ts'
+import { keyWithout, rowsInOrder } from '../engine/keyset.ts'
+import { timeValue } from '../engine/sql.ts'
+import { createTables } from '../migrate/migrate.ts'
+import { stageKey } from '../schema/list-keys.ts'
+import { changes } from '../schema/log.ts'
+import { relationOf, specOf } from '../schema/table.ts'
+import { openTemporary } from '../sqlite/sqlite.ts'
+
+/** Rows and changes per step. */
+const PAGE = 500
+
+const changesTable = specOf(changes)
+
+const RECORDS: readonly string[] = [marketEvents, threadMessages, threadAttachments].map(({ table }) => table)
+
+/** Tables whose rows may move to another submission. */
+const SHARED = entities.filter(({ key }) => !(key as readonly string[]).includes('submission_id')).map(({ table }) => table as string)
+
+export interface SnapshotOf extends SubmissionRef {
+  /** The rows are those after this change. */
+  readonly seq: number
+  /** Shows the events and messages that are known now and happened until this time. */
+  readonly happenedBy?: TimeText | undefined
+}
+
+/** A temporary SQLite database with the tables and views of the mirror. */
+export interface Snapshot {
+  readonly rows: Query
+  close(): void
+}
+
+/** The last change at or before a time; 0 if the first change is later. */
+export async function seqAt(q: Query, at: TimeText): Promise<number> {
+  return await q.count(sql<{ seq: number }>`
+    select seq from changes where changed_at <= ${timeValue(q, at)} order by changed_at desc, seq desc limit 1`)
+}
+
+/**
+ * Where the log of a submission begins: after retention, lost changes, and an earlier purge.
+ * @returns the change before, and the time of the first change; null if the log is complete.
+ */
+export async function logStartOf(q: Query, { account, submissionId }: SubmissionRef): Promise<{ seq: number; since: TimeText | null }> {
+  const seq = await q.count(sql<{ seq: number | null }>`
+    select max(seq) as seq from (
+      select first_seq - 1 as seq from mirror_info union all select max(seq) from reconcile_findings where kind = 'lost' union all
+      select max(seq) from changes where account = ${account} and submission_id = ${submissionId} and operation = 'purged') as ends`)
+  const first = await q.one(sql<{ since: TimeText }>`select changed_at as since from changes where seq > ${seq} order by seq limit 1`)
+  return { seq, since: seq === 0 ? null : (first?.since ?? null) }
+}
+
+/**
+ * Restores the rows of a submission: copies the current rows, then undoes later changes, newest first. Columns that the change log omits
+ * are empty, except `stage`. Each row is copied before its changes are read, so a change in between does no harm.
+ */
+export async function openSnapshot(q: Query, of: SnapshotOf): Promise<Snapshot> {
+  const { tx, close } = openTemporary(q)
+  try {
+    await createTables(tx)
+    await restore({ q, tx, of, copied: new Map([[of.submissionId, of.seq]]) })
+    return { rows: tx, close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+interface Restoring {
+  readonly q: Query
+  readonly tx: Tx
+  readonly of: SnapshotOf
+  /** The last copied change of each submission that has, or had, one of the rows. */
+  readonly copied: Map<string, number>
+}
+
+async function restore(r: Restoring): Promise<void> {
+  const { q, tx, of } = r
+  const own = { account: of.account, submission_id: of.submissionId }
+  for (const entity of entities as readonly Entity[]) {
+    const placeOf = (row: Row) => keyWithout(entity, own).map((column) => row[column] as string | number)
+    const read = (last?: Row) => rowsInOrder(q, entity, own, last === undefined ? null : placeOf(last), PAGE)
+    for await (const rows of pagesOf(PAGE, read)) await insert(tx, entity, rows)
+  }
+  await undoChanges(r)
+  // The restored rows name shared rows.
+  await copyShared(r)
+  await undoChanges(r)
+  for (const table of of.happenedBy === undefined ? [] : [marketEvents.table, threadMessages.table])
+    await tx.run(sql`delete from ${sql.table(table)} where occurred_at > ${of.happenedBy}`)
+  await tx.run(sql`update submissions as s set stage = ${sql.raw(stageKey(tx))}`)
+}
+
+/** Inserts the columns of the change log, and `raw`, which is never null. */
+async function insert(tx: Tx, entity: Entity, rows: readonly Row[]): Promise<void> {
+  const columns = columnsWhere(entity, (field) => field.kind === 'raw' || isInChangeLog(field))
+  const restored = rows.map((row) => ({ ...row, raw: 'null' }))
+  await tx.insertMany(specOf(relationOf(entity), ...columns), restored, { ignore: true })
+}
+
+/** Copies rows of other submissions that this one names, and rows that moved away. */
+async function copyShared({ q, tx, of: { account, submissionId, seq }, copied }: Restoring): Promise<void> {
+  const own = sql`account = ${account} and submission_id = ${submissionId}`
+  const logged = await q.all(sql<Pick<LoggedChange, 'entity' | 'entity_id'>>`
+    select distinct entity, entity_id from changes where ${own} and entity in (${sql.join(SHARED)})`)
+  const inRows = await tx.all(sql<{ entity: string; id: string }>`
+    select 'policies' as entity, policy_id as id from bind_requests where policy_id is not null
+    union select 'insureds', insured_id from submissions where insured_id is not null`)
+  const documents = await q.all(sql<{ id: string }>`select document_key as id from sync_shared_documents where ${own}`)
+  const named = [
+    ...inRows,
+    ...documents.map(({ id }) => ({ entity: 'documents', id })),
+    ...logged.map(({ entity, entity_id }) => ({ entity, id: String((JSON.parse(entity_id) as string[])[0]) })),
+  ]
+  for (const [table, keys] of Map.groupBy(named, ({ entity }) => entity)) {
+    const entity = entityNamed(table)
+    if (entity === null) continue
+    const ids = [...new Set(keys.map(({ id }) => id))].map((id) => ({ account, [entity.key[1] ?? '']: id }))
+    const rows = await q.selectMany(entity, ids)
+    await insert(tx, entity, rows)
+    for (const { submission_id: owner } of rows) addOwner(copied, owner, seq)
+  }
+}
+
+function addOwner(copied: Map<string, number>, owner: Row[string] | undefined, seq: number): void {
+  if (typeof owner === 'string' && owner !== '' && !copied.has(owner)) copied.set(owner, seq)
+}
+
+/** Copies later changes of the submission, and those of shared rows under other submissions, and undoes them. */
+async function undoChanges(r: Restoring): Promise<void> {
+  const { q, tx, of, copied } = r
+  for (const [submissionId, from] of copied) {
+    const read = (last?: LoggedChange) => changesAfter(q, last?.seq ?? from, PAGE, { account: of.account, submissionId })
+    for await (const page of pagesOf(PAGE, read)) {
+      const kept = page.filter(({ entity }) => submissionId === of.submissionId || SHARED.includes(entity))
+      await tx.insertMany(changesTable, kept as unknown as Row[])
+      // A row that moved has earlier changes under its former submission.
+      for (const { entity, before } of kept) if (SHARED.includes(entity)) addOwner(copied, before?.['submission_id'], of.seq)
+      copied.set(submissionId, page.at(-1)?.seq ?? copied.get(submissionId) ?? from)
+    }
+  }
+  const readBack = (last?: LoggedChange) =>
+    tx.all(sql<LoggedChange>`
+      select seq, entity, entity_id, operation, before from changes where seq < ${last?.seq ?? Number.MAX_SAFE_INTEGER}
+      order by seq desc limit ${sql.lit(PAGE)}`)
+  // With `happenedBy`, records are those known now. The submission's row stays, because it has the name of the insured.
+  const isKept = ({ entity, operation }: LoggedChange) =>
+    of.happenedBy !== undefined && (RECORDS.includes(entity) || (entity === submissions.table && operation === 'insert'))
+  for await (const change of itemsOf(PAGE, readBack)) if (!isKept(change)) await undo(r, change)
+}
+
+async function undo({ tx, of }: Restoring, { entity: table, entity_id, operation, before }: LoggedChange): Promise<void> {
+  const entity = entityNamed(table)
+  if (entity === null) return
+  const ids = [of.account, ...(JSON.parse(entity_id) as string[])]
+  const columns = sql.join(entity.key.map((column) => sql.ref(column)))
+  if (operation === 'insert') await tx.run(sql`delete from ${sql.table(table)} where (${columns}) = (${sql.join(ids)})`)
+  else if (before !== null) {
+    const key = Object.fromEntries(entity.key.map((column, place) => [column, ids[place] ?? null]))
+    await tx.updateMany(entity, Object.keys(before), [{ ...key, ...before }])
+  }
+}
