@@ -8,6 +8,7 @@ import { runExit } from '../reconcile/run/outcome.ts'
 import { changesAfter } from '../store/changes/reader.ts'
 import { countArrivals } from '../store/completeness/arrival-counts.ts'
 import type { Db } from '../store/engine/db.ts'
+import { someKnownId } from '../store/mirror/submissions.ts'
 import { openDb } from '../store/open/open.ts'
 import type { Ams } from './ams.ts'
 import { type AmsVerdict, checkAms } from './ams-check.ts'
@@ -96,11 +97,13 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     ams.report(screen, true)
     screen.text(faultsText(await service.stats()))
     const reconciliation = await reconcile(host, serveSettings, folder)
+    const isExported = await exportBound(run, serveSettings)
     // `serve` updates these counts once a minute, which may be after the demo ends.
     for (let more = true; more; ) more = await countArrivals(db)
     const issues = await leavePracticeIssues({ page, webhooks: `${receiver}/webhooks`, secretsFile, clock, signal: host.signal })
     const hasReport = existsSync(join(folder, REPORT))
-    screen.text(`Results in ${shortPath(folder)}: events.log, ams.log${hasReport ? `, ${REPORT}` : ''}. To look into the database:`)
+    const files = ['events.log', 'ams.log', RECORD, ...(hasReport ? [REPORT] : [])]
+    screen.text(`Results in ${shortPath(folder)}: ${files.join(', ')}. To look into the database:`)
     screen.text(`  export CONFIG_FILE=${shortPath(settingsFile)}\n  ${host.command} status`)
     if (options.hold) {
       screen.text('Everything keeps running until Ctrl+C. Issues to fix in the console:')
@@ -109,7 +112,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const { isGood, lines } = verdictOf({ compared, pushed, badSignatures: ams.badSignatures, tally: arrivals.tally, reconciliation })
     for (const line of lines) screen.text(line)
     if (options.hold) await Promise.race([whenAborted(host.signal), ...run.children.map((child) => child.died)])
-    return isGood
+    return isGood && isExported
   } finally {
     await closing.disposeAsync()
   }
@@ -194,6 +197,19 @@ function shortPath(path: string): string {
 }
 
 const REPORT = 'reconciliation.html'
+const RECORD = 'record.zip'
+
+/** Exports the record of a bound submission and checks it, as an operator would. @returns whether both succeeded. */
+async function exportBound({ db, folder, host, screen }: DemoRun, settings: Readonly<Record<string, string>>): Promise<boolean> {
+  const bound = await someKnownId(db.read, ACCOUNT, 'policy')
+  const file = join(folder, RECORD)
+  const runExport = async (...args: string[]) => {
+    const child = startChild(host, 'export', ['submission', 'export', ...args], settings, join(folder, 'export.log'))
+    child.onLine((line) => screen.text(`Record of a bound submission: ${line}`))
+    return (await child.finish()) === 0
+  }
+  return (await runExport(bound?.submissionId ?? '', '--to', file)) && (await runExport('--check', file))
+}
 
 /** Runs `reconcile` during `serve`, as an operator would. @param settings of `serve`. */
 async function reconcile(host: Host, settings: Readonly<Record<string, string>>, folder: string): Promise<DemoResult['reconciliation']> {

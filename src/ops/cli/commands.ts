@@ -45,7 +45,7 @@ export const commands: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/mcp.ts')).addMcp,
   },
   status: subject('status'),
-  submission: subject('submission'),
+  submission: subject('submission', async () => (await import('./commands/submission-export.ts')).addSubmissionExport),
   quote: subject('quote'),
   item: subject('item'),
   search: subject('search'),

@@ -7,6 +7,7 @@ import type { Sessions } from './api/sessions.ts'
 import { addCsv } from './csv.ts'
 import { addOperation } from './from-operation.ts'
 import { addDocuments } from './routes/documents.ts'
+import { addExport } from './routes/export.ts'
 import { addMappingsCsv } from './routes/mappings.ts'
 import { addReport } from './routes/report.ts'
 import { addSession } from './routes/session.ts'
@@ -34,5 +35,5 @@ export function addRoutes(api: Api, p: AdminParts, sessions: Sessions, operation
   addOidcSession(api, p, sessions)
   for (const op of operations) addOperation(api, p, op)
   for (const op of operations.filter(({ hasCsv }) => hasCsv)) addCsv(api, p, op)
-  for (const add of [addMappingsCsv, addReport, addDocuments]) add(api, p)
+  for (const add of [addMappingsCsv, addReport, addDocuments, addExport]) add(api, p)
 }

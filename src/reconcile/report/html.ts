@@ -13,26 +13,34 @@ import { number } from './words.ts'
  */
 export function renderHtml(data: ReportData): string {
   const document = documentOf(data)
-  const page = html`<!doctype html>
+  const title = `${document.title} · ${data.run.account} · ${(data.run.started_at ?? data.run.requested_at).slice(0, 10)}`
+  const [start, end] = pageAround(title, document.footer)
+  return html`${start}${head(document)}
+${document.sections.map(sectionMarkup)}
+${end}`.text
+}
+
+/** The beginning and the end of a page. */
+export function pageAround(title: string, footer: readonly string[]): readonly [start: Markup, end: Markup] {
+  const start = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${document.title} · ${data.run.account} · ${(data.run.started_at ?? data.run.requested_at).slice(0, 10)}</title>
+<title>${title}</title>
 <style>${new Markup(pageStyle)}</style>
 </head>
 <body>
 <main>
-${head(document)}
-${document.sections.map(sectionMarkup)}
-</main>
-<footer>${document.footer.map((text) => html`<p>${withCode(text)}</p>`)}</footer>
+`
+  const end = html`</main>
+<footer>${footer.map((text) => html`<p>${withCode(text)}</p>`)}</footer>
 </body>
 </html>
 `
-  return page.text
+  return [start, end]
 }
 
 function head({ title, subtitle, verdict, tiles }: ReportDocument): Markup {
@@ -41,7 +49,7 @@ function head({ title, subtitle, verdict, tiles }: ReportDocument): Markup {
 <ul class="tiles">${tiles.map(({ value, label, tone }) => html`<li class="${tone}"><b>${value}</b><span>${label}</span></li>`)}</ul>`
 }
 
-function sectionMarkup({ heading, level, blocks }: Section): Markup {
+export function sectionMarkup({ heading, level, blocks }: Section): Markup {
   const title = level === 2 ? html`<h2>${heading}</h2>` : html`<h3>${heading}</h3>`
   return html`<section>${title}${blocks.map(blockMarkup)}</section>\n`
 }
@@ -100,7 +108,7 @@ function codeMarkup(text: string): Markup {
 }
 
 /** Turns `code` in backticks into markup. */
-function withCode(text: string): Markup {
+export function withCode(text: string): Markup {
   const pieces = text.split('`')
   // If the text contains an unpaired backtick, no backtick marks code.
   if (pieces.length % 2 === 0) return html`${text}`

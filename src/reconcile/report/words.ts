@@ -17,6 +17,7 @@ export function viaName(via: string): string {
   const names: Readonly<Record<string, string>> = {
     webhook: 'by webhook',
     poll: 'by polling or a timed full re-read',
+    full_read: 'by a full re-read',
     backfill: 'history, by the first read',
     reconcile: 'by a reconciliation',
     command: 'by an operator',

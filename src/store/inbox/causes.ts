@@ -15,16 +15,27 @@ export interface CausedChange {
   readonly changedAt: TimeText
 }
 
+/** @property secret position of the webhook secret that verified it, from 1. */
+type CausingDelivery = DeliveryName & { readonly receivedAt: TimeText; readonly secret: number }
+
 /**
  * Deliveries that may have caused a change: deliveries of its submission in processing when the change was stored, oldest first. The exact
- * one isn't recorded.
+ * one isn't recorded. @param recordId if the bodies of some contain it, only these.
  */
-export async function deliveriesBehind(q: Query, { account, submissionId, changedAt }: CausedChange): Promise<DeliveryName[]> {
+export async function deliveriesBehind(
+  q: Query,
+  { account, submissionId, changedAt }: CausedChange,
+  recordId?: string,
+): Promise<CausingDelivery[]> {
   const ms = msFromTime(changedAt)
   const [earliest, latest] = [timeFromMs(ms - CLOCKS_APART_MS), timeFromMs(ms + CLOCKS_APART_MS)]
-  return await q.all(sql<DeliveryName>`
-    select account, delivery_id as "deliveryId" from sync_inbox
+  const bytes = Buffer.from(recordId ?? '')
+  const has = recordId === undefined ? sql`0` : q.kind === 'sqlite' ? sql`instr(body, ${bytes})` : sql`position(${bytes}::bytea in body)`
+  const rows = await q.all(sql<CausingDelivery & { has: number | null }>`
+    select account, delivery_id as "deliveryId", received_at as "receivedAt", secret, ${has} as has from sync_inbox
     where account = ${account} and submission_id = ${submissionId} and state in ('done', 'aside')
       and received_at <= ${timeValue(q, latest)} and settled_at >= ${timeValue(q, earliest)}
     order by inbox_id limit ${sql.lit(MOST)}`)
+  const naming = rows.filter((row) => (row.has ?? 0) > 0)
+  return (naming.length > 0 ? naming : rows).map(({ has: _, ...delivery }) => delivery)
 }

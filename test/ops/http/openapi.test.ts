@@ -39,6 +39,7 @@ const ROUTES = [
   'GET /api/v1/asyncapi.json',
   'GET /api/v1/openapi.json',
   'GET /api/v1/reconcile-runs/{id}/report.html',
+  'GET /api/v1/submissions/{account}/{submission_id}/export',
   'DELETE /api/v1/session',
   'GET /api/v1/session',
   'GET /api/v1/session/methods',
@@ -55,6 +56,7 @@ const CSV = made.filter(({ hasCsv }) => hasCsv).map(({ http }) => `${http.replac
 const BYTES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(CSV.map((route) => [route.slice('GET '.length), 'text/csv'])),
   '/api/v1/documents/{key}': 'application/octet-stream',
+  '/api/v1/submissions/{account}/{submission_id}/export': 'application/octet-stream',
   '/api/v1/reconcile-runs/{id}/report.html': 'text/html',
 }
 

@@ -17,6 +17,7 @@ const MORE: Readonly<Record<string, string>> = {
   'GET /submissions/{account}/{submission_id}/texts': 'operator',
   'GET /destinations/{name}/mappings': 'operator',
   'GET /reconcile-runs/{id}/report.html': 'operator',
+  'GET /submissions/{account}/{submission_id}/export': 'admin',
   'POST /session': 'viewer',
   'DELETE /session': 'viewer',
   'POST /backup': 'admin',

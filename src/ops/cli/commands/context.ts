@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
+import { open as openFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Clock } from '../../../base/clock.ts'
-import { PermanentError, UsageError } from '../../../base/errors.ts'
+import { codeOf, messageOf, PermanentError, UsageError } from '../../../base/errors.ts'
 import type { Host } from '../../../base/host.ts'
 import { createLog, type Log } from '../../../base/log.ts'
 import { silentObserver } from '../../../base/observer.ts'
@@ -175,4 +178,19 @@ export function printerOf(c: CommandContext): Printer {
 
 export function printJson(c: CommandContext, value: unknown): void {
   c.host.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** Writes a new file; removes it if that fails. @throws UsageError if the file exists, or can't be created. */
+export async function writeNewFile({ host }: CommandContext, path: string, open: () => Promise<Readable>): Promise<void> {
+  const file = await openFile(path, 'wx', 0o600).catch((error: unknown) => {
+    const known = codeOf(error) === 'EEXIST'
+    throw new UsageError([known ? `${path} already exists; choose another file` : `${path} cannot be written (${messageOf(error)})`])
+  })
+  try {
+    await pipeline(await open(), file.createWriteStream(), { signal: host.signal })
+  } catch (error) {
+    await file.close()
+    await rm(path, { force: true })
+    throw error
+  }
 }
