@@ -115,20 +115,24 @@ export class Person {
     expect(await message.evaluate((element) => element.closest('header') !== null)).toBe(true)
   }
 
-  /** @returns serious and critical violations that axe finds. */
-  async violations(): Promise<string[]> {
-    // The content security policy forbids a script element.
-    await this.page.evaluate(axeSource)
-    const violations = (await this.page.evaluate(AXE_AT_REST)) as Violation[]
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 300)} ${node.failureSummary} ${relatedElements(node)}`))
+  violations(): Promise<string[]> {
+    return violationsOf(this.page)
   }
 
   async close(): Promise<void> {
     await this.#context.close()
     expect(this.faults).toEqual([])
   }
+}
+
+/** @returns serious and critical violations that axe finds. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  // The content security policy forbids a script element.
+  await page.evaluate(axeSource)
+  const violations = (await page.evaluate(AXE_AT_REST)) as Violation[]
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 300)} ${node.failureSummary} ${relatedElements(node)}`))
 }
 
 export interface Stage {

@@ -63,12 +63,13 @@ export const submissionsQuery = (query: Filter<'/api/v1/submissions'>) => readPa
 
 export const submissionCountsQuery = (account?: string) => read('/api/v1/submissions/counts', { query: { account } }, steady)
 
-export const submissionQuery = (account: string, submission_id: string) =>
-  read('/api/v1/submissions/{account}/{submission_id}', { path: { account, submission_id } }, live)
+/** @param at an earlier time; undefined: now. */
+export const submissionQuery = (account: string, submission_id: string, at?: string) =>
+  read('/api/v1/submissions/{account}/{submission_id}', { path: { account, submission_id }, query: { at } }, at ? {} : live)
 
 type Kinds = Filter<'/api/v1/submissions/{account}/{submission_id}/timeline'>['kinds']
-export const timelineQuery = (account: string, submission_id: string, kinds: Kinds) =>
-  readPages('/api/v1/submissions/{account}/{submission_id}/timeline', { path: { account, submission_id }, query: { limit: 50, kinds } })
+export const timelineQuery = (account: string, submission_id: string, kinds: Kinds, at?: string) =>
+  readPages('/api/v1/submissions/{account}/{submission_id}/timeline', { path: { account, submission_id }, query: { limit: 50, kinds, at } })
 
 const MAX_REJECTED = 100
 

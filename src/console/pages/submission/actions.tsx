@@ -3,6 +3,7 @@ import { ChevronDown } from 'lucide-react'
 import { useState } from 'react'
 import { useAction } from '../../api/action.ts'
 import { api, type Schemas, unwrap } from '../../api/client.ts'
+import { useAddress } from '../../layout/search.ts'
 import { ActionButton, requiresRole } from '../../parts/button.tsx'
 import { Menu, MenuAction } from '../../parts/menu.tsx'
 import { useMay } from '../../session/session.ts'
@@ -35,6 +36,9 @@ export function SubmissionActions({ of, needsClient }: SubmissionActionsProps) {
     done: () => 'Reconcile run queued. See Reconcile.',
   })
   const open = (run: string | undefined) => run && void navigate({ to: '/reconcile/$run_id', params: { run_id: run } })
+  const [{ at }] = useAddress()
+  const until = at === undefined ? '' : `?until=${encodeURIComponent(at)}`
+  const download = () => window.location.assign(`/api/v1/submissions/${encodeURIComponent(account)}/${id}/export${until}`)
   const role = useMay('operator') ? undefined : requiresRole('operator')
   return (
     <div className="actions">
@@ -59,6 +63,12 @@ export function SubmissionActions({ of, needsClient }: SubmissionActionsProps) {
           description="Assigns the submission to a client in the AMS."
           unavailable={role ?? (needsClient ? undefined : 'No destination requires a client.')}
           onDo={() => setMapping(true)}
+        />
+        <MenuAction
+          name="Export record"
+          description="Downloads everything until the time shown, with its sources, as a ZIP file."
+          unavailable={useMay('admin') ? undefined : requiresRole('admin')}
+          onDo={download}
         />
       </Menu>
       {isMapping && <MapDialog of={of} onClose={() => setMapping(false)} />}

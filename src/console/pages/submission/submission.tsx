@@ -4,16 +4,18 @@ import { ArrowLeft } from 'lucide-react'
 import { headOf, wordOf } from '../../../ops/output/words.ts'
 import { ApiError, type Schemas } from '../../api/client.ts'
 import { submissionQuery } from '../../api/queries.ts'
+import { useAddress } from '../../layout/search.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Id, shortId } from '../../parts/id.tsx'
 import { MaskedValue, Raw, textOf } from '../../parts/masked.tsx'
 import { money } from '../../parts/numbers.ts'
 import { useTitle } from '../../parts/page.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
-import { QueryState } from '../../parts/states.tsx'
+import { Failed, QueryState } from '../../parts/states.tsx'
 import { Age, dateText } from '../../parts/time.tsx'
 import { NotFound } from '../not-found.tsx'
 import { SubmissionActions } from './actions.tsx'
+import { AsOf } from './as-of.tsx'
 import { Destinations, ReachedText } from './destinations.tsx'
 import { Documents } from './documents.tsx'
 import { Holdings } from './holdings.tsx'
@@ -24,7 +26,16 @@ import { boundOf, type View } from './view.tsx'
 
 export function Submission() {
   const { account = '', submission_id: id = '' } = useParams({ strict: false })
-  const query = useQuery(submissionQuery(account, id))
+  const [{ at }] = useAddress()
+  const query = useQuery(submissionQuery(account, id, at))
+  if (at !== undefined && query.error) {
+    return (
+      <div className="page stack">
+        <AsOf />
+        <Failed error={query.error} />
+      </div>
+    )
+  }
   if (query.error instanceof ApiError && [400, 404].includes(query.error.status ?? 0)) return <NotFound />
   return (
     <QueryState query={query}>{(view) => <Content key={`${view.summary.account} ${view.summary.submission_id}`} view={view} />}</QueryState>
@@ -40,7 +51,7 @@ function Content({ view }: { readonly view: View }) {
       <Outstanding view={view} />
       <Timeline account={account} id={submission_id} />
       <Documents view={view} />
-      <Destinations view={view} />
+      {view.as_of === null && <Destinations view={view} />}
       <Holdings view={view} />
     </article>
   )
@@ -72,6 +83,7 @@ function Header({ view }: { readonly view: View }) {
       <p className="lead">
         {words.join(' · ')} · id <Id id={summary.submission_id} /> <Raw table="submissions" row={row} what={name} />
       </p>
+      <AsOf shown={view.as_of} />
       {view.hint !== null && (
         <p className="lead">
           <Sentence text={view.hint} />
@@ -107,13 +119,17 @@ function Header({ view }: { readonly view: View }) {
         <Figure name={headOf('moved_at')} description="Last change in the service">
           <Age at={summary.moved_at} />
         </Figure>
-        <Figure name={headOf('oldest_read_at')} description="Oldest of the last reads of each part">
-          <Age at={summary.oldest_read_at} none="never" />
-        </Figure>
-        <Figure name={headOf('reconciled_at')} description="Last reconcile run without differences">
-          <Age at={summary.reconciled_at} none="not yet" />{' '}
-          {completeness?.unconfirmed && <span className="quiet">without {completeness.unconfirmed.replaceAll('_', ' ')}</span>}
-        </Figure>
+        {completeness !== null && (
+          <>
+            <Figure name={headOf('oldest_read_at')} description="Oldest of the last reads of each part">
+              <Age at={summary.oldest_read_at} none="never" />
+            </Figure>
+            <Figure name={headOf('reconciled_at')} description="Last reconcile run without differences">
+              <Age at={summary.reconciled_at} none="not yet" />{' '}
+              {completeness.unconfirmed && <span className="quiet">without {completeness.unconfirmed.replaceAll('_', ' ')}</span>}
+            </Figure>
+          </>
+        )}
         {completeness !== null && completeness.lost_webhooks > 0 && (
           <Figure name="Lost webhooks" description="Records without a webhook, found by polling">
             {completeness.lost_webhooks}

@@ -40,9 +40,9 @@ const sources: Readonly<Record<string, readonly [LucideIcon, string]>> = {
 }
 
 export function Timeline({ account, id }: { readonly account: string; readonly id: string }) {
-  const [search, set] = useAddress()
-  const chosen = (search['kinds'] ?? DEFAULT_KINDS).split(',') as Kind[]
-  const query = useInfiniteQuery(timelineQuery(account, id, chosen))
+  const [{ kinds: asked = DEFAULT_KINDS, at }, set] = useAddress()
+  const chosen = asked.split(',') as Kind[]
+  const query = useInfiniteQuery(timelineQuery(account, id, chosen, at))
   const may = useMay('operator')
   // Fetched only on request, because each read is audited.
   const [texts, setTexts] = useState<ReadonlyMap<string, string | null>>(new Map())
@@ -50,7 +50,7 @@ export function Timeline({ account, id }: { readonly account: string; readonly i
     run: () =>
       unwrap(
         api.GET('/api/v1/submissions/{account}/{submission_id}/texts', {
-          params: { path: { account, submission_id: id }, query: { limit: MAX_TEXTS, kinds: chosen } },
+          params: { path: { account, submission_id: id }, query: { limit: MAX_TEXTS, kinds: chosen, ...(at !== undefined && { at }) } },
         }),
       ),
     done: ({ items }) => {

@@ -1,0 +1,26 @@
+import { useAddress } from '../../layout/search.ts'
+import { Moment } from '../../parts/time.tsx'
+import type { View } from './view.tsx'
+
+/** Chooses an earlier time, in the time zone of the browser. The address has it in UTC. */
+export function AsOf({ shown }: { readonly shown?: View['as_of'] }) {
+  const [{ at = '' }, set] = useAddress()
+  const ms = Date.parse(at)
+  const local = Number.isNaN(ms) ? '' : new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+  const choose = (value: string) => set({ at: value && new Date(value).toISOString() })
+  return (
+    <p className="lead" role="status">
+      <label>
+        As of <input type="datetime-local" defaultValue={local} key={at} onChange={({ target }) => choose(target.value)} />
+      </label>{' '}
+      {shown && (
+        <>
+          As the mirror knew it at <Moment at={shown.at} />. Earlier times can be shown since <Moment at={shown.since} />.{' '}
+          <button type="button" className="button small" onClick={() => set({ at: '' })}>
+            Show current
+          </button>
+        </>
+      )}
+    </p>
+  )
+}
