@@ -25,6 +25,7 @@ const documents = [
   'docker/monitoring.md',
   'docker/postgres.md',
   'docker/reconcile.md',
+  'docker/record.md',
   'docker/reverse-proxy.md',
   'docker/runbook.md',
   'docker/security.md',
