@@ -11,7 +11,7 @@ interface Numbered {
 
 /** Tolerates clocks that differ or were set back by up to a day. */
 const TOLERANCE_MS = 86_400_000
-/** Reading so many rows is cheaper than further steps. */
+/** Reading this many rows is cheaper than further steps. */
 const CLOSE = 500
 
 export interface Span {
