@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { openPromise } from 'yauzl'
 import { z } from 'zod'
 import { messageOf } from '../../base/errors.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
+import { SEAL, SEAL_LENGTH } from './zip.ts'
 
 export const MANIFEST = 'manifest.json'
 export const DELIVERIES = 'deliveries/'
@@ -56,7 +59,16 @@ export async function checkRecord(path: string, verifiers: ReadonlyMap<string, D
   } catch (error) {
     problems.push(`${current} is damaged: ${messageOf(error)}`)
   }
+  if (problems.length === 0 && !(await isSealed(path))) problems.push(`${path} was changed outside of its files, such as in a date`)
   return { files: hashes.size, ...signatures, problems }
+}
+
+async function isSealed(path: string): Promise<boolean> {
+  const { size } = await stat(path)
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path, { end: size - SEAL_LENGTH - 1 })) hash.update(chunk as Buffer)
+  const seal = (await createReadStream(path, { start: size - SEAL_LENGTH }).toArray()).join('')
+  return seal === `${SEAL}${hash.digest('hex')}`
 }
 
 /** @throws Error if the signature doesn't match the body, although its secret is configured. */

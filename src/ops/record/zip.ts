@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { Readable, Transform } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
 
 /** Adds a file. Resolves with its SHA-256 when all its bytes were read. */
 export type Pack = (path: string, content: Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>) => Promise<string>
 
+/** The archive's comment and last bytes: the SHA-256 of all earlier bytes. */
+export const SEAL = 'sha256:'
+export const SEAL_LENGTH = SEAL.length + 64
+
 /** A ZIP archive as a stream. Files are read one after the other, as fast as the archive is read. An error of `write` destroys it. */
 export function zipOf(mtime: Date, write: (pack: Pack) => Promise<void>): Readable {
   const zip = new ZipFile()
-  const archive = zip.outputStream as Readable
+  const archive = sealing()
+  zip.outputStream.pipe(archive)
   let current: Readable | null = null
   const pack: Pack = async (path, content) => {
     if (archive.destroyed) throw new Error('the archive was closed')
@@ -30,8 +35,24 @@ export function zipOf(mtime: Date, write: (pack: Pack) => Promise<void>): Readab
   archive.on('close', () => current?.destroy())
   zip.on('error', (error) => archive.destroy(error as Error))
   write(pack).then(
-    () => zip.end(),
+    () => zip.end({ comment: SEAL.padEnd(SEAL_LENGTH, '0'), forceZip64Format: false }),
     (error: Error) => archive.destroy(error),
   )
   return archive
+}
+
+/** Writes the hash over the digits of the comment. */
+function sealing(): Transform {
+  const hash = createHash('sha256')
+  let last = Buffer.alloc(0)
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      const all = Buffer.concat([last, chunk])
+      const ready = all.subarray(0, Math.max(0, all.length - SEAL_LENGTH))
+      last = all.subarray(ready.length)
+      hash.update(ready)
+      done(null, ready)
+    },
+    flush: (done) => done(null, `${SEAL}${hash.digest('hex')}`),
+  })
 }

@@ -147,16 +147,14 @@ describe.each(testDatabases)('the record of a submission, on $name', (database) 
   it('fails the check with the name of the file if a file changed', async () => {
     const path = join(folder, 'whole.zip')
     const whole = readFileSync(path)
-    const original = await contentsOf(path)
     const changed = join(folder, 'changed.zip')
     for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 100)) {
       const bytes = Buffer.from(whole)
       bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
       writeFileSync(changed, bytes)
       const { problems } = await checkRecord(changed, new Map())
-      // The archive has dates and flags, too.
-      if (problems.length === 0) expect(await contentsOf(changed), `byte ${at}`).toEqual(original)
-      else expect(problems[0], `byte ${at}`).toMatch(/documents\/|deliveries\/|record\.json|index\.html|manifest\.json|changed\.zip/)
+
+      expect(problems[0], `byte ${at}`).toMatch(/documents\/|deliveries\/|record\.json|index\.html|manifest\.json|changed\.zip/)
     }
     writeFileSync(changed, whole.subarray(0, whole.length / 2))
     expect(await command('--check', changed)).toMatchObject({ code: 1, err: expect.stringContaining('changed.zip is damaged') as string })
