@@ -28,6 +28,7 @@ const documents = [
   'docker/record.md',
   'docker/reverse-proxy.md',
   'docker/runbook.md',
+  'docker/scale.md',
   'docker/security.md',
   'docker/tax-ids.md',
   'docker/without-docker.md',

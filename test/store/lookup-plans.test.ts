@@ -54,7 +54,7 @@ function fillOnce(place: ReturnType<typeof newSqlite> | ReturnType<typeof newPos
   })
 }
 
-/** What a lookup reads is found by indexes: the same work with millions of rows as with a few. `npm run bench -- lookups` has the times. */
+/** What a lookup reads is found by indexes: the same work with millions of rows as with a few. `npm run bench -- size` has the times. */
 describe('each lookup, on SQLite,', () => {
   let db: Db
   fillOnce(newSqlite(), (filled) => (db = filled))
