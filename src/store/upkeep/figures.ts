@@ -45,15 +45,16 @@ export async function writeFigures(
           conflict.columns(['step_seconds', 'at', 'process_id']).doUpdateSet((eb) => ({ figures: eb.ref('excluded.figures') })),
         )
         .execute()
+      for (const [step, keptMs] of Object.entries(KEPT_MS)) {
+        const old = tx.sql.deleteFrom('sync_figures').where('step_seconds', '=', Number(step))
+        await old.where('at', '<', dbTime(tx, -keptMs)).execute()
+      }
+      // Last, because fan-out waits for this lock.
       for (const [destination, at] of lastSuccesses) {
         const last = timeValue(tx, at)
         await tx.run(sql`
           update sync_destinations set last_success_at = ${last} where destination = ${destination}
           and (last_success_at is null or last_success_at < ${last})`)
-      }
-      for (const [step, keptMs] of Object.entries(KEPT_MS)) {
-        const old = tx.sql.deleteFrom('sync_figures').where('step_seconds', '=', Number(step))
-        await old.where('at', '<', dbTime(tx, -keptMs)).execute()
       }
     },
     { relaxedDurability: true },
