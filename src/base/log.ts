@@ -49,7 +49,7 @@ export function createLog(options: LogOptions): Log {
 /** Non-JSON numbers. */
 const BARE_NUMBER = /(?<=[[:,])-?(?:Infinity|NaN)(?=[\]},])/g
 
-/** @returns valid JSON: after a bigint, pino's library writes typed arrays' NaN and Infinity unquoted. */
+/** @returns the line as valid JSON. After a bigint, pino writes NaN and Infinity in typed arrays without quotes. */
 function validJson(line: string): string {
   if (line.search(BARE_NUMBER) === -1) return line
   try {

@@ -52,7 +52,7 @@ export interface Field extends DescribedColumn {
   readonly local?: true
   /** Differs at every read: stored with every answer, never part of a change. */
   readonly volatile?: true
-  /** A link, or an object with links. The newest is stored; a change only after `?` or `#` isn't logged, pushed or reported. */
+  /** A link, or an object with links. The newest is stored. If only the part after `?` or `#` changes, the change isn't logged, pushed or reported. */
   readonly link?: true
   /** A second read that sets the column. It marks rows as gone only if the table's own read never showed them. */
   readonly read?: StateRead

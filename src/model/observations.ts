@@ -81,7 +81,7 @@ export interface AbsentObservation extends SubmissionRef {
   readonly goneAt: TimeText
 }
 
-/** Ids named by an answer or an operator, not part of another observation. */
+/** Ids that an answer or an operator named and no other observation contains. */
 interface NamedObservation extends SubmissionRef {
   readonly kind: 'named'
   readonly cause: Cause

@@ -18,7 +18,7 @@ export function partsOfRowKey(text: string): string[] | null {
   }
 }
 
-/** The key of a row in the change log: the columns after `account`, as JSON array text. */
+/** The key columns after `account`, as JSON array text: a row's key in the change log. */
 export function entityIdOf({ key }: Pick<EntityDescription, 'key'>, row: Row): string {
   return JSON.stringify(key.slice(1).map((column) => row[column] ?? null))
 }

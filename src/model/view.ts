@@ -30,9 +30,9 @@ export function partsShown({ lists }: View): ViewPart[] {
 /** One table in a view. */
 export interface TableView {
   readonly rows: readonly Row[]
-  /** Whether a list of the view applies to a stored row. */
+  /** Whether one of the view's lists should contain this stored row. */
   covers(row: Row): boolean
-  /** Whether a stored row that the view does not show is gone. */
+  /** Whether a stored row that is missing from the view counts as gone. */
   saysGone(row: Row): boolean
 }
 

@@ -275,6 +275,6 @@ export class AccountGate {
 type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
-/** Start of the suspension reason for refused credentials. */
+/** The suspension reason begins with this text if credentials are refused. */
 export const CREDENTIALS_REFUSED = 'the service refuses the credentials'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'

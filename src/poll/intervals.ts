@@ -48,7 +48,7 @@ export function fullReadIntervalMs(policy: PollPolicy, quietForMs: number, clock
   return jitter(interval, clock)
 }
 
-/** Longest waits of reads, ascending by time since the last activity. */
+/** The longest wait of each read, by time since the last activity, shortest first. */
 export function longestIntervals(policy: PollPolicy): LongestWaits[] {
   const noJitter = { random: () => 0 }
   return [QUIET_AFTER_MS, DORMANT_AFTER_MS, Number.POSITIVE_INFINITY].map((untilMs) => {

@@ -40,7 +40,7 @@ export class NotFoundWave {
 
   /**
    * @param readBefore number of submissions ever read.
-   * @returns whether enough submissions are missing, and at least half of those with a recent answer.
+   * @returns whether enough submissions are missing, and they are at least half of those with a recent answer.
    */
   isWave(readBefore: number): boolean {
     const needed = Math.max(SMALLEST_WAVE, Math.min(WAVE, readBefore))

@@ -152,7 +152,9 @@ describe('the compose file', async () => {
   })
 
   it('publishes the ops port on the loopback alone, and no port of the database', () => {
-    expect(services['mirror']?.ports?.filter((port) => port.endsWith(':8081'))).toEqual(['127.0.0.1:${OPS_PORT:-8081}:8081'])
+    expect(services['mirror']?.ports?.filter((port) => port.endsWith(':8081'))).toEqual([
+      '${OPS_ADDRESS:-127.0.0.1}:${OPS_PORT:-8081}:8081',
+    ])
     for (const name of ['postgres', 'db1', 'db2']) expect(services[name]?.ports, name).toBeUndefined()
   })
 

@@ -85,7 +85,7 @@ export class Notifier implements Service {
   }
 }
 
-/** @param attempts number so far, the last with `result`. @returns the wait in ms; null after the last. */
+/** @param attempts made so far; `result` is the newest one's. @returns ms until the next attempt; null if none follows. */
 export function backoffAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
   const pauseMs = BACKOFF_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.max(pauseMs, result.retryAfterMs ?? 0)

@@ -1,7 +1,7 @@
 import { msFromTime } from '../../model/time.ts'
 import type { UnannouncedRecords } from '../../store/operators/alarm-queries.ts'
 
-/** Minimum records without a webhook. Fewer may lack theirs by chance. */
+/** Minimum records without a webhook. Fewer may have lost their webhooks by chance. */
 const ENOUGH = 3
 
 /**

@@ -82,7 +82,7 @@ function destinationUnanswered(row: DestinationHealth): Problem[] {
   return reason === null ? [] : [stated('push_late', { destination, since, fix }, headline, reason)]
 }
 
-/** Many lost webhooks in the last day. `between` down to half the limit. */
+/** Reports many lost webhooks in the last day. From half the limit up to the limit, the state is `between`. */
 export function webhooksLost(account: string, { expected, lost, since }: WebhookLoss): Problem[] {
   const share = lost < lossFrom.records ? 0 : Math.min(1, lost / expected)
   const level = levelOf(share, lossFrom.share / 2, lossFrom.share)

@@ -25,7 +25,7 @@ const unverifiable: Readonly<Record<DestinationConfig['kind'], string>> = {
 }
 
 /**
- * Verifies which delivered changes a destination has. Senders leave it part of the destination's rate.
+ * Verifies which delivered changes a destination has. Senders leave part of the destination's rate to this check.
  * @throws MismatchError if the destination can't be verified; NotFoundError if `serve` never used it; ConflictError while it is stopped.
  */
 export async function verifyDestination(

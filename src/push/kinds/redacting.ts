@@ -3,8 +3,8 @@ import type { BuiltRequest, DeliveryKind, Outcome } from '../contract/delivery.t
 import { lookupFailure, StepFailure } from '../contract/outcomes.ts'
 
 /**
- * Wraps a kind so that its outcomes contain no secret, even if a target repeats its input. Outcomes are stored, logged and printed. @param
- * secrets in every form in which they could appear.
+ * Wraps a kind so that its outcomes contain no secret, even if a target repeats its input. Outcomes are stored, logged and printed.
+ * @param secrets in every form in which they could appear.
  */
 export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
   const known = new KnownSecrets(secrets)

@@ -49,7 +49,7 @@ function longestRowMs({ timeoutMs }: Pick<DestinationConfig, 'timeoutMs'>, reque
   return timeoutMs * requests + LEASE_MARGIN_MS
 }
 
-/** The longest stream lease of a destination, for any kind. */
+/** Upper bound of a destination's stream lease, for every kind. */
 export function longestStreamLeaseMs(destination: Pick<DestinationConfig, 'timeoutMs'>): number {
   return LEASE_MS + destination.timeoutMs + longestRowMs(destination, MOST_REQUESTS)
 }

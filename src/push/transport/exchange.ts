@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
     if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
-    // Unlike AbortSignal.timeout, this timer can be cleared. A busy queue would accumulate thousands.
+    // AbortSignal.timeout can't be cleared, so a busy queue would accumulate thousands of timers.
     this.#cancelTimeout = this.#clock.after(timeoutMs, () => this.#giveUp(`no whole answer within ${timeoutMs} ms`))
     signal.addEventListener('abort', this.#abort, { once: true })
     try {

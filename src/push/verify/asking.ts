@@ -8,7 +8,7 @@ import { localFailure, lookupWaitMs, requestedPauseMs } from '../contract/outcom
 import type { DestinationGate } from '../send/destination-gate.ts'
 import { itemMaker } from '../send/item.ts'
 
-/** Longest wait for an unresponsive target, counted from the end of a requested pause. */
+/** Longest wait for an unresponsive target. If the target requested a pause, the wait starts after that pause. */
 const PATIENCE_MS = 60_000
 const LONGEST_PAUSE_MS = 3_600_000
 /** Maximum requests for one row while each answer requests a pause. */

@@ -124,7 +124,7 @@ export class Repairer {
   }
 }
 
-/** Result of `isNewerState`; null for other kinds of observations, false for a missing id. */
+/** Whether a state is newer than the stored one; false if its id is missing, null for other observations. */
 async function isNewer(q: Query, [observation]: readonly Observation[]): Promise<boolean | null> {
   if (observation?.kind !== 'state') return null
   if (isIdRead(observation.read) && observation.view.lists.every(({ rows }) => rows.length === 0)) return false

@@ -14,7 +14,7 @@ import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 500
-/** Limit of findings for one destination and state; one more finding counts the rest. */
+/** Most findings listed for one destination and state. One more finding holds the count of the rest. */
 const MAX_LISTED = 1_000
 const STATES: readonly UndeliveredState[] = ['dead', 'unknown', 'ready']
 

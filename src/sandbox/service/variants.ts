@@ -4,7 +4,7 @@ import { Prng } from '../world/prng.ts'
 import type { MarketEvent, ThreadMessage } from '../world/wire.ts'
 import type { Unshown } from './unshown.ts'
 
-/** Variants of answers and deliveries. Content variants belong to the truth; form variants only change answers. */
+/** Variants of answers and deliveries. Content variants change the emulated data; form variants only change answers. */
 
 type Part = Readonly<Record<string, unknown>>
 type Change = (value: Part, unshown: Unshown) => unknown

@@ -91,7 +91,7 @@ export interface Fork {
   readonly lost: readonly LogMark[]
 }
 
-/** Compares the log with known logs of the current epoch or of epochs missing in the database. @returns null if nothing is lost. */
+/** Compares this log with known logs of the current epoch, and of epochs that this database lacks. @returns null if nothing is lost. */
 export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, knownLogs: readonly KnownLog[]): Promise<Fork | null> {
   const marks = knownLogs
     .filter((known) => known.logEpoch === logEpoch || epochs.every(({ log_epoch }) => log_epoch !== known.logEpoch))

@@ -110,7 +110,7 @@ async function partsOf(page: Page, account: string): Promise<RawBuilder<unknown>
   return [part(sql`${page.key} = ${key}`, ...same), further]
 }
 
-/** @param few submissions to examine; null for all of the account, in list order. */
+/** @param few the submissions to examine; null: all of the account, in list order. */
 function statement(
   page: Page,
   account: string,

@@ -308,7 +308,7 @@ interface Measured {
   readonly bytes: number
 }
 
-/** One query per database, so that both get a stream's rows by index. */
+/** Separate queries for SQLite and Postgres, so that each finds a stream's rows by index. */
 async function measureRows(q: Query, streams: readonly StreamKey[], limit: number): Promise<readonly Measured[]> {
   const given = givenStreams(q, streams)
   const ofStream = (columns: string) => sql`

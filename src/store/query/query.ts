@@ -13,7 +13,7 @@ export interface ReaderQuery {
   readonly timeoutMs: number
 }
 
-/** Part of the answer: first the column names, then rows in column order. */
+/** Part of the answer: first the column names, then rows with values in column order. */
 export type AnswerPart = { readonly columns: readonly string[] } | { readonly rows: readonly (readonly Json[])[] }
 
 /** Input of the child process query-process.ts. */

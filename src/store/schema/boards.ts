@@ -112,7 +112,10 @@ export const openItems = relation({
       '`outstanding` (`outstanding_items`), `market` (`needs_from_you` of a market that is not ready), `bind assumption`, `bind contingency` ' +
         '(a `pending` one)',
     ),
-    item_key: text('the last part of its key there, without the submission and the bind request', { source: 'the table' }),
+    item_key: text(
+      'the last part of its key there, without the submission and the bind request; for a market, the key of its row in `market_readiness`',
+      { source: 'the table' },
+    ),
     market_name: orNull(
       text(
         "the market that waits for it; for a bind request its quote's market; null if it concerns the whole submission, or unless exactly one lane " +

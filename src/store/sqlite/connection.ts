@@ -135,7 +135,7 @@ export class SqliteConnection {
       this.flushCommits(true)
       this.database.pragma('journal_mode = delete')
     } catch {
-      // The database is open elsewhere, or the disk fails. The next process to open it finds the log.
+      // Another process has the database open, or the disk fails. The next process that opens the database reads the log.
     }
   }
 

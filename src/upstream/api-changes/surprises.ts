@@ -9,8 +9,8 @@ const MOST_VALUES = 500_000
 const LONGEST_PATH = 200
 
 /**
- * Compares an answer with the specification. Skips the content of unknown fields, and fields with known ids (`policy_id`), which are
- * learned anywhere. Only required fields can be missing.
+ * Compares an answer with the specification. Skips the content of unknown fields. Ignores fields named like a known id
+ * (`policy_id`), which may appear anywhere. Only required fields can be missing.
  * @returns each difference once, without values.
  */
 export function surprisesIn(shape: Shape, value: unknown): Surprise[] {

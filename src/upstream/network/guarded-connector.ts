@@ -10,7 +10,7 @@ type LookupDone = (error: Error | null, addresses: readonly { readonly address: 
 export interface TlsContent {
   readonly cert?: string
   readonly key?: string
-  /** Replaces the well-known authorities. */
+  /** Trusted authorities, instead of the built-in ones. */
   readonly ca?: string
 }
 
