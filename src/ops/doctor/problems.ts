@@ -14,5 +14,7 @@ export async function checkProblems(
   if (db === null) return []
   const { judgement } = await judgeNow(db, config)
   const found = judgement.problems.filter((each) => isAbout(each) && each.headline !== undefined && each.name !== 'identity_unknown')
-  return await Promise.all(found.map(async (each) => bad(about, (await adviceText(each, showFix)).replace(`${about} `, ''))))
+  return await Promise.all(
+    found.map(async (each) => bad(about, (await adviceText(each, showFix)).replace(`for ${about} `, '').replace(`${about} `, ''))),
+  )
 }

@@ -96,7 +96,7 @@ function settling(change: StateChange, summary: string, unless: string, done: st
     input: z
       .strictObject({
         ids: z.array(name).min(1).max(500).optional().describe('numbers, or message ids (webhook-id) with their destination'),
-        ...choice(change.states, `; if omitted: ${unless}`),
+        ...choice(change.states, ` (default: ${unless})`),
         dry_run: z.boolean().optional().describe('print how many would change, without changing them'),
       })
       .refine(({ dry_run: _, ...given }) => Object.values(given).some((value) => value !== undefined), GIVE)
