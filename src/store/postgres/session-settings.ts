@@ -16,6 +16,8 @@ function settings(schema: string, lockTimeoutMs: number): [name: string, value: 
     ['search_path', pg.escapeIdentifier(schema)],
     ['timezone', "'UTC'"],
     ['datestyle', "'ISO, YMD'"],
+    // Compiling takes longer than these statements.
+    ['jit', 'off'],
     ['statement_timeout', String(STATEMENT_TIMEOUT_MS)],
     ['lock_timeout', String(lockTimeoutMs)],
     ['idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)],
