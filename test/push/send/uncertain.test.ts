@@ -141,7 +141,8 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
     await rig.apply([event(1)])
     await rig.until('it is delivered', () => rig.isEmpty())
     expect(attempts).toBe(2)
-    expect(kind.looked.length).toBeGreaterThan(1)
+    // Once, if more than `lookupAfterMs` passed before the first lookup.
+    expect(kind.looked.length).toBeGreaterThan(0)
   })
 
   it('an event that was deleted by hand and came back is not sent again to a target that has it', async () => {
