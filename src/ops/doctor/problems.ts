@@ -14,7 +14,12 @@ export async function checkProblems(
   if (db === null) return []
   const { judgement } = await judgeNow(db, config)
   const found = judgement.problems.filter((each) => isAbout(each) && each.headline !== undefined && each.name !== 'identity_unknown')
-  return await Promise.all(
-    found.map(async (each) => bad(about, (await adviceText(each, showFix)).replace(`for ${about} `, '').replace(`${about} `, ''))),
-  )
+  return await Promise.all(found.map(async (each) => bad(about, withoutName(await adviceText(each, showFix), about))))
+}
+
+/** Leaves out the first name of `about`, which precedes the text. Later ones are in commands. */
+function withoutName(text: string, about: string): string {
+  const at = text.indexOf(`${about} `)
+  if (at < 0) return text
+  return `${text.slice(0, at).replace(/\bfor $/, '')}${text.slice(at + about.length + 1)}`
 }
