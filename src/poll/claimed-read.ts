@@ -272,7 +272,7 @@ function report(o: ClaimedReadOptions, claim: ReadClaim, walk: FeedRead, end: Fe
   }
   const level = end.inserted > 0 ? 'info' : 'debug'
   o.log[level](
-    { ...place(claim), pages: end.pages, inserted: end.inserted, replay: walk.isFullRead },
+    { ...place(claim), pages: end.pages, inserted: end.inserted, full_read: walk.isFullRead },
     `read the ${claim.read} feed: new records ${end.inserted}, pages ${end.pages}`,
   )
 }

@@ -68,7 +68,7 @@ describe('each lookup, on SQLite,', () => {
         // An index of all of an account's reads, for each submission.
         expect(step).not.toMatch(/^SEARCH .* sync_reads_freshness \(account=\? AND read=\?\)/)
         expect(step).toMatch(
-          /^(SEARCH .* USING|SCAN (sync_destinations|known|part|parts|few|met|counted|named|each_one|freshness|open_items|\d+|CONSTANT ROW|d|.* VIRTUAL TABLE|(s|submissions) USING INDEX submissions_\w+|sync_inbox USING INDEX sync_inbox_ready))/,
+          /^(SEARCH .* USING|SCAN (sync_destinations|known|part|parts|few|met|counted|named|capped|way|freshness|open_items|\d+|CONSTANT ROW|d|.* VIRTUAL TABLE|(s|submissions) USING INDEX submissions_\w+|sync_inbox USING INDEX sync_inbox_ready))/,
         )
       }
     }

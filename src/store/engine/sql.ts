@@ -133,10 +133,10 @@ export async function idsLike(
 /** Maximum ids with one beginning whose end is tested. */
 const MOST_LOOKED = 200
 
-/** Counts rows, at most up to `most` + 1. */
-export async function countUpTo(q: Query, rows: RawBuilder<unknown>, most: number): Promise<number> {
+/** Counts rows up to `cap`. @param from text after `from` in a select. */
+export async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
   return await q.count(sql<{ n: number }>`
-    select count(*) as n from (select 1 from (${rows}) as each_one limit ${sql.lit(most + 1)}) as counted`)
+    select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(cap)}) as capped`)
 }
 
 /**

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { UsageError } from '../../base/errors.ts'
 import { parseDate, parseTime } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { countUpTo, distinctIn } from '../engine/sql.ts'
+import { countCapped, distinctIn } from '../engine/sql.ts'
 import { computedKeys, orderKeys } from '../schema/list-keys.ts'
 import { type Condition, conditionsOf, rarestOf, type SubmissionFilter } from './submission-search.ts'
 
@@ -161,8 +161,7 @@ export async function countSubmissions(
   most: number,
 ): Promise<{ count: number; is_complete: boolean }> {
   let count = 0
-  for (const account of accounts)
-    count += await countUpTo(q, sql`select 1 from submissions where account = ${account} and stage = ${stage}`, most)
+  for (const account of accounts) count += await countCapped(q, sql`submissions where account = ${account} and stage = ${stage}`, most + 1)
   return { count: Math.min(count, most), is_complete: count <= most }
 }
 

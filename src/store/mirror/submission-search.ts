@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { searchWords } from '../../model/search-words.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { countUpTo } from '../engine/sql.ts'
+import { countCapped } from '../engine/sql.ts'
 import { LAST, marketKey } from '../schema/list-keys.ts'
 import type { Columns } from '../schema/tables.ts'
 
@@ -46,7 +46,7 @@ export function conditionsOf(q: Kind, { search, named, market, status, stage }: 
 
 /** @returns the query with the fewest rows; null if each has more than `most`, or none is given. */
 export async function rarestOf(q: Query, ways: readonly RawBuilder<unknown>[], most: number): Promise<RawBuilder<unknown> | null> {
-  const counts = await Promise.all(ways.map((way) => countUpTo(q, way, most)))
+  const counts = await Promise.all(ways.map((way) => countCapped(q, sql`(${way}) as way`, most + 1)))
   const fewest = Math.min(...counts)
   return fewest > most ? null : (ways[counts.indexOf(fewest)] ?? null)
 }

@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { numbersWithin } from '../engine/numbers-within.ts'
 import { searchRows } from '../engine/search-rows.ts'
-import { byFirstColumn, countUpTo, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
+import { byFirstColumn, countCapped, distinctIn, idsLike, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/push.ts'
 import { itsRemoteId, itsStream, ofPush, readyAs } from '../schema/push-states.ts'
@@ -25,7 +25,7 @@ export interface OutboxFilter {
   /** Replaces the condition on `destination`. */
   readonly isDestination?: RawBuilder<unknown>
   /** Only rows of streams blocked for this reason; with `destination`. */
-  readonly blocked?: string
+  readonly blocked?: string | undefined
   /** From `numbersWithin`. */
   readonly from?: number
   readonly to?: number
@@ -80,7 +80,8 @@ async function filtersByIndex(q: Query, filter: OutboxFilter, blocked: 'unmapped
   const destinations = filter.destination === undefined ? known.map(({ destination }) => destination) : [filter.destination]
   const filters: OutboxFilter[] = []
   for (const destination of destinations) {
-    const isFew = blocked !== undefined && (await countUpTo(q, blockedStreams(destination, blocked), MOST_STREAMS)) <= MOST_STREAMS
+    const streams = blocked && sql`(${blockedStreams(destination, blocked)}) as streams`
+    const isFew = streams !== undefined && (await countCapped(q, streams, MOST_STREAMS + 1)) <= MOST_STREAMS
     const { is: isDestination } = ofDestination(q, destination)
     filters.push({ ...filter, destination, ...(isFew ? { blocked } : { isDestination }) })
   }

@@ -28,11 +28,11 @@ export async function shortenWaits(db: Db, account: string, longest: readonly Lo
     }
     const poll = (part: number) =>
       sql`case when ${isDetail} then ${end(part, ({ detailMs }) => detailMs)} else ${end(part, ({ pollMs }) => pollMs)} end`
-    const replay = (part: number) => end(part, ({ fullReadMs }) => fullReadMs)
+    const fullRead = (part: number) => end(part, ({ fullReadMs }) => fullReadMs)
     const isLate = sql`due_at > ${poll(1)}`
-    const isFullReadLate = sql`full_read_due_at > ${replay(1)}`
+    const isFullReadLate = sql`full_read_due_at > ${fullRead(1)}`
     // A feed read performs the re-read, so it must not be due later.
-    const fullReadDue = sql`case when ${isFullReadLate} then ${replay(share)} else full_read_due_at end`
+    const fullReadDue = sql`case when ${isFullReadLate} then ${fullRead(share)} else full_read_due_at end`
     const due = sql`case when ${isLate} then ${poll(share)} else due_at end`
     const set = sql`full_read_due_at = ${fullReadDue}, due_at = ${least(q, due, sql`coalesce(${fullReadDue}, due_at)`)}`
     return { where: sql`${isSettled} and rank <> ${sql.lit(rank.byId)} and (${isLate} or ${isFullReadLate})`, set }

@@ -3,8 +3,7 @@ import { entities } from '../../model/entities.ts'
 import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { distinctIn } from '../engine/sql.ts'
-import { countCapped } from './gauges.ts'
+import { countCapped, distinctIn } from '../engine/sql.ts'
 
 export interface ReadCoverage {
   /** A kind of read, or `extra:` and the name of an extra read. */

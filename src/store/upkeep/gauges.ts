@@ -1,19 +1,13 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { idReads, type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { COUNT_CAP } from '../engine/sql.ts'
+import { COUNT_CAP, countCapped } from '../engine/sql.ts'
 import { oldestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 
 /** Cap for counts that each scrape makes several times. */
 export const SMALL_COUNT_CAP = 10_000
-
-/** Counts rows up to `cap`. @param from text after `from` in a select. */
-export async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
-  return await q.count(sql<{ n: number }>`
-    select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(cap)}) as capped`)
-}
 
 /** A count capped at `COUNT_CAP`, with the oldest time. */
 export interface Pile {

@@ -135,14 +135,13 @@ describe.each(onSqlite)('a destination that is not idempotent, on $name', (datab
 
   it('a row that is not found after lookup_after is sent again', async () => {
     let attempts = 0
-    const kind = testKind({ lookupAfterMs: 100, send: () => (++attempts === 1 ? lost : delivered), lookUp: () => null })
+    const kind = testKind({ lookupAfterMs: 1_000, send: () => (++attempts === 1 ? lost : delivered), lookUp: () => null })
     const { rig, start } = await rigWith(database, kind, { scheduleMs: [10, 10] })
     start()
     await rig.apply([event(1)])
     await rig.until('it is delivered', () => rig.isEmpty())
     expect(attempts).toBe(2)
-    // Once, if more than `lookupAfterMs` passed before the first lookup.
-    expect(kind.looked.length).toBeGreaterThan(0)
+    expect(kind.looked.length).toBeGreaterThan(1)
   })
 
   it('an event that was deleted by hand and came back is not sent again to a target that has it', async () => {
