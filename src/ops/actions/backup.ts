@@ -1,12 +1,16 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lostNumbers, type SqliteFacts } from '../../store/backup/facts.ts'
+import type { BackupProgress } from '../../store/backup/progress.ts'
 import type { DatabaseConfig } from '../../store/engine/db.ts'
 import { requireDatabaseFile } from '../../store/open/serve-lock.ts'
 import { MismatchError } from '../output/refusals.ts'
 import { pluralize } from '../output/text.ts'
 
-/** @returns the path of the SQLite database. @throws MismatchError if the database is Postgres or does not exist. */
+/**
+ * @returns the path of the SQLite database.
+ * @throws MismatchError if the database is Postgres or the file does not exist.
+ */
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'postgres') {
     throw new MismatchError([
@@ -18,7 +22,7 @@ export function sqliteFileOf(database: DatabaseConfig): string {
   return database.path
 }
 
-/** @returns a backup's contents as JSON. `lost` is the number of missing change-log rows. */
+/** @returns the contents of a backup as JSON. `lost` is the number of missing change-log rows. */
 export function namedFacts(facts: SqliteFacts) {
   const { schemaVersion, logEpoch, firstSeq, lastSeq, rows } = facts
   return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, lost: lostNumbers(facts), rows }
@@ -26,15 +30,28 @@ export function namedFacts(facts: SqliteFacts) {
 
 type NamedFacts = ReturnType<typeof namedFacts>
 
-/** @returns the contents of a backup in words. */
+/** @returns the contents of a backup as text: records, last change number, and schema version. */
 export function factsText({ schema_version: schemaVersion, last_seq: lastSeq, rows }: NamedFacts): string {
   const count = (table: string, word: string) => pluralize(rows[table] ?? 0, word)
   const records = [count('submissions', 'submission'), count('market_events', 'event'), count('thread_messages', 'message')]
   return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
 }
 
-/** @returns a line about missing changes, if any. */
+/** @returns a line about missing change-log rows; empty if none are missing. */
 export function lostText({ lost: numbers }: NamedFacts): string[] {
   if (numbers === 0) return []
   return [`Its change log lacks ${pluralize(numbers, 'row')}, as does the original database. \`submission-mirror reconcile\` reports them.`]
+}
+
+const VERBS = { copying: 'copying', compacting: 'compacting the copy', verifying: 'verifying the copy' } as const
+
+/** @returns a callback of `backupSqlite` that passes a line of progress to `write` at most every `everyMs`. */
+export function progressLines(everyMs: number, write: (line: string) => void): (progress: BackupProgress) => void {
+  let writtenAt = performance.now()
+  return ({ step, percent, secondsLeft }) => {
+    if (performance.now() - writtenAt < everyMs) return
+    writtenAt = performance.now()
+    const left = secondsLeft === null ? '' : `, about ${secondsLeft < 90 ? `${secondsLeft} s` : `${Math.round(secondsLeft / 60)} min`} left`
+    write(`backup: ${VERBS[step]}, ${percent} %${left}`)
+  }
 }

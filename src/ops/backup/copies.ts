@@ -4,28 +4,30 @@ import { codeOf, messageOf, PermanentError } from '../../base/errors.ts'
 import { foreignOwner, readOwner, writeOwner } from '../../base/owner-file.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
-/** File names of scheduled backups. Other files in the folder are ignored. */
+/** Names of backup files. Other files in the folder are ignored. */
 const COPY = /^mirror-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/
-/** Files left by a backup or test restore whose process died. */
+/** Names of temporary files. They remain if the process dies during a backup or test restore. */
 const LEFT = /^mirror-\d{8}T\d{6}Z\.db\.(?:partial|trial)-/
-/** File with the first log epoch of the mirror that owns the folder. */
+/** Name of the file that identifies the mirror that owns the folder. The file contains the mirror's first log epoch. */
 const OWNER = 'mirror-of-backups.txt'
 const DAY_MS = 86_400_000
 
-/** Backups to keep: the newest, and others for `keepDays`. */
+/** Backups to keep: the newest `keep` ones, and all that are at most `keepDays` days old. */
 export interface Kept {
   readonly keep: number
   readonly keepDays: number | null
 }
 
-/** @returns the file name for a due time. Retries get the same name. */
+/** @returns the file name of the backup that is due at `slot`. Retries use the same name. */
 export function copyName(slot: TimeText): string {
   return `mirror-${new Date(msFromTime(slot)).toISOString().replace(/[-:]|\.\d+/g, '')}.db`
 }
 
 /**
- * Checks that a folder is missing, has no backups, or belongs to this mirror.
- * @param mirror its first log epoch. @returns the problem, or null. @throws errors of the file system.
+ * Checks that a folder can hold the backups of this mirror.
+ * @param mirror first log epoch of this mirror.
+ * @returns null if the folder is missing, has no backups, or belongs to this mirror; else the problem.
+ * @throws errors of the file system.
  */
 export async function foreignCopies(folder: string, mirror: string): Promise<string | null> {
   const owner = await readOwner(join(folder, OWNER))
@@ -38,12 +40,13 @@ export async function foreignCopies(folder: string, mirror: string): Promise<str
 }
 
 /**
- * Creates a missing folder, claims it for this mirror, and removes files of dead processes. @param mirror its first log epoch.
- * @throws PermanentError if the folder can't be created, or has another mirror's backups; it stays unchanged.
+ * Creates a missing folder, records this mirror as its owner, and removes temporary files of dead processes.
+ * @param mirror first log epoch of this mirror.
+ * @throws PermanentError if the folder can't be created, or belongs to another mirror. No file is changed then.
  */
 export async function prepareFolder(folder: string, mirror: string): Promise<void> {
   try {
-    // A backup contains all mirrored data.
+    // Only the owner may open the folder, because a backup contains all mirrored data.
     await mkdir(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new PermanentError(`the folder ${folder} cannot be created (${messageOf(error)}); create it, or set BACKUP_DIR to another folder`)
@@ -55,7 +58,7 @@ export async function prepareFolder(folder: string, mirror: string): Promise<voi
   for (const name of await readdir(folder)) if (LEFT.test(name)) await rm(join(folder, name), { recursive: true, force: true })
 }
 
-/** Removes old backups. @returns a count. */
+/** Removes the backups that `Kept` does not include. @returns the number of removed backups. */
 export async function removeOldCopies(folder: string, { keep, keepDays }: Kept, nowMs: number): Promise<number> {
   const copies = (await readdir(folder))
     .filter((name) => COPY.test(name))

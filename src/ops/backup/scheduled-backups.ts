@@ -12,6 +12,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { type ActionDetail, auditAction } from '../../store/operators/actions.ts'
 import { backupActions } from '../../store/operators/backups.ts'
 import { runUpkeep, setUpkeepWait } from '../../store/upkeep/upkeep.ts'
+import { progressLines } from '../actions/backup.ts'
 import { BACKUP_TASK } from '../alarms/watch-upkeep.ts'
 import { pluralize } from '../output/text.ts'
 import { copyName, type Kept, prepareFolder, removeOldCopies } from './copies.ts'
@@ -24,22 +25,25 @@ export interface ScheduledBackupsOptions {
   readonly settings: CronSchedule & Kept & { readonly dir: string }
 }
 
-/** Start delay that lets other work run first. */
+/** Delay in ms after the start, so that other work runs first. */
 const AFTER_START_MS = 3_000
 const LOOK_MS = 15_000
-/** Retry delay. A person must fix the cause, such as a full disk. */
+/** Delay in ms before a retry. Usually a person must first fix the cause, such as a full disk. */
 const RETRY_MS = 900_000
-/** A run may exceed the lease: SQLite allows only one `serve`, so none takes over. */
+/** A run may take longer than its lease. No other process takes over, because SQLite allows only one `serve`. */
 const LEASE_MS = 60_000
+/** Interval of progress lines in the log, in ms. */
+const PROGRESS_MS = 60_000
 
 /**
- * Makes a backup at each time of `BACKUP_CRON`, like the command `backup`, test-restores it, and then removes old backups. Handles missed
- * times and changed settings soon after the start. Each step is repeatable: a backup gets its name only when complete.
+ * Makes a backup at each time of `BACKUP_CRON`, as the command `backup` does. Test-restores it and removes old backups.
+ * If a time was missed or the settings changed, the backup follows soon after the start.
+ * Each step can be repeated: a backup gets its name only when it is complete.
  */
 export class ScheduledBackups implements Service {
   readonly name = 'backups'
   readonly #o: ScheduledBackupsOptions
-  /** The last logged problem. */
+  /** The last logged problem. The same problem is not logged twice in a row. */
   #problem: string | null = null
 
   constructor(options: ScheduledBackupsOptions) {
@@ -50,7 +54,7 @@ export class ScheduledBackups implements Service {
     await repeat(this.#o.clock, signal, AFTER_START_MS, async () => ((await this.runIfDue(signal)) === 'failed' ? RETRY_MS : LOOK_MS))
   }
 
-  /** Makes the due backup unless it exists, or a dead process's lease hasn't expired. */
+  /** Makes the due backup. Does nothing if that backup was made, or while the lease of a dead process is valid. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'ran' | 'held' | 'stopped' | 'failed'> {
     const { db, clock, log, settings } = this.#o
     const slot = lastSlot(settings, clock.now())
@@ -74,10 +78,11 @@ export class ScheduledBackups implements Service {
   }
 
   async #make(file: string, signal: AbortSignal): Promise<string> {
-    const { db, clock, settings, source } = this.#o
+    const { db, clock, log, settings, source } = this.#o
     await prepareFolder(resolve(settings.dir), await firstEpochOf(db.read))
+    const onProgress = progressLines(PROGRESS_MS, (line) => log.info(line))
     if (!existsSync(file))
-      await this.#audited(backupActions.made, file, async () => ({ bytes: (await backupSqlite(source, file, signal)).bytes }))
+      await this.#audited(backupActions.made, file, async () => ({ bytes: (await backupSqlite(source, file, signal, onProgress)).bytes }))
     await this.#audited(backupActions.tried, file, async () => {
       await tryRestore(file, signal)
       return {}

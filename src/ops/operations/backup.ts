@@ -2,12 +2,14 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import { backupSqlite, megabytes } from '../../store/backup/backup.ts'
-import { factsText, lostText, namedFacts, sqliteFileOf } from '../actions/backup.ts'
+import { factsText, lostText, namedFacts, progressLines, sqliteFileOf } from '../actions/backup.ts'
 import { ConflictError } from '../output/refusals.ts'
 import { record } from '../output/schema.ts'
 import { operation } from './operation.ts'
 
-/** File name without a path. SQLite can't mistake it for a companion file of the database. */
+/**
+ * File name without a path. The ending `.db` excludes the names of SQLite's companion files, such as `mirror.db-wal`.
+ */
 const BACKUP_NAME = /^[A-Za-z0-9][\w.-]{0,195}\.db$/
 
 const backup = operation({
@@ -44,7 +46,7 @@ const backup = operation({
       throw new UsageError(['file: must be a file name of letters, digits, ".", "_" and "-", ending in ".db"'])
     const path = c.isTerminal ? file : join(dirname(source), file)
     const { made } = await c.attempt({ action: 'backup', target: null, detail: { file } }, async () => {
-      const made = await backupSqlite(source, path, c.signal).catch((error: unknown) => {
+      const made = await backupSqlite(source, path, c.signal, progressLines(10_000, c.announce)).catch((error: unknown) => {
         throw error instanceof PermanentError && !c.isTerminal ? new ConflictError([messageOf(error)]) : error
       })
       return { made, detail: { bytes: made.bytes } }

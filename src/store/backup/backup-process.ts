@@ -1,4 +1,4 @@
-import { renameSync, statSync } from 'node:fs'
+import { renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import Database from 'better-sqlite3'
@@ -10,58 +10,75 @@ import { sqliteError } from '../sqlite/errors.ts'
 import type { BackupAnswer, BackupOrder } from './backup.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
-/** Child process of backup.ts. Reports the bytes needed, waits for a message, then makes and verifies the copy. */
+/**
+ * Child process that `backup.ts` starts.
+ * Sends the size of the database in bytes, then waits for a message. Then copies the database and verifies the copy.
+ */
 
 guard()
 const order = await new Promise<BackupOrder>((resolve) => process.once('message', (message) => resolve(message as BackupOrder)))
-/** Pages copied per step, 8 MB. */
+/** Database pages to copy per step: 8 MB. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
 const pages = `${order.partial}-pages`
-/** File named in an error message. */
+/** File to name in an error message. */
 let place = order.source
 
-const say = (answer: BackupAnswer) => process.send?.(answer)
+const say = (answer: BackupAnswer) => new Promise((resolve) => process.send?.(answer, undefined, undefined, resolve))
 
 try {
   const source = new Database(order.source, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS })
   process.once('message', () => void make(source).catch(failed))
-  say({
+  void say({
     type: 'size',
-    bytes: 2 * Number(source.pragma('page_count', { simple: true })) * Number(source.pragma('page_size', { simple: true })),
+    bytes: Number(source.pragma('page_count', { simple: true })) * Number(source.pragma('page_size', { simple: true })),
   })
 } catch (error) {
   failed(error)
 }
 
 async function make(source: Database.Database): Promise<void> {
-  // One snapshot: concurrent writes are not copied and don't restart the copy.
+  // A read transaction keeps one snapshot. Without it, a write by another process would restart the copy.
   source.exec('begin')
-  const before = factsOf(source)
+  source.prepare('select 1 from sqlite_master').get()
   place = order.target
   await source.backup(pages, { progress: () => PAGES_PER_STEP })
   source.exec('rollback')
   source.close()
-  const problem = finish(before)
+  const facts = await compact()
+  // Frees half the space, which the verification doesn't need.
+  rmSync(pages)
+  const problem = await verify(facts)
   if (problem !== null) {
-    say({ type: 'failed', problem: `the copy was made, then removed: ${problem}` })
+    await say({ type: 'failed', problem: `the copy was made, then removed: ${problem}` })
     return
   }
   const { size: bytes } = statSync(order.partial)
   await syncFile(order.partial)
   renameSync(order.partial, order.target)
   await syncFolder(dirname(order.target))
-  say({ type: 'done', bytes, facts: before })
+  await say({ type: 'done', bytes, facts })
 }
 
-/** Vacuums the copy, because free pages may contain purged data, then verifies the copy. @returns the problem, or null. */
-function finish(before: SqliteFacts): string | null {
+/**
+ * Vacuums the raw copy into `order.partial`, because free pages may contain purged data.
+ * @returns the facts of the copied snapshot.
+ */
+async function compact(): Promise<SqliteFacts> {
+  await say({ type: 'step', step: 'compacting' })
   const whole = new Database(pages, { fileMustExist: true })
   try {
     whole.prepare('vacuum into ?').run(order.partial)
+    // Counts rows in the raw copy. In the live database, a long read would let the write-ahead log grow.
+    return factsOf(whole)
   } finally {
     whole.close()
   }
+}
+
+/** Verifies the final file. @returns the problem; null if there is none. */
+async function verify(before: SqliteFacts): Promise<string | null> {
+  await say({ type: 'step', step: 'verifying' })
   const copy = new Database(order.partial, { fileMustExist: true })
   try {
     copy.pragma('journal_mode = delete')
@@ -77,5 +94,5 @@ function finish(before: SqliteFacts): string | null {
 }
 
 function failed(error: unknown): void {
-  say({ type: 'failed', problem: messageOf(sqliteError(error, place)) })
+  void say({ type: 'failed', problem: messageOf(sqliteError(error, place)) })
 }

@@ -1,25 +1,26 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { accessSync, constants, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
+import { rm, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { abortable } from '../../base/abortable.ts'
 import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import { startGuarded } from '../../base/guarded-process.ts'
 import type { SqliteFacts } from './facts.ts'
+import { type BackupProgress, type BackupStep, watchBackup } from './progress.ts'
 
-/** Input of the process. All paths are absolute. */
+/** Input of the backup process. All paths are absolute. */
 export interface BackupOrder {
   readonly source: string
-  /** Temporary path; the raw copy is `<partial>-pages`. */
+  /** Temporary path of the copy. The raw pages are in `<partial>-pages`. */
   readonly partial: string
-  /** Final path of the complete, durable, verified copy. */
+  /** Final path. The copy gets this path when it is complete, verified, and synced to disk. */
   readonly target: string
 }
 
 export type BackupAnswer =
   | { readonly type: 'size'; readonly bytes: number }
+  | { readonly type: 'step'; readonly step: BackupStep }
   | { readonly type: 'done'; readonly bytes: number; readonly facts: SqliteFacts }
   | { readonly type: 'failed'; readonly problem: string }
 
@@ -31,11 +32,18 @@ export interface Backup {
 }
 
 /**
- * Copies a SQLite database while it is in use, in one read transaction of a child process, which can be stopped at any time. Writers are not blocked and don't restart the
- * copy. The copy gets its final name once it is complete, durable and verified. A failure leaves no files.
- * @throws UsageError if the target exists or its folder does not; PermanentError if the backup fails; the reason of `signal` if aborted.
+ * Copies a SQLite database while other processes use it.
+ * A child process copies in one read transaction. Writers don't wait, and their changes don't restart the copy.
+ * The copy gets its final name when it is complete, verified, and synced to disk. After an error, no files remain.
+ * @throws UsageError if the target exists or its folder doesn't; PermanentError if the backup fails; the reason of
+ * `signal` if aborted.
  */
-export async function backupSqlite(path: string, file: string, signal: AbortSignal): Promise<Backup> {
+export async function backupSqlite(
+  path: string,
+  file: string,
+  signal: AbortSignal,
+  onProgress: (progress: BackupProgress) => void = () => undefined,
+): Promise<Backup> {
   const target = resolve(file)
   if (!existsSync(dirname(target))) throw new UsageError([`there is no folder ${dirname(target)} for the backup; create it first`])
   if (isOfDatabase(target, path)) throw new UsageError([`${file} is a file of the database itself; name another file`])
@@ -44,23 +52,29 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
     throw new UsageError([`this user may not write into ${dirname(target)}; choose another folder, or grant it write access`])
   if (existsSync(target)) throw new UsageError([`${file} exists already; name another file, or remove it`])
   const order: BackupOrder = { source: resolve(path), target, partial: `${target}.partial-${randomBytes(4).toString('hex')}` }
+  const files = { copying: `${order.partial}-pages`, compacting: order.partial }
   signal.throwIfAborted()
   const script = import.meta.url.endsWith('.ts') ? './backup-process.ts' : './backup-process.js'
-  const made = inProcess<BackupAnswer, Omit<Backup, 'path'>>(script, order, signal, ({ resolve, fail, child }, answer) => {
+  let step: BackupStep = 'copying'
+  let endWatch = async () => {}
+  const removeFiles = async () => {
+    await endWatch()
+    const all = ['', '-journal', '-wal', '-shm'].flatMap((ending) => Object.values(files).map((file) => `${file}${ending}`))
+    await Promise.all(all.map((file) => rm(file, { force: true })))
+  }
+  const made = inProcess<BackupAnswer, Omit<Backup, 'path'>>(script, order, signal, removeFiles, ({ resolve, fail, child }, answer) => {
     if (answer.type === 'done') resolve({ bytes: answer.bytes, facts: answer.facts })
     else if (answer.type === 'failed') fail(`no backup was made: ${answer.problem}`)
-    else
-      roomFor(dirname(target), answer.bytes).then(
+    else if (answer.type === 'step') step = answer.step
+    else {
+      roomFor(dirname(target), 2 * answer.bytes).then(
         (problem) => (problem === null ? child.send('go') : fail(`no backup was made: ${problem}`)),
         (error: unknown) => fail(`no backup was made: ${messageOf(error)}`),
       )
+      endWatch = watchBackup({ files, bytes: answer.bytes, step: () => step, onProgress })
+    }
   })
-  try {
-    return { path: target, ...(await made) }
-  } finally {
-    for (const ending of ['', '-journal', '-wal', '-shm'])
-      for (const file of [order.partial, `${order.partial}-pages`]) rmSync(`${file}${ending}`, { force: true })
-  }
+  return { path: target, ...(await made) }
 }
 
 function isWritable(folder: string): boolean {
@@ -72,7 +86,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-/** Suffixes of the files of a database, its `serve` lock and its mark file. */
+/** Suffixes of the files that belong to a database, including its `serve` lock and its mark file. */
 const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal', '-mark', '-mark.new']
 
 function isOfDatabase(target: string, database: string): boolean {
@@ -87,16 +101,20 @@ interface Answering<T> {
   readonly fail: (problem: string) => void
 }
 
-/** Runs a script of this folder as a child process until it answers. @throws PermanentError if it fails; the reason of `signal` if aborted. */
+/**
+ * Runs a script of this folder in a child process, until `onMessage` calls `resolve` or `fail`.
+ * @param removeFiles deletes the files of the child process. Called at the end, also after an error.
+ * @throws PermanentError if `onMessage` calls `fail` or the process ends early; the reason of `signal` if aborted.
+ */
 export async function inProcess<Message, T>(
   file: string,
   order: object,
   signal: AbortSignal,
+  removeFiles: () => Promise<void>,
   onMessage: (answering: Answering<T>, message: Message) => void,
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const child = startGuarded(new URL(file, import.meta.url), { stderr: 'inherit' })
-  const ended = once(child, 'exit')
   const fail = (problem: string) => reject(new PermanentError(problem))
   child.on('message', (message) => onMessage({ child, resolve, fail }, message as Message))
   child.on('error', (error) => fail(messageOf(error)))
@@ -105,13 +123,19 @@ export async function inProcess<Message, T>(
   try {
     return await abortable(promise, signal)
   } finally {
-    // Not a thread, whose statement of minutes could not be stopped.
+    // Freeing the space of a large file takes seconds. Deleting files is fast while the stopped child has them open.
+    // The space is freed when the child ends, and this process doesn't wait for the end.
+    child.kill('SIGSTOP')
+    await removeFiles()
     child.kill('SIGKILL')
-    await ended
+    child.unref()
   }
 }
 
-/** Checks free disk space, because a full disk would also stop the receiver. @returns the problem; null if the space suffices. */
+/**
+ * Checks the free disk space of a folder. A full disk would also stop the receiver.
+ * @returns the problem; null if there is enough space for `bytes`.
+ */
 export async function roomFor(folder: string, bytes: number): Promise<string | null> {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize

@@ -4,14 +4,14 @@ import type { Query, Tx } from '../engine/db.ts'
 import { decoderOf, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import type { CopiedKind, CopiedTable } from './copied-tables.ts'
 
-/** A value as both databases return it: times are TimeText, JSON is parsed, `raw` is text. */
+/** A value in the form that both databases return: times as TimeText, JSON parsed, `raw` columns as text. */
 export type CopiedValue = Json | Buffer
 export type CopiedRow = Readonly<Record<string, CopiedValue>>
 
-/** SQLite allows 32,766 parameters per statement, Postgres twice as many. */
+/** Parameters per statement. SQLite allows 32,766; Postgres allows 65,535. */
 const MAX_PARAMETERS = 30_000
 
-/** Up to `limit` rows after a key, in key order. @param after null to start. */
+/** Up to `limit` rows after the key values in `after`, in key order. @param after null for the first page. */
 export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | null, limit: number): Promise<CopiedRow[]> {
   const key = sql.join(table.key.map((column) => sql.ref(column)))
   const columns = sql.join(Object.keys(table.columns).map((column) => sql.ref(column)))
@@ -26,7 +26,7 @@ export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | 
   }))
 }
 
-/** Decoders for SQLite columns that only the copy decodes. Other statements return them as stored. */
+/** Decoders for JSON and boolean columns that SQLite queries return as stored. */
 function lateDecoders({ name, columns }: CopiedTable) {
   return Object.entries(columns).flatMap(([column, kind]) => {
     const isLate = (kind === 'json' || kind === 'bool') && decoderOfColumn(name, column) === null
@@ -47,22 +47,25 @@ export async function insertRows(tx: Tx, table: CopiedTable, rows: readonly Copi
 }
 
 function parameter(kind: CopiedKind, value: CopiedValue): RawBuilder<unknown> {
-  // Otherwise a JSON string or list would be bound unserialized.
+  // Drivers don't serialize a JSON string, and the Postgres driver binds a list as an SQL array.
   return sql`${kind === 'json' && value !== null ? JSON.stringify(value) : value}`
 }
 
-/** The last identity value assigned, even if its row was deleted. */
+/**
+ * The last number that the identity column assigned, even if its row was deleted.
+ * @returns null if no number was assigned or the table has no identity column.
+ */
 export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promise<number | null> {
   if (serial === null) return null
   const text =
     q.kind === 'sqlite'
       ? sql<{ last: number | null }>`select (select seq from sqlite_sequence where name = ${name}) as last`
       : sql<{ last: number | null }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, ${serial})) as last`
-  // SQLite stores 0 if a table has only had an empty insert.
+  // SQLite stores 0 after an insert of no rows.
   return (await q.one(text))?.last || null
 }
 
-/** Sets the identity counter of a table, so that the next new row gets a number after `last`. */
+/** Sets the identity counter of a table to `last`. The next new row gets a greater number. */
 export async function continueNumbers(tx: Tx, { name, serial }: CopiedTable, last: number | null): Promise<void> {
   if (serial === null || last === null) return
   if (tx.kind === 'postgres') await tx.run(sql`select setval(pg_get_serial_sequence(${name}, ${serial}), ${last}::bigint)`)

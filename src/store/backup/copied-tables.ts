@@ -8,11 +8,11 @@ export interface CopiedTable {
   readonly name: string
   readonly columns: Readonly<Record<string, CopiedKind>>
   readonly key: readonly string[]
-  /** The identity column; null if none. */
+  /** The identity column; null if the table has none. */
   readonly serial: string | null
 }
 
-/** Tables about the database or its processes, and single-use tokens. */
+/** Tables to leave out: state of the database or its processes, and single-use tokens. */
 const NOT_COPIED = ['sync_migrations', 'sync_processes', 'sync_process_settings', 'sync_copy', 'sync_push_tokens']
 
 const KINDS: Readonly<Record<string, CopiedKind>> = {
@@ -32,12 +32,15 @@ interface ColumnRow {
   readonly name: string
   readonly field: string
   readonly type: string
-  /** 1-based position in the primary key; null if not in it. */
+  /** 1-based position in the primary key; null if the column isn't in the key. */
   readonly place: number | null
   readonly serial: boolean
 }
 
-/** The tables to copy, ordered by name. Postgres describes both databases, because only Postgres knows column kinds. */
+/**
+ * Lists the tables to copy, in order of their names.
+ * @param postgres a Postgres database with the same schema. SQLite doesn't store the kinds of columns.
+ */
 export async function copiedTables(postgres: Query): Promise<CopiedTable[]> {
   const rows = await postgres.all(sql<ColumnRow>`
     select c.relname as name, a.attname as field, format_type(a.atttypid, null) as type, a.attidentity <> '' as serial,

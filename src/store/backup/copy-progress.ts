@@ -2,18 +2,18 @@ import { sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
 import type { CopiedRow } from './copied-rows.ts'
 
-/** Copy progress, stored in the target. Commits with the rows, so that an interrupted copy can resume. */
+/** Copy progress, stored in the target. Each page commits with its progress, so an interrupted copy can resume. */
 export interface CopyProgress {
-  /** Key of the last copied row, by table. */
+  /** Key of the last copied row, by table name. */
   readonly behind: ReadonlyMap<string, CopiedRow>
-  /** Log epoch of the source. */
+  /** Log epoch of the source database. */
   readonly source: string
 }
 
 export const UNFINISHED_COPY =
   'this database is the target of an unfinished copy; run `submission-mirror copy` again, with DATABASE_URL of the source database'
 
-/** Key of the source row. */
+/** `table_name` of the row in `sync_copy` that stores the source's log epoch. */
 const SOURCE = ''
 
 export async function isUnfinishedCopy(q: Query): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function isUnfinishedCopy(q: Query): Promise<boolean> {
   return await q.exists(text)
 }
 
-/** @returns null if no copy was started. */
+/** Reads the progress from the target. @returns null if no copy was started. */
 export async function readProgress(q: Query): Promise<CopyProgress | null> {
   if (!(await isUnfinishedCopy(q))) return null
   const rows = await q.all(sql<{ table_name: string; behind: string }>`select table_name, behind from sync_copy`)

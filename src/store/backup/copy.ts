@@ -11,7 +11,7 @@ import { type CopiedRow, type CopiedValue, continueNumbers, insertRows, lastNumb
 import { type CopiedKind, type CopiedTable, copiedTables } from './copied-tables.ts'
 import { beginProgress, endProgress, forgetProgress, readProgress, recordProgress } from './copy-progress.ts'
 
-/** The two databases of a copy. Both have the same schema version; one is Postgres. */
+/** The two databases of a copy. Both have the same schema version, and at least one is Postgres. */
 export interface CopyParts {
   readonly source: Db
   readonly target: Db
@@ -20,22 +20,27 @@ export interface CopyParts {
 }
 
 export interface Copied {
-  /** Row count by table, equal in both databases. */
+  /** Number of rows by table, equal in both databases. */
   readonly rows: Readonly<Record<string, number>>
-  /** false while the source still receives deliveries. The target cannot be served then. */
+  /** false while a `receive` process still stores deliveries in the source. `serve` can't use the target then. */
   readonly isComplete: boolean
 }
 
-/** Rows per transaction. Starts small for large rows, and grows while pages stay under `PAGE_BYTES`. */
+/**
+ * Rows per transaction. Each table starts with `FIRST_PAGE` rows, because rows may be large.
+ * The number doubles up to `LARGEST_PAGE` while pages stay under `PAGE_BYTES`.
+ */
 const FIRST_PAGE = 16
 const LARGEST_PAGE = 1_000
 const PAGE_BYTES = 2_000_000
 
 /**
- * Copies a mirror with its ids, change log, cursors, inbox and outbox. Readers and destinations continue in the target. Compares every
- * table afterwards, and copies a differing table again. Continues an interrupted copy. Once complete, the change log continues in the
- * target. The source begins a new log epoch if it is served again.
- * @throws UsageError if the target is not empty; BusyError if a process works on the source; PermanentError if a table still differs.
+ * Copies a mirror into an empty database: ids, change log, cursors, inbox, and outbox. Resumes an interrupted copy.
+ * Then compares every table. If a table differs, copies the table a second time.
+ * When the copy is complete, readers, destinations, and the change log continue in the target.
+ * If `serve` uses the source again, the source begins a new log epoch.
+ * @throws UsageError if the target isn't empty; BusyError if a process other than `receive` uses the source;
+ * PermanentError if a table still differs.
  */
 export async function copyDatabase(parts: CopyParts): Promise<Copied> {
   const { source, target, signal, onTable } = parts
@@ -60,7 +65,11 @@ export async function copyDatabase(parts: CopyParts): Promise<Copied> {
   return { rows, isComplete: true }
 }
 
-/** Whether a `receive` process uses the source. @throws BusyError if a process has another role. */
+/**
+ * Checks which processes use the source.
+ * @returns true if a `receive` process does.
+ * @throws BusyError if a process with another role does.
+ */
 async function isReceived(q: Query): Promise<boolean> {
   const processes = await listProcesses(q)
   const working = processes.find(({ role }) => role !== ('receive' satisfies ProcessRole))
@@ -121,7 +130,10 @@ function bytesOf(page: readonly CopiedRow[]): number {
   return lengths.reduce((sum, length) => sum + length, 0)
 }
 
-/** @returns the row count; null if the tables still differ after a second copy, such as during deliveries. */
+/**
+ * Compares a table in both databases. If the table differs, copies it a second time.
+ * @returns the row count; null if the tables still differ, for example because deliveries arrive.
+ */
 async function verify(parts: CopyParts, table: CopiedTable): Promise<number | null> {
   for (const isLast of [false, true]) {
     const [from, to] = [await sumOf(parts.source.read, table, parts.signal), await sumOf(parts.target.read, table, parts.signal)]
@@ -133,10 +145,11 @@ async function verify(parts: CopyParts, table: CopiedTable): Promise<number | nu
   return null
 }
 
-/** Records the copy in both databases. */
+/** Makes the target the owner of the change log. Adds an audit entry to both databases. */
 async function complete(source: Db, target: Db, tables: readonly CopiedTable[]): Promise<void> {
   const note = { who: 'command', action: 'database.copy', target: target.kind, detail: { from: source.kind } }
-  // Releases the source first, so that two databases never own the log. An interrupted copy can be run again.
+  // The source releases the log first, so the log never has two owners. If the process stops in between, run the copy
+  // again.
   const noted = auditedDb(source, note)
   await noted.write('copy-leave', releaseEpoch)
   const numbers = await Promise.all(tables.map((table) => lastNumber(source.read, table)))
@@ -148,7 +161,7 @@ async function complete(source: Db, target: Db, tables: readonly CopiedTable[]):
   })
 }
 
-/** Checksum of a table, independent of row order. */
+/** Row count and checksum of a table. The order of the rows doesn't matter. */
 interface TableSum {
   readonly rows: number
   /** Sum of the row hashes, modulo 2^64. */
@@ -175,7 +188,9 @@ function hashOf({ columns }: CopiedTable, row: CopiedRow): bigint {
   return createHash('sha256').update(JSON.stringify(values)).digest().readBigUInt64BE()
 }
 
-/** Normalizes key order and time format, which Postgres changes. */
+/**
+ * Brings a value into the same form for both databases. Postgres changes the key order of JSON and the format of times.
+ */
 function comparable(kind: CopiedKind, value: CopiedValue): unknown {
   if (kind === 'time' && typeof value === 'string') return parseTime(value) ?? value
   if (value instanceof Uint8Array) return createHash('sha256').update(value).digest('hex')

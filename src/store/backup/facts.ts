@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import { missingTables, missingText } from '../migrate/schema-parts.ts'
 
 export interface SqliteFacts {
-  /** 0 if this is not a submission-mirror database. */
+  /** 0 if the file isn't a submission-mirror database. */
   readonly schemaVersion: number
   readonly logEpoch: string
   readonly firstSeq: number
@@ -10,7 +10,10 @@ export interface SqliteFacts {
   readonly rows: Readonly<Record<string, number>>
 }
 
-/** Counts and ids that must be equal in a database and its copy. Call only in a worker thread or separate process: all rows are counted. */
+/**
+ * Reads the row counts and log ids that must be equal in a database and its copy.
+ * Call this only in a worker thread or another process, because all rows are counted.
+ */
 export function factsOf(database: Database.Database): SqliteFacts {
   const tables = database
     .prepare<[], { name: string }>("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")
@@ -34,14 +37,18 @@ export function factsOf(database: Database.Database): SqliteFacts {
   }
 }
 
-/** Counts change-log numbers whose rows are missing. */
+/** Counts the change-log numbers that have no row, from `firstSeq` to `lastSeq`. */
 export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
   const lost = lastSeq - firstSeq + 1 - (rows['changes'] ?? 0)
-  // Negative if `mirror_info` was edited by hand (see `repairEnds`).
+  // `lost` is negative if someone edited `mirror_info` by hand (see `repairEnds`).
   return lost > 0 ? lost : 0
 }
 
-/** Reads the whole file. Ignores gaps in the change log: nothing can fill them. @returns the problem, or null. */
+/**
+ * Checks a database file for damage and missing tables. Reads the whole file.
+ * Ignores gaps in the change log, because nothing can fill them.
+ * @returns the problem; null if there is none.
+ */
 export function faultOf(database: Database.Database, facts: SqliteFacts): string | null {
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]
   const result = checks.map((row) => row.integrity_check).join('; ')

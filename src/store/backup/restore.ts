@@ -16,24 +16,25 @@ import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 
 export interface Restored {
-  /** The backup before migration. */
+  /** Facts of the backup, read before its migration. */
   readonly facts: SqliteFacts
   readonly migrated: readonly string[]
   readonly epoch: NewEpoch
-  /** Old database's path, or null. */
+  /** New path of the previous database; null if there was none. */
   readonly previous: string | null
-  /** New paths of the previous database's other files, such as its log. */
+  /** New paths of the previous database's other files, such as its write-ahead log. */
   readonly leftovers: readonly string[]
 }
 
 const LOG_ENDINGS = ['-wal', '-shm', '-journal']
 
 /**
- * Replaces a SQLite database with a backup in one step. First verifies and migrates a copy of the backup, and begins a new log epoch in it.
- * Renames the previous database.
- * @param parts.who recorded in the audit entry.
- * @throws BusyError if another process has the database open; UsageError if the backup is missing; PermanentError if the backup is damaged
- * or the disk is full. An error changes nothing.
+ * Replaces a SQLite database with a backup. Records `who` in the audit entry.
+ * Copies the backup, verifies and migrates the copy, and begins a new log epoch in the copy.
+ * Then renames the previous database and moves the copy to its path. An error changes nothing.
+ * @param file path of the backup.
+ * @throws BusyError if another process has the database open; UsageError if the backup is missing; PermanentError if
+ * the backup is damaged or the disk is full.
  */
 export async function restoreSqlite(
   database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
@@ -41,7 +42,7 @@ export async function restoreSqlite(
   { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
 ): Promise<Restored> {
   if (!existsSync(file)) throw new UsageError([`there is no file ${file}`])
-  // Resolves symbolic links, because the log is next to the linked file.
+  // `file` may be a symbolic link. The backup's write-ahead log is next to the linked file.
   const [path, source] = [resolve(database.path), realpathSync(file)]
   if (!statSync(source).isFile()) throw new UsageError([`${file} is not a file; name the backup itself`])
   if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
@@ -49,7 +50,7 @@ export async function restoreSqlite(
   const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
   try {
     copyBeside(source, fresh, file)
-    // The backup may be read-only.
+    // The backup may be read-only, but the database must be writable.
     chmodSync(fresh, existsSync(path) ? statSync(path).mode & 0o777 : 0o640)
     const facts = verify(fresh, file)
     const db = await openDb({ kind: 'sqlite', path: fresh }, { clock, log })
@@ -97,7 +98,7 @@ function verify(fresh: string, file: string): SqliteFacts {
   } catch (error) {
     const known = sqliteError(error, file)
     if (!(known instanceof FatalError)) throw known
-    // The message for a damaged database advises a restore, which doesn't help here.
+    // `sqliteError` advises restoring a backup. This advice doesn't help if the backup is damaged.
     throw new PermanentError(
       `${file} cannot be restored: it is damaged or is no SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
     )
@@ -106,13 +107,17 @@ function verify(fresh: string, file: string): SqliteFacts {
   }
 }
 
-/** Adds a second name to the database, so that a file always exists at its path. Renames its log and mark files. */
+/**
+ * Gives the previous database a second name, so that a file always exists at its path.
+ * Renames its write-ahead log and its mark file.
+ */
 function keepPrevious(path: string, clock: Clock): Pick<Restored, 'previous' | 'leftovers'> {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const previous = freeName(`${path}.before-${stamp}`)
   const isThere = existsSync(path)
   if (isThere) linkOrRename(path, previous)
-  // A log remains only if the database is damaged or missing. Neither this log nor the old mark file may apply to the new database.
+  // A write-ahead log remains only if the database is damaged or missing. The new database must not use this log or the
+  // old mark file.
   const endings = [...LOG_ENDINGS, '-mark'].filter((ending) => existsSync(`${path}${ending}`))
   for (const ending of endings) renameSync(`${path}${ending}`, `${previous}${ending}`)
   return { previous: isThere ? previous : null, leftovers: endings.map((ending) => `${previous}${ending}`) }
@@ -128,20 +133,25 @@ function linkOrRename(path: string, previous: string): void {
   }
 }
 
-/** Avoids names from a restore in the same second or before a clock change. */
+/**
+ * @returns `name`, with a number appended if the file exists. Two restores in one second begin with the same `name`.
+ */
 function freeName(name: string): string {
   let free = name
   for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
   return free
 }
 
-/** Merges the write-ahead log into the file; skips a damaged database. @throws BusyError if another process has the file open. */
+/**
+ * Merges the write-ahead log into the database file. Ignores a damaged database.
+ * @throws BusyError if another process has the file open.
+ */
 function foldLog(path: string): void {
   let old: Database.Database | undefined
   try {
     old = new Database(path, { timeout: 0, fileMustExist: true })
     if (old.pragma('journal_mode = delete', { simple: true }) !== 'delete') throw inUse(path)
-    // Without a log, only an exclusive lock detects other processes.
+    // Without a write-ahead log, only an exclusive lock shows that another process uses the file.
     old.exec('begin exclusive')
     old.exec('rollback')
   } catch (error) {

@@ -1,14 +1,14 @@
 import type { Query } from '../engine/db.ts'
 
 export interface StoredFile {
-  /** `<first two hex>/<sha256>`. */
+  /** Path in the documents folder: `<first two hex digits>/<sha256>`. */
   readonly path: string
   readonly bytes: number
 }
 
 const PAGE = 1_000
 
-/** Distinct files in the `documents` table, in path order. */
+/** Yields each file that the table `documents` names, once, in order of the paths. */
 export async function* storedFiles(q: Query): AsyncGenerator<StoredFile> {
   let after = ''
   for (;;) {

@@ -7,7 +7,7 @@ import { createLog } from '../../base/log.ts'
 import { restoreSqlite } from './restore.ts'
 import type { TrialAnswer, TrialOrder } from './trial.ts'
 
-/** Child process of trial.ts. */
+/** Child process that `trial.ts` starts. Restores a backup into a temporary folder. */
 
 guard()
 const { file, folder } = await new Promise<TrialOrder>((resolve) => process.once('message', (message) => resolve(message as TrialOrder)))
